@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
+    from karptui.session.actions import Actions, Preview
     from karptui.session.fleet import Fleet
     from karptui.whatif.scenario import Opening
 
@@ -106,6 +107,7 @@ class KarptuiApp(LivingApp):
         tap_of: Callable[[Source | None], HistoryTap | None] = lambda _: None,
         analyst_of: Callable[[], Analyst] = Analyst,
         tour: Tour | None = None,
+        actions_of: Callable[[Source, bool], Actions] | None = None,
     ) -> None:
         """Create the app.
 
@@ -122,6 +124,7 @@ class KarptuiApp(LivingApp):
             tap_of: Returns what records the history of a source; None if it is not recorded.
             analyst_of: Creates the analyst, which works out why nodes are still here.
             tour: The tour through a story of the demo.
+            actions_of: Returns what changes the cluster of a source, at a past moment or not; raises SourceError.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
@@ -144,6 +147,7 @@ class KarptuiApp(LivingApp):
         self.tour = tour
         self._guide = TourGuide(self)
         self._connect = connect
+        self._actions_of = actions_of
         self._contexts = contexts
         self._fleet_of = fleet_of
         self._begins_with_fleet = begins_with_fleet
@@ -367,6 +371,23 @@ class KarptuiApp(LivingApp):
         from karptui.screens.whatif.dialogs import ask_about_unsaved  # noqa: PLC0415 - the what-if was opened before
 
         ask_about_unsaved(self, self.whatif, self.exit)
+
+    def open_actions(self) -> Actions:
+        """Return what changes objects of the cluster; raises CommandError if that is not allowed."""
+        source = self._moment_sessions.live.source
+        if self._actions_of is None or source is None:
+            raise CommandError("actions are off: start with --allow-actions")
+        try:
+            return self._actions_of(source, self.moments.shown is not None)
+        except SourceError as error:
+            raise CommandError(str(error)) from error
+
+    def shows(self, preview: Preview) -> bool:
+        """Return whether the cluster shows that an action has taken effect."""
+        from karptui.session.actions import is_shown  # noqa: PLC0415 - only once an action was carried out
+
+        self.poll_now()
+        return is_shown(preview, self.follower.view.state)
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line."""

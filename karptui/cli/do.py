@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.actions.action import API_KINDS, KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation
+from karptui.actions.action import KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation
 from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import await_prices, configuration, evidence_for
 from karptui.cli.option_values import seconds
 from karptui.cli.options import (
+    add_allow_actions_flag,
     add_cluster_flags,
     add_horizon_flag,
     add_manifests_flag,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from karptui.session.actions import Actions, Preview
     from karptui.session.cluster_view import ClusterView
 
-_SHORT: Final = {"no": "Node", "po": "Pod", "deploy": "Deployment", "sts": "StatefulSet", "rs": "ReplicaSet"}
-_KINDS: Final = {**{kind.lower(): kind for kind in API_KINDS}, **_SHORT}
 _LOOK_SECONDS: Final = 0.1
 _HORIZON_NS: Final = 3600 * 10**9
 
@@ -48,9 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--replicas", metavar="N", type=_replicas, help="number of replicas, for scale")
     group.add_argument("--value", metavar="TEXT", help="true, or for pods a duration such as 30m, for do-not-disrupt")
     add_manifests_flag(group, "manifests of NodePools, EC2NodeClasses and NodeOverlays, for apply; - for stdin")
-    group.add_argument(
-        "--allow-actions", action="store_true", help="allow actions on this cluster; off unless the configuration does"
-    )
+    add_allow_actions_flag(group)
     group.add_argument(
         "--dry-run",
         choices=("server",),
@@ -134,6 +131,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _actions(args: argparse.Namespace) -> Iterator[Action]:
     from karptui.actions.action import action_on
+    from karptui.actions.words import named
 
     operation = Operation(args.action)
     try:
@@ -141,22 +139,10 @@ def _actions(args: argparse.Namespace) -> Iterator[Action]:
             yield from _applied(args.filename)
             return
         for word in args.objects:
-            kind, key = _named(operation, word)
+            kind, key = named(operation, word)
             yield action_on(operation, kind, key, value=args.value or "true", replicas=args.replicas)
     except ActionError as error:
         raise UsageError(str(error)) from error
-
-
-def _named(operation: Operation, word: str) -> tuple[str, str]:
-    """Return kind and key of an object: ``pod/web/a``, or ``web/a`` where only one kind can be meant."""
-    first, _, rest = word.partition("/")
-    kinds = KINDS_OF[operation]
-    if rest and first.lower() in _KINDS:
-        return _KINDS[first.lower()], rest
-    fitting = [kind for kind in kinds if API_KINDS[kind].is_namespaced is ("/" in word)]
-    if len(fitting) == 1:
-        return fitting[0], word
-    raise UsageError(f"{word}: name its kind as well, such as {(fitting or kinds)[0].lower()}/{word}")
 
 
 def _applied(files: Sequence[str]) -> Iterator[Action]:
@@ -302,9 +288,6 @@ class _Run:
                 break
             time.sleep(_LOOK_SECONDS)
         seen = moment_of(base_of(self._view(), self._clock.now_ns()))
-        then = None
-        if expected is not None:
-            edited = expected.plan.edited
-            then = edited.moment_at(edited.from_ns + int(passed * 1e9))
+        then = expected.plan.edited.moment_at(self._clock.now_ns()) if expected is not None else None
         for line in comparison_lines(then, seen, passed, shown, len(done)):
             put(clean(line))

@@ -14,6 +14,7 @@ from karptui.cli.evidence import evidence_source
 from karptui.cli.history_tap import history_tap
 from karptui.cli.option_values import file_name
 from karptui.cli.options import (
+    add_allow_actions_flag,
     add_cluster_flags,
     add_column_flags,
     add_contexts_flag,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from karptui.app import KarptuiApp
     from karptui.clock import Clock
     from karptui.config import Config
+    from karptui.session.actions import Actions
     from karptui.sources.source import Source
 
 
@@ -111,6 +113,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "HOST allows others; needs pip install 'karptui[serve]'",
     )
     add_contexts_flag(group, "begin with all clusters of these contexts, one row each; enter opens one")
+    add_allow_actions_flag(group)
     group.add_argument("--config", metavar="FILE", type=file_name, help="configuration file instead of the usual one")
 
 
@@ -301,6 +304,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         contexts=(lambda: _contexts(args)) if is_live else None,
         fleet_of=(lambda: fleet_of(args)) if is_live else None,
         begins_with_fleet=args.contexts is not None,
+        actions_of=lambda source, is_past: _actions(args, config, source, is_past=is_past),
         tour=Tour(STORIES[args.tour]) if args.tour else None,
     )
 
@@ -364,6 +368,14 @@ def _connect(args: argparse.Namespace, name: str) -> Source:
         return connect(args, name)
     except UsageError as error:
         raise SourceError(str(error)) from error
+
+
+def _actions(args: argparse.Namespace, config: Config, source: Source, *, is_past: bool) -> Actions:
+    from karptui.session.actions import open_actions
+
+    return open_actions(
+        source, config, is_asked=args.allow_actions, is_past=is_past, request_seconds=args.request_timeout
+    )
 
 
 def _contexts(args: argparse.Namespace) -> Sequence[str]:

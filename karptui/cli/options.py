@@ -394,6 +394,15 @@ def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
 
 
+def add_allow_actions_flag(parser: TakesArguments) -> None:
+    """Add what allows changes of the cluster."""
+    parser.add_argument(
+        "--allow-actions",
+        action="store_true",
+        help="allow changes of the cluster, each confirmed (default: off, unless the configuration allows them)",
+    )
+
+
 def add_workers_flag(parser: TakesArguments, *, default: str = "one") -> None:
     """Add ``--workers``; ``default`` completes its help."""
     parser.add_argument(

@@ -54,6 +54,7 @@ QUESTIONS: Final = (
     Question("How do I pause disruption of {}?", "pause {}", ("NodePool",)),
     Question("How do I keep a ratio between {} and another pool?", kinds=("NodePool",), action="share_out"),
     Question("How many more copies of {} fit?", "headroom Pod {}", ("Pod",)),
+    Question("Actions… on {}: cordon, do-not-disrupt, evict, delete", "do", ("Node", "NodeClaim", "Pod")),
     Question("What does Karpenter do next?", "next"),
     Question("What happens in the next hours?", "forward"),
     Question("What happens if I change something?", "whatif"),

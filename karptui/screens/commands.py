@@ -209,6 +209,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[KIND NAME]",
         ),
         TypedCommand("fleet", "All clusters of --contexts, or of the kubeconfig", lambda _: app.show_fleet()),
+        TypedCommand(
+            "do",
+            "Change the object under the cursor, the marked ones, or what the what-if edits; asks before",
+            lambda text: _do(app, text),
+            placeholder="[ACTION OBJECT …]",
+        ),
         TypedCommand("sources", "The state of each data source", lambda _: _sources(app)),
         TypedCommand("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         TypedCommand("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
@@ -496,6 +502,21 @@ def _whatif(app: CommandHost, text: str) -> None:
             ":whatif takes a kind and a name, such as NodePool general; alone it reopens the last what-if"
         )
     app.open_whatif(app.session.opening(((kind, key.strip()),)) if text else NOTHING)
+
+
+def _do(app: CommandHost, text: str) -> None:
+    from karptui.actions.action import ActionError  # noqa: PLC0415 - only when asked for
+    from karptui.actions.words import typed  # noqa: PLC0415 - as above
+    from karptui.screens.actions import ActionScreen, act_on_front  # noqa: PLC0415 - as above
+
+    actions = app.open_actions()
+    try:
+        if text:
+            app.push_screen(ActionScreen(actions, typed(text)))
+        elif app.front is not None:
+            app.front.run_worker(act_on_front(app.front, actions), exclusive=True, group="actions")
+    except ActionError as error:
+        raise CommandError(str(error)) from error
 
 
 def _whatif_words(app: CommandHost) -> Sequence[str]:

@@ -283,6 +283,10 @@ class FrameScreen(LayeredScreen):
         """Return kind and key of the object that keys act on; None if there is none."""
         return None
 
+    def marked_objects(self) -> list[tuple[str, str]]:
+        """Return kind and key of every marked object."""
+        return []
+
     def scenario_in_front(self) -> Scenario | None:
         """Return the scenario being edited; None if nothing is edited."""
         return None

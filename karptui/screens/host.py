@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToMoment, ToScreen
+    from karptui.session.actions import Actions, Preview
     from karptui.session.answers import Focus, PastMoment, PlayMoment
     from karptui.session.costs import Held
     from karptui.session.protocol import Session
@@ -128,6 +129,12 @@ class Host(Protocol):
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Show a message in the information line of the front screen."""
+
+    def open_actions(self) -> Actions:
+        """Return what changes objects of the cluster; raises CommandError if that is not allowed."""
+
+    def shows(self, preview: Preview) -> bool:
+        """Return whether the cluster shows that an action has taken effect."""
 
     def poll_now(self) -> None:
         """Take over news from the source."""

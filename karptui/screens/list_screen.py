@@ -196,9 +196,13 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def whatif_opening(self) -> Opening:
         """Return a what-if of every marked object; without marks of the one under the cursor."""
+        objects = self.marked_objects()
+        return self.opening_of(objects) if objects else super().whatif_opening()
+
+    def marked_objects(self) -> list[tuple[str, str]]:
+        """Return kind and key of every marked object."""
         marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
-        objects = dict.fromkeys(found for item in marked if (found := self.object_of(item)) is not None)
-        return self.opening_of(list(objects)) if objects else super().whatif_opening()
+        return list(dict.fromkeys(found for item in marked if (found := self.object_of(item)) is not None))
 
     # Showing
 

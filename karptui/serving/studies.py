@@ -13,8 +13,10 @@ from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
+    from karptui.actions.action import Action, Document
     from karptui.disruption.pauses import PauseRequest
-    from karptui.forward.result import Played
+    from karptui.forward.result import Moment, Played
+    from karptui.plan.actions import Expected
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.pause import Pause as DisruptionPause
@@ -197,6 +199,21 @@ class Studies(OneAtATime):
             ),
             RolloutError,
         )
+
+    def expected(
+        self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[Expected]:
+        from karptui.plan.actions import expected
+        from karptui.whatif.edits import EditError
+
+        return self._answer(
+            now_ns, lambda base, report: expected(base, actions, horizon_ns=horizon_ns, reporter=report), EditError
+        )
+
+    def moment(self, now_ns: int) -> StudyAnswer[Moment]:
+        from karptui.plan.actions import moment_of
+
+        return self._answer(now_ns, lambda base, _: moment_of(base))
 
     def _answer(
         self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from karptui.actions.action import Action, Document
     from karptui.disruption.pauses import PauseRequest
-    from karptui.forward.result import Played
+    from karptui.forward.result import Moment, Played
     from karptui.kube.past_time import PastTime
+    from karptui.plan.actions import Expected
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.pause import Pause
@@ -266,6 +268,14 @@ class Studies(Protocol):
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
         """Return how far NodePools and NodeClasses are rolled out; all of both if none is named."""
+
+    def expected(
+        self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[Expected]:
+        """Return what follows from actions, each with its object after the server's dry run."""
+
+    def moment(self, now_ns: int) -> StudyAnswer[Moment]:
+        """Return the nodes, cost and pending pods of the cluster as forecasts count them."""
 
     def progress(self) -> Progress:
         """Return the progress of the running study."""

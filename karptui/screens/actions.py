@@ -1,0 +1,223 @@
+"""Actions: previewed on the server and by a forecast, confirmed in two steps, and watched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import work
+from textual.binding import Binding, BindingType
+
+from karptui.actions.action import Action, ActionError, Operation, action_on, applied
+from karptui.actions.outcome import Result
+from karptui.actions.words import operations_for
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.screens.dialogs import AskScreen, Choice, pick
+from karptui.screens.frame import FrameScreen
+from karptui.screens.text import TextScreen
+from karptui.sources.source import SourceError
+from karptui.views.actions import comparison_lines, expected_lines, outcome_lines, preview_lines, title
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.session.actions import Actions, Preview
+    from karptui.whatif.scenario import Scenario
+
+HORIZON_NS: Final = 3600 * NS_PER_SECOND
+WATCH_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.5
+
+
+async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
+    """Let an operation be picked for the marked objects, or the one under the cursor, and preview it."""
+    try:
+        scenario = screen.scenario_in_front()
+        if scenario is not None:
+            wanted = tuple(edits_as_actions(scenario))
+        else:
+            wanted = await _picked(screen)
+    except ActionError as error:
+        screen.say(str(error), Tone.WARNING)
+        return
+    if wanted:
+        screen.app.push_screen(ActionScreen(actions, wanted))
+
+
+async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
+    current = screen.current_object()
+    objects = screen.marked_objects() or ([current] if current is not None else [])
+    choices = dict.fromkeys(operations_for([kind for kind, _ in objects]), objects)
+    claims = [claim for kind, key in objects if (claim := _claim_of(screen, kind, key))]
+    if len(claims) == len(objects) and claims:
+        choices[Operation.DELETE] = [("NodeClaim", claim) for claim in claims]
+    if not choices:
+        raise ActionError("no action suits the rows here; :do ACTION OBJECT takes any, such as :do cordon NAME")
+    lines = [Choice(str(one), str(one), ", ".join(f"{k} {key}" for k, key in on)) for one, on in choices.items()]
+    chosen = await pick(screen.app, "Actions", lines)
+    if chosen is None:
+        return ()
+    operation = Operation(chosen)
+    return tuple(action_on(operation, kind, key) for kind, key in choices[operation])
+
+
+def _claim_of(screen: FrameScreen, kind: str, key: str) -> str:
+    """Return the name of the NodeClaim of a node; empty for anything else."""
+    if kind not in ("Node", "NodeClaim"):
+        return ""
+    session = screen.host.session
+    entry = session.node(session.node_key(kind, key)).entry
+    return entry.claim.name if entry is not None and entry.claim is not None else ""
+
+
+def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
+    """Yield the actions that carry out the edits of a what-if.
+
+    Raises:
+        ActionError: an edit cannot be carried out.
+    """
+    from karptui.whatif.edits import EditError, PutObject, SetField  # noqa: PLC0415 - the what-if was opened before
+    from karptui.whatif.edits.objects import read_document  # noqa: PLC0415 - as above
+
+    for edit in scenario.edits:
+        if isinstance(edit, PutObject):
+            try:
+                yield applied(read_document(edit.text))
+            except EditError as error:
+                raise ActionError(str(error)) from error
+        elif isinstance(edit, SetField) and all(isinstance(step, str) for step in edit.path) and edit.value is not None:
+            value: Any = edit.value
+            for step in reversed(edit.path):
+                value = {step: value}
+            yield applied(_headed(edit.object.kind, edit.object.name, value))
+        else:
+            raise ActionError("an edit of this what-if is no change of a NodePool, EC2NodeClass or NodeOverlay")
+
+
+def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    from karptui.actions.action import API_KINDS  # noqa: PLC0415 - only for what-ifs
+
+    known = API_KINDS.get(kind)
+    api_version = f"{known.group}/{known.version}" if known is not None else ""
+    return {"apiVersion": api_version, "kind": kind, **fields, "metadata": {"name": name}}
+
+
+class ActionScreen(TextScreen):
+    """One confirmation: requests, diffs, what is expected, and in the end what came of it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go_on", "Carry out", id="actions.go-on", tooltip="Asks for a reason, then carries it out")
+    ]
+
+    def __init__(self, actions: Actions, wanted: Sequence[Action]) -> None:
+        super().__init__("Actions", self._look, "sh")
+        self._actions = actions
+        self._wanted = tuple(wanted)
+        self._ready: tuple[Preview, ...] = ()
+        self._undo: tuple[Action, ...] = ()
+        self._expected: Any = None
+        self._lines: list[str] = []
+        self._stage: Pieces = (("asking the server to try it out…", Tone.ACTIVE),)
+
+    def explain(self) -> Pieces:
+        return self._stage
+
+    def on_unmount(self) -> None:
+        self._actions.close()
+
+    async def _look(self) -> str:
+        """Return the previews; the forecast follows."""
+        try:
+            previews = await asyncio.to_thread(self._actions.previews, self._wanted)
+        except SourceError as error:
+            self._say(str(error), Tone.FAULT)
+            return str(error)
+        self._lines = [line for preview in previews for line in preview_lines(preview)]
+        if any(preview.problem or preview.missing for preview in previews):
+            self._say("nothing can be carried out: the server would refuse a part of it", Tone.FAULT)
+        elif not any(preview.is_ready for preview in previews):
+            self._say("nothing to carry out", Tone.MUTED)
+        else:
+            self._forecast(tuple(preview for preview in previews if preview.is_ready))
+        return "\n".join(self._lines)
+
+    @work(exclusive=True, group="forecast")
+    async def _forecast(self, ready: tuple[Preview, ...]) -> None:
+        """Add what is expected to follow; only then it can be confirmed."""
+        self._say("forecasting what follows…", Tone.ACTIVE)
+        host = self.host
+        changes = [(preview.action, preview.after) for preview in ready]
+        answer = await asyncio.to_thread(host.session.studies.expected, changes, HORIZON_NS, host.now_ns())
+        self._expected = answer.value
+        if answer.value is not None:
+            self._add("expected, by karptui's simulation", *expected_lines(answer.value))
+        else:
+            self._add(f"what follows is not known: {answer.problem or 'the forecast was cancelled'}")
+        self._ready = ready
+        self._say("enter asks for a reason and carries it out · esc leaves it", Tone.STRONG)
+
+    def action_go_on(self) -> None:
+        """Ask for a name and a reason, and carry it out; afterwards preview the undo."""
+        if self._undo:
+            self._actions, actions = self.host.open_actions(), self._actions
+            actions.close()
+            self._wanted, self._undo, self._ready = self._undo, (), ()
+            self._load()
+        elif self._ready:
+            self._carry_out()
+
+    @work(exclusive=True, group="actions")
+    async def _carry_out(self) -> None:
+        ready = self._ready
+        removed = [preview.action.target.name for preview in ready if preview.removes]
+        if removed:
+            word = removed[0] if len(removed) == 1 else f"{len(removed)} objects"
+            what = title(ready[0].action) if len(ready) == 1 else f"remove {', '.join(removed)}"
+            heading = f"{what}: type {word}"
+            typed = AskScreen(heading, hint="this removes it", check=lambda text: "" if text == word else f"not {word}")
+            if await self.app.push_screen_wait(typed) is None:
+                return
+        reason = await self.app.push_screen_wait(
+            AskScreen("Reason, for the audit file", check=lambda text: "" if text.strip() else "a reason is needed")
+        )
+        if reason is None:
+            return
+        self._ready = ()
+        self._say("carrying it out…", Tone.ACTIVE)
+        outcomes = await asyncio.to_thread(lambda: list(self._actions.carry_out(ready, reason.strip())))
+        for preview, outcome in outcomes:
+            self._add(*outcome_lines(preview, outcome))
+        done = [preview for preview, outcome in outcomes if outcome.result is Result.DONE]
+        if len(outcomes) < len(ready):
+            self._add(f"stopped there: {len(ready) - len(outcomes)} of {len(ready)} were not tried")
+        if done:
+            await self._watch(done)
+        undo = tuple(preview.undo for preview in reversed(done) if preview.undo is not None)
+        self._undo = undo
+        self._say("enter previews the undo · esc leaves" if undo else "esc leaves", Tone.STRONG)
+
+    async def _watch(self, done: Sequence[Preview]) -> None:
+        """Wait until the watch shows the changes, and add the prediction next to the outcome."""
+        host, loop = self.host, asyncio.get_running_loop()
+        began, lasts = loop.time(), any(preview.removes for preview in done)
+        while True:
+            shown = sum(map(host.shows, done))
+            passed = loop.time() - began
+            self._say(f"watching the outcome: {shown} of {len(done)} shown after {passed:.0f} s…", Tone.ACTIVE)
+            if passed > WATCH_SECONDS or (shown == len(done) and not lasts):
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        seen = await asyncio.to_thread(host.session.studies.moment, host.now_ns())
+        if seen.value is not None:
+            then = self._expected.plan.edited.moment_at(host.now_ns()) if self._expected is not None else None
+            self._add(*comparison_lines(then, seen.value, passed, shown, len(done)))
+
+    def _add(self, *lines: str) -> None:
+        self._lines += lines
+        self.area.load_text("\n".join(clean(line, limit=2_500) for line in self._lines))
+
+    def _say(self, text: str, tone: Tone) -> None:
+        self._stage = ((text, tone),)
+        if self.is_mounted:
+            self.refresh_info()

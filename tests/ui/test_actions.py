@@ -1,0 +1,167 @@
+"""`:do` in the app: off by default; else previewed, confirmed in two steps, carried out on the demo, and watched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from karptui.actions.action import ActionError
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config, ContextSettings
+from karptui.screens.actions import ActionScreen, edits_as_actions
+from karptui.screens.dialogs import AskScreen, PickScreen
+from karptui.session.actions import open_actions
+from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, SetField
+from karptui.whatif.scenario import Scenario
+from tests.cli.conftest import NOON_NS
+from tests.ui.stage import demo_app, settled
+
+ALLOWED = Config(contexts={"demo": ContextSettings(allow_actions=True)})
+
+
+@pytest.fixture(autouse=True)
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("karptui.session.actions.audit_file", lambda: tmp_path / "audit.jsonl")
+    monkeypatch.setattr("karptui.screens.actions.HORIZON_NS", 60 * 10**9)
+    return tmp_path / "audit.jsonl"
+
+
+def an_acting_app(config: Config = ALLOWED) -> KarptuiApp:
+    return demo_app(
+        FrozenClock(NOON_NS),
+        actions_of=lambda source, is_past: open_actions(source, config, is_asked=False, is_past=is_past),
+    )
+
+
+async def until(pilot: Pilot[Any], is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not is_true():
+            await asyncio.sleep(0)
+            await pilot.pause()
+
+
+def text_of(app: KarptuiApp) -> str:
+    return app.screen.area.text if isinstance(app.screen, ActionScreen) else ""
+
+
+def told(app: KarptuiApp) -> str:
+    return "".join(text for text, _ in app.screen.explain()) if isinstance(app.screen, ActionScreen) else ""
+
+
+@pytest.mark.parametrize(
+    ("app", "why"),
+    [
+        (lambda: demo_app(FrozenClock(NOON_NS)), "actions are off: start with --allow-actions"),
+        (lambda: an_acting_app(Config()), "actions are off: start with --allow-actions"),
+        (
+            lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
+            "marks the context demo as read_only",
+        ),
+    ],
+)
+async def test_without_permission_nothing_opens(
+    app: Callable[[], KarptuiApp], why: str, monkeypatch: pytest.MonkeyPatch, audit: Path
+) -> None:
+    opened, said = app(), list[str]()
+    async with opened.run_test(size=(120, 40)) as pilot:
+        await settled(pilot, is_analysed=False)
+        monkeypatch.setattr(opened, "tell", lambda text, tone=None: said.append(text))
+        opened.run_command("do")
+        opened.run_command("do cordon x")
+        await pilot.pause()
+        assert len(opened.screen_stack) == 1
+    assert len(said) == 2
+    assert all(why in text for text in said)
+    assert not audit.exists()
+
+
+async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) -> None:
+    app = an_acting_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert app.front is not None
+        while (app.front.current_object() or ("", ""))[0] != "Node":
+            await pilot.press("down")
+            await settled(pilot)
+        _, name = app.front.current_object() or ("", "")
+        app.run_command("do")
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "enter asks for a reason" in told(app))
+        assert f"cordon Node {name}" in text_of(app)
+        assert "spec.unschedulable: (none) → true" in text_of(app)
+        assert "expected, by karptui's simulation" in text_of(app)
+        assert not audit.exists()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await pilot.press("enter")
+        assert isinstance(app.screen, AskScreen), "a reason is needed"
+        await pilot.press(*"bug", "enter")
+        await until(pilot, lambda: "enter previews the undo" in told(app))
+        assert f"✔ done: cordon Node {name}" in text_of(app)
+        assert "the watch shows 1 of 1 change" in text_of(app)
+        assert "expected by then: " in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "enter asks for a reason" in told(app))
+        assert f"uncordon Node {name}" in text_of(app)
+    before, after = map(json.loads, audit.read_text().splitlines())
+    assert (before["reason"], after["outcome"]) == ("bug", "done")
+
+
+async def test_a_removal_needs_the_name(audit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.screens.actions.WATCH_SECONDS", 0.0)
+    app = an_acting_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot, is_analysed=False)
+        claim = next(iter(app.follower.view.state.nodeclaims))
+        app.run_command(f"do delete {claim}")
+        await until(pilot, lambda: "enter asks for a reason" in told(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await pilot.press("x", "enter")
+        assert isinstance(app.screen, AskScreen)
+        app.screen.query_one(Input).value = claim
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and not app.screen.query_one(Input).value)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ActionScreen))
+        assert not audit.exists(), "given up at the reason"
+
+
+async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, said = an_acting_app(), list[str]()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot, is_analysed=False)
+        monkeypatch.setattr(app, "tell", lambda text, tone=None: said.append(text))
+        for line in ("do fly x", "do cordon", "do scale deployment/a/b", "do apply x", "do evict a"):
+            app.run_command(line)
+        assert len(app.screen_stack) == 1
+    assert [text.partition(";")[0] for text in said] == [
+        "there is no action fly",
+        "cordon needs an object, such as node/NAME",
+        "Deployment a/b: the number of replicas must be from 0 to 100,000",
+        "apply takes the edits of the what-if in front: open it, edit, and type :do",
+        "a: name its kind as well, such as pod/a",
+    ]
+
+
+def test_edits_of_a_what_if_become_manifests() -> None:
+    pool = ObjectRef("NodePool", "general")
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: spot, uid: x}\nspec: {weight: 3}\n"
+    scenario = Scenario(name="a", edits=(SetField(pool, ("spec", "limits", "cpu"), "50"), PutObject(text)))
+    head = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    assert [action.manifest for action in edits_as_actions(scenario)] == [
+        {**head, "spec": {"limits": {"cpu": "50"}}, "metadata": {"name": "general"}},
+        {**head, "metadata": {"name": "spot"}, "spec": {"weight": 3}},
+    ]
+    for edit in (CordonNode("a"), SetField(ObjectRef("PodDisruptionBudget", "b", "web"), ("spec", "x"), 1)):
+        with pytest.raises(ActionError):
+            list(edits_as_actions(Scenario(name="a", edits=(edit,))))
