@@ -1,0 +1,145 @@
+"""Right-sizing beside a Karpenter that runs: nodes and dollars after the patch, said before it is applied.
+
+Asked for with KARPTUI_KARPENTER, as `test_live_karpenter`. The test is kubelets, scheduler and the workload's
+controller.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+
+from .control_plane import Client, ControlPlane
+from .definitions import install_definitions
+from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, running
+from .test_live_karpenter import BINARY, CLASSES, _in, _is_ready, _named, _ready, a_pool, pods
+
+pytestmark = [
+    pytest.mark.apiserver,
+    pytest.mark.skipif(not BINARY, reason="KARPTUI_KARPENTER names no Karpenter with its kwok provider"),
+]
+SHUT, OPEN = [{"nodes": "0"}], [{"nodes": "100%"}]
+PATIENCE, QUIET = 240.0, 45.0
+"""Seconds in which the nodes change, and after which no more change is expected."""
+OWNER = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "web", "controller": True}
+TARGET = {"cpu": "300m", "memory": "128Mi"}
+
+
+@pytest.fixture(scope="module")
+def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    """Return a cluster with a Karpenter that runs, and one NodePool that disrupts nothing yet."""
+    plane: ControlPlane = start_plane()
+    client = Client(plane)
+    install_definitions(client, with_status=True)
+    client.request("POST", CLASSES, {**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
+    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
+    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
+    with running(plane, Path(BINARY)) as karpenter:
+        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
+        pool = a_pool("general", requirements=[_in(CAPACITY_TYPE, "on-demand"), _in(ZONE, "test-zone-a")])
+        pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
+        client.request("POST", POOLS, pool)
+        made.until(lambda: all(_is_ready(one) for one in made.items(POOLS)), "the NodePool is ready")
+        yield made
+
+
+def web(name: str, requests: dict[str, str]) -> dict[str, Any]:
+    (pod,) = pods(name, 1, requests["cpu"], requests["memory"])
+    pod["metadata"] |= {"name": name, "ownerReferences": [OWNER]}
+    return pod
+
+
+def place(cluster: LiveCluster, pod: dict[str, Any]) -> None:
+    """Create a pod, and bind it where Karpenter wants it."""
+    name = pod["metadata"]["name"]
+    cluster.client.create(PODS, [pod])
+    cluster.mark_unschedulable([name])
+    cluster.until_answered([name])
+    cluster.until(cluster.is_settled, f"{name} is bound")
+
+
+def figures(cluster: LiveCluster) -> tuple[int, float]:
+    """Return the number of nodes and their price per hour."""
+    prices = {
+        (one["name"], *(term["values"][0] for term in offer["requirements"])): offer["price"]
+        for one in instance_types()
+        for offer in one["offerings"]
+    }
+    labels = [one["metadata"]["labels"] for one in cluster.items(NODES)]
+    keys = [(one["node.kubernetes.io/instance-type"], one[CAPACITY_TYPE], one[ZONE]) for one in labels]
+    return len(keys), sum(prices[key] for key in keys)
+
+
+def predicted(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """Return karptui's answer for a snapshot whose workload has a VerticalPodAutoscaler."""
+    vpa = {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"targetRef": {"kind": "StatefulSet", "name": "web"}, "updatePolicy": {"updateMode": "Off"}},
+        "status": {"recommendation": {"containerRecommendations": [{"containerName": "main", "target": TARGET}]}},
+    }
+    file = path.with_name("vpa.json")
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [vpa]}))
+    capsys.readouterr()
+    assert main(["rightsize", "--snapshot", str(path), str(file), "--horizon", "30m", "-o", "json"]) != 2
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_nodes_after_the_patch_are_predicted(
+    cluster: LiveCluster, capsys: pytest.CaptureFixture[str], record_property: Any
+) -> None:
+    for number in range(4):
+        place(cluster, web(f"web-{number}", {"cpu": "1500m", "memory": "256Mi"}))
+    (pinned,) = pods("pinned", 1, "1500m")
+    pinned["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
+    place(cluster, pinned)
+    before = figures(cluster)
+    assert before[0] == 5
+
+    def opens(item: dict[str, Any]) -> None:
+        if item["kind"] == "NodePool":
+            item["spec"]["disruption"]["budgets"] = OPEN
+
+    answer = predicted(cluster.snapshot("rightsize", opens), capsys)
+    now, then = answer["now"], answer["endRecommended"]
+    assert (now["nodes"], now["pricePerHour"]) == (before[0], pytest.approx(before[1]))
+    assert answer["endToday"]["nodes"] == 5
+    assert then["nodes"] < 5
+    (container,) = answer["patches"][0]["spec"]["template"]["spec"]["containers"]
+    for number in range(4):
+        resized = {"spec": {"containers": [container]}}
+        cluster.client.request("PATCH", f"{PODS}/web-{number}/resize", resized, patch="strategic-merge")
+    cluster.client.request("PATCH", f"{POOLS}/general", {"spec": {"disruption": {"budgets": OPEN}}})
+    real = consolidated(cluster, container["resources"]["requests"])
+    record_property("rightsize", f"predicted {then['nodes']} nodes ${then['pricePerHour']:.3f}/h, real {real}")
+    assert real == (then["nodes"], pytest.approx(then["pricePerHour"]))
+
+
+def consolidated(cluster: LiveCluster, requests: dict[str, str]) -> tuple[int, float]:
+    """Recreate evicted pods until nodes no longer change; return their number and price."""
+    begun = changed = time.monotonic()
+    last: Any = None
+    made = 0
+    while time.monotonic() - changed < QUIET or made < 1:
+        assert time.monotonic() - begun < PATIENCE, "Karpenter does not consolidate, or does not come to an end"
+        missing = 4 - sum(one["metadata"]["name"].startswith("web-") for one in cluster.items(PODS))
+        new = [web(f"web-again-{made + number}", requests) for number in range(missing)]
+        made += missing
+        cluster.client.create(PODS, new)
+        cluster.mark_unschedulable(one["metadata"]["name"] for one in new)
+        cluster.run_kubelets()
+        state = sorted(one["metadata"]["name"] for one in (*cluster.items(NODES), *cluster.items(CLAIMS)))
+        if state != last:
+            last, changed = state, time.monotonic()
+        time.sleep(0.5)
+    assert all(one["spec"].get("nodeName") for one in cluster.items(PODS))
+    return figures(cluster)
