@@ -12,7 +12,7 @@ from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.pod import Pod
 from karptui.plan.plan import Plan, plan
-from karptui.plan.rollout import rollout
+from karptui.plan.rollout import drained, rollout, seconds_to_last
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.edits import (
     AnyEdit,
@@ -50,6 +50,8 @@ class Expected(msgspec.Struct, frozen=True):
     """Pods that the actions remove, those that are blocked first."""
     staying: int = 0
     """Pods on cordoned nodes, which stay there."""
+    drains: tuple[tuple[str, int | None], ...] = ()
+    """Nodes whose NodeClaim is deleted, and the seconds until they are drained; None if not within the forecast."""
 
 
 def expected(
@@ -71,7 +73,9 @@ def expected(
     ]
     affected = sorted(_affected(base, touched), key=lambda pod: (not (pod.is_blocked or pod.is_protected), pod.key))
     staying = sum(pod.node_name in cordoned and not pod.template.is_daemonset_owned for pod in pods)
-    return Expected(found, tuple(affected), staying)
+    gone = drained(found.edited, names)
+    drains = [(name, seconds_to_last({name: gone[name]}, base.now_ns) if name in gone else None) for name in names]
+    return Expected(found, tuple(affected), staying, tuple(sorted(drains, key=lambda drain: drain[0])))
 
 
 def moment_of(base: WhatIfBase) -> Moment:

@@ -10,13 +10,13 @@ import msgspec
 
 from karptui.actions.action import KINDS_OF, Action, Operation
 from karptui.actions.outcome import Outcome, Result
-from karptui.kube.units import counted, first_of, span_text, verb
+from karptui.kube.units import counted, duration_text, first_of, span_text, verb
 from karptui.views.changes import value_text
 from karptui.views.gitops import revert_text
 from karptui.views.plan import blocker_lines
-from karptui.views.plan import headline as plan_headline
 from karptui.views.prices import known_text
 from karptui.views.sanitize import clean
+from karptui.views.whatif.sentences import headline_text
 
 if TYPE_CHECKING:
     from karptui.forward.result import Moment
@@ -110,10 +110,17 @@ def _cause_lines(causes: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def expected_lines(found: Expected) -> Iterator[str]:
     """Yield what is expected to follow from actions, and the pods that they touch."""
-    plan = found.plan
-    yield f"  at once: {clean(plan_headline(plan), limit=500)}"
-    span = span_text(plan.edited.until_ns - plan.edited.from_ns)
-    yield f"  forecast for {span}: {_moment_text(plan.now.end)} without it, {_moment_text(plan.edited.end)} with it"
+    plan, edited = found.plan, found.plan.edited
+    span = span_text(edited.until_ns - edited.from_ns)
+    if not found.drains:
+        # Of a deletion the what-if would leave out that its drain may be blocked.
+        yield f"  at once: {clean(headline_text(plan.answer), limit=500)}"
+    for name, seconds in found.drains:
+        yield f"  {clean(name)}: {_drain_text(seconds, is_over=edited.is_quiescent)}"
+    took = f", after {span}" if edited.until_ns > edited.from_ns else ""
+    yield f"  {f'in the end{took}' if edited.is_quiescent else f'forecast for {span}'}:"
+    yield f"    without it: {_moment_text(plan.now.end)}"
+    yield f"    with it:    {_moment_text(edited.end)}"
     for line in (*plan.risks()[:_FEW], *list(blocker_lines(plan))[:_FEW]):
         yield f"  risk: {clean(line)}"
     yield from (f"  {line}" for line in _pod_lines(found.pods))
@@ -121,6 +128,12 @@ def expected_lines(found: Expected) -> Iterator[str]:
         stay = verb(found.staying, "stays", "stay")
         yield f"  {counted(found.staying, 'pod')} on it {stay} there: cordon keeps only new pods from the node"
     yield "  assumed: a constant load, and nothing else changes; karptui plan and forward show every step"
+
+
+def _drain_text(seconds: int | None, *, is_over: bool) -> str:
+    if seconds is not None:
+        return f"drained and gone after {duration_text(seconds)}"
+    return "its drain is blocked, and the node stays" if is_over else "its drain is not over by then"
 
 
 def _moment_text(moment: Moment) -> str:

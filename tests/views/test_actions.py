@@ -1,0 +1,100 @@
+"""What is said before and after an action, on clusters whose answer is known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from karptui.actions.action import Action, Operation, Target, action_on, applied
+from karptui.actions.outcome import Outcome, Result
+from karptui.actions.request import request_of
+from karptui.cli.loading import open_snapshot
+from karptui.config import Config
+from karptui.plan.actions import Expected, expected
+from karptui.session.actions import Preview
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.views.actions import command, expected_lines, outcome_lines, preview_lines
+from karptui.whatif.situation import WhatIfBase
+from tests.cli.test_everything_hostile import EVERYTHING, harmless
+from tests.incidents.all import INCIDENTS
+
+
+def base_of(name: str, tmp_path: Any) -> WhatIfBase:
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    return open_snapshot(SnapshotReader(karpenter_version="").read([file]), Config())[0]
+
+
+def claim_of(base: WhatIfBase, pod: str) -> Action:
+    node = next(one.node_name for one in base.inventory.pods if one.key.startswith(pod) and one.node_name)
+    claim = next(one for one in base.inventory.nodeclaims if one.node_name == node)
+    return action_on(Operation.DELETE, "NodeClaim", claim.name)
+
+
+def said(base: WhatIfBase, action: Action) -> tuple[Expected, str]:
+    found = expected(base, [(action, None)], horizon_ns=3600 * 10**9)
+    return found, "\n".join(expected_lines(found))
+
+
+def test_a_deletion_that_a_budget_blocks_moves_nothing(tmp_path: Any) -> None:
+    base = base_of("pdb-and-closed-budget", tmp_path)
+    found, text = said(base, claim_of(base, "search/index"))
+    assert [seconds for _, seconds in found.drains] == [None]
+    assert "its drain is blocked, and the node stays" in text
+    assert "PodDisruptionBudgets allow no eviction now of 1: search/index-0 by index" in text
+    assert "lands elsewhere" not in text
+
+
+def test_a_pod_without_an_owner_is_lost(tmp_path: Any) -> None:
+    base = base_of("bare-pod-expires", tmp_path)
+    _, text = said(base, claim_of(base, "qa/loadtest-anna"))
+    assert "drained and gone after " in text
+    assert "nothing recreates 1: qa/loadtest-anna" in text
+    _, text = said(base, action_on(Operation.EVICT, "Pod", "qa/loadtest-anna"))
+    assert "nothing recreates 1: qa/loadtest-anna" in text
+
+
+def test_a_node_that_nothing_protects_any_more_is_removed(tmp_path: Any) -> None:
+    base = base_of("nodes-do-not-disrupt", tmp_path)
+    node = next(one.name for one in base.inventory.nodes if "karpenter.sh/do-not-disrupt" in one.annotations)
+    found, _ = said(base, action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Node", node))
+    assert found.plan.edited.end.nodes == found.plan.now.end.nodes - 1
+
+
+@pytest.mark.parametrize(
+    ("action", "line"),
+    [
+        (action_on(Operation.UNCORDON, "Node", "a"), "karptui do uncordon a"),
+        (action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Pod", "web/a"), "karptui do remove-do-not-disrupt pod/web/a"),
+        (
+            action_on(Operation.DO_NOT_DISRUPT, "Pod", "a/b", value="5m"),
+            "karptui do do-not-disrupt pod/a/b --value 5m",
+        ),
+        (
+            action_on(Operation.SCALE, "Deployment", "web/a", replicas=3),
+            "karptui do scale deployment/web/a --replicas 3",
+        ),
+        (
+            applied({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}),
+            """echo '{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"a"}}' | karptui do apply -f -""",
+        ),
+    ],
+)
+def test_an_undo_is_a_command_line(action: Action, line: str) -> None:
+    assert command(action) == line
+
+
+def test_no_text_of_a_server_steers_the_terminal() -> None:
+    live = {"metadata": {"uid": EVERYTHING, "resourceVersion": EVERYTHING}}
+    action = Action(operation=Operation.CORDON, target=Target("Node", EVERYTHING))
+    causes = ((EVERYTHING, EVERYTHING),)
+    preview = Preview(
+        action=action, request=request_of(action, live, is_dry_run=False), managers=(EVERYTHING,), causes=causes,
+        problem=EVERYTHING, status=422, undo=action,
+    )  # fmt: skip
+    outcome = Outcome(result=Result.UNKNOWN, message=EVERYTHING, causes=causes, audit_problem=EVERYTHING)
+    for shown in (preview, Preview(action=action, missing=EVERYTHING), Preview(action=action, undo=action)):
+        for line in (*preview_lines(shown), *outcome_lines(shown, outcome)):
+            assert harmless(line, is_json=False), line
