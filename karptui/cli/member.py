@@ -29,6 +29,8 @@ from karptui.workers.children import end_with_parent
 STEP_SECONDS: Final = 0.5
 TOLD_SECONDS: Final = 2.0
 """Interval of lines while nothing changes."""
+NICENESS: Final = 10
+"""The screen goes before the analyses of clusters that are not open."""
 _LONGEST_TEXT: Final = 1_000
 
 
@@ -37,6 +39,7 @@ def main(words: Sequence[str]) -> int:
     end_with_parent()
     if words[:1] == ["verdict"]:
         return run_command(words)
+    os.nice(NICENESS)
     args = build_parser("watch").parse_args(["watch", *words])
     try:
         source, clock = open_source(args)
