@@ -13,6 +13,7 @@ from karptui.actions.action import Action, ActionError, Operation, action_on, ap
 from karptui.actions.outcome import Result
 from karptui.actions.words import operations_for
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import first_of
 from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.text import TextScreen
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 HORIZON_NS: Final = 3600 * NS_PER_SECOND
 WATCH_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
+_FEW: Final = 3
 
 
 async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
@@ -54,7 +56,7 @@ async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
         choices[Operation.DELETE] = [("NodeClaim", claim) for claim in claims]
     if not choices:
         raise ActionError("no action suits the rows here; :do ACTION OBJECT takes any, such as :do cordon NAME")
-    lines = [Choice(str(one), str(one), ", ".join(f"{k} {key}" for k, key in on)) for one, on in choices.items()]
+    lines = [Choice(str(one), str(one), first_of([" ".join(ref) for ref in on], _FEW)) for one, on in choices.items()]
     chosen = await pick(screen.app, "Actions", lines)
     if chosen is None:
         return ()
@@ -124,6 +126,7 @@ class ActionScreen(TextScreen):
         return self._stage
 
     def on_unmount(self) -> None:
+        self.host.session.studies.cancel()
         self._actions.close()
 
     async def _look(self) -> str:

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from karptui.sources.cluster.resources import LATER, NODECLAIMS, NODEPOOLS, NODES
+from tests.loopback import FakeApi, LoopbackServer
 from tests.still_demo import StillDemo
 
 ALLOWED = ("--demo", "--allow-actions")
+COLLECTIONS = [resource.path for resource in (NODES, NODEPOOLS, NODECLAIMS, *LATER)]
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +148,33 @@ def test_an_object_that_does_not_exist_is_a_refusal(capsys: pytest.CaptureFixtur
     output, error = capsys.readouterr()
     assert "✖ the server refuses it (404): it does not exist" in output
     assert "--yes" not in error
+
+
+def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = FakeApi()
+    for path in COLLECTIONS:
+        api.put(path, {"metadata": {"name": "a", "uid": "1"}, "spec": {}})
+
+    with LoopbackServer(api) as server:
+        config = tmp_path / "kubeconfig"
+        cluster = {"name": "c", "cluster": {"server": server.url}}
+        context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+        users = [{"name": "u", "user": {"token": "t"}}]
+        config.write_text(
+            json.dumps({"current-context": "c", "clusters": [cluster], "contexts": [context], "users": users})
+        )
+        live = ["--kubeconfig", str(config), "--no-aws"]
+        assert main(["do", "cordon", "a", "--yes", "--reason", "x", *live]) == 2
+        assert "actions are off" in capsys.readouterr().err
+        assert server.calls == []
+        for command in ("nodes", "pods"):
+            main([command, *live])
+        sent = {(call.method, call.path) for call in server.calls}
+    assert len(sent) > 10
+    posted = {path for method, path in sent if method != "GET"}
+    assert posted <= {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
 
 
 def test_without_an_audit_file_there_is_nothing_to_list(capsys: pytest.CaptureFixture[str]) -> None:

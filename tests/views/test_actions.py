@@ -20,6 +20,8 @@ from karptui.whatif.situation import WhatIfBase
 from tests.cli.test_everything_hostile import EVERYTHING, harmless
 from tests.incidents.all import INCIDENTS
 
+MANIFEST = """{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"a"}}"""
+
 
 def base_of(name: str, tmp_path: Any) -> WhatIfBase:
     file = tmp_path / "snapshot.json"
@@ -78,7 +80,7 @@ def test_a_node_that_nothing_protects_any_more_is_removed(tmp_path: Any) -> None
         ),
         (
             applied({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}),
-            """echo '{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"a"}}' | karptui do apply -f -""",
+            f"echo '{MANIFEST}' | karptui do apply -f -",
         ),
     ],
 )
