@@ -37,7 +37,7 @@ def main(folder: str) -> None:
     shutil.rmtree(pages, ignore_errors=True)
     for name in FOLDERS:
         shutil.copytree(ROOT / name, pages / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "LICENSE"):
         shutil.copy(ROOT / name, pages / name)
     shutil.copy(ROOT / "README.md", pages / HOME)
     for page in (pages / "docs").glob("*.md"):
