@@ -97,7 +97,7 @@ class Fleet(msgspec.Struct, frozen=True):
 class BlockedNodes(msgspec.Struct, frozen=True):
     """Nodes at the end of the forecast that Karpenter wants to disrupt and cannot."""
 
-    word: str
+    blocker: str
     """The blocker, as on Nodes."""
     nodes: int
     price_per_hour: float
@@ -380,7 +380,7 @@ def _blocked(then: Situation, played: Played) -> tuple[BlockedNodes, ...]:
         return cost_of_node(then.prices, then.books, states[name]).per_hour or 0.0 if name in states else 0.0
 
     found = [BlockedNodes(word, len(names), sum(map(price, names))) for word, names in nodes.items()]
-    return tuple(sorted(found, key=lambda one: (-one.price_per_hour, one.word)))
+    return tuple(sorted(found, key=lambda one: (-one.price_per_hour, one.blocker)))
 
 
 def _change(sizing: Sizing) -> float:

@@ -83,27 +83,6 @@ class Dollars(msgspec.Struct, frozen=True):
         return sum(payer.per_hour for payer in self.payers)
 
 
-class _Sum:
-    """A part while it is counted."""
-
-    def __init__(self) -> None:
-        self.pods = self.cpu_millis = self.memory_bytes = self.unpriced = 0
-        self.nodes: set[str] = set()
-        self.per_hour = 0.0
-
-    def payer(self, part: Part, name: str) -> Payer:
-        return Payer(
-            part=part,
-            name=name,
-            pods=self.pods,
-            nodes=len(self.nodes),
-            cpu_millis=self.cpu_millis,
-            memory_bytes=self.memory_bytes,
-            per_hour=self.per_hour,
-            unpriced=self.unpriced,
-        )
-
-
 def weight_of(amounts: ResourceList) -> float:
     """Return the weight of requests or capacity: cpu, memory and accelerators by fixed prices."""
     weight = CORE * resources.nano(amounts, resources.CPU) / NANO
@@ -142,47 +121,43 @@ def dollars_of(nodes: Sequence[NodeEntry], pods: Iterable[PodEntry], grouping: s
     for entry in pods:
         if entry.pod.node_name and not entry.pod.is_terminal:
             on_node.setdefault(entry.pod.node_name, []).append(entry)
-    sums: dict[tuple[Part, str], _Sum] = {(Part.DAEMONSETS, ""): _Sum(), (Part.IDLE, ""): _Sum()}
+    payers = {(part, ""): Payer(part=part) for part in (Part.DAEMONSETS, Part.IDLE)}
     unpriced: list[str] = []
+
+    def add(part: Part, name: str, amounts: ResourceList, per_hour: float, *, is_new_node: bool, unpriced: int) -> None:
+        payer = payers.get((part, name)) or Payer(part=part, name=name)
+        payers[part, name] = msgspec.structs.replace(
+            payer,
+            pods=payer.pods + (part is not Part.IDLE),
+            nodes=payer.nodes + is_new_node,
+            cpu_millis=payer.cpu_millis + max(resources.cpu_millis(amounts), 0),
+            memory_bytes=payer.memory_bytes + max(resources.memory_bytes(amounts), 0),
+            per_hour=payer.per_hour + per_hour,
+            unpriced=payer.unpriced + unpriced,
+        )
+
     for node in nodes:
         bound = on_node.get(node.name, ()) if node.node is not None else ()
-        if node.price is None and (node.node is not None or node.instance_type):
-            unpriced.append(node.name)
+        has_no_price = node.price is None and (node.node is not None or bool(node.instance_type))
+        unpriced += [node.name] if has_no_price else []
         rest = price = node.price.per_hour if node.price is not None else 0.0
-        base = _base(node.allocatable, bound)
+        requested = resources.add(*(entry.pod.requests for entry in bound))
+        base = weight_of(resources.maximum((node.allocatable, requested)))
+        seen: set[tuple[Part, str]] = set()
         for entry in bound:
-            requests = entry.pod.requests
-            part = Part.DAEMONSETS if _is_on_every_node(entry.pod.template) else Part.PODS
-            share = price * weight_of(requests) / base if base else 0.0
+            is_daemon = _is_on_every_node(entry.pod.template)
+            key = (Part.DAEMONSETS, "") if is_daemon else (Part.PODS, name_of(entry))
+            share = price * weight_of(entry.pod.requests) / base if base else 0.0
             rest -= share
-            total = sums.setdefault((part, name_of(entry) if part is Part.PODS else ""), _Sum())
-            total.pods += 1
-            total.nodes.add(node.name)
-            total.cpu_millis += resources.cpu_millis(requests)
-            total.memory_bytes += resources.memory_bytes(requests)
-            total.per_hour += share
-            total.unpriced += node.price is None
-        _add_idle(sums[Part.IDLE, ""], node, bound, max(rest, 0.0))
-    return Dollars(_in_order(sums[key].payer(*key) for key in sums), tuple(sorted(unpriced)))
+            add(*key, entry.pod.requests, share, is_new_node=key not in seen, unpriced=has_no_price)
+            seen.add(key)
+        free = resources.subtract(node.allocatable, requested)
+        add(Part.IDLE, "", free, max(rest, 0.0), is_new_node=True, unpriced=has_no_price)
+    return Dollars(_in_order(payers.values()), tuple(sorted(unpriced)))
 
 
 def _is_on_every_node(template: PodTemplate) -> bool:
     return template.is_daemonset_owned or template.is_node_owned or MIRROR in template.annotations
-
-
-def _base(allocatable: ResourceList, bound: Iterable[PodEntry]) -> float:
-    requested = resources.add(*(entry.pod.requests for entry in bound))
-    return weight_of(resources.maximum((allocatable, requested)))
-
-
-def _add_idle(idle: _Sum, node: NodeEntry, bound: Iterable[PodEntry], per_hour: float) -> None:
-    requested = resources.add(*(entry.pod.requests for entry in bound))
-    free = resources.subtract(node.allocatable, requested)
-    idle.cpu_millis += max(resources.cpu_millis(free), 0)
-    idle.memory_bytes += max(resources.memory_bytes(free), 0)
-    idle.per_hour += per_hour
-    idle.nodes.add(node.key)
-    idle.unpriced += node.price is None and (node.node is not None or bool(node.instance_type))
 
 
 def _in_order(payers: Iterable[Payer]) -> tuple[Payer, ...]:
@@ -209,12 +184,10 @@ def over_time(moments: Mapping[int, Dollars | None]) -> Dollars:
     def average(payer: Payer) -> Payer:
         found = {at_ns: payers.get(payer.key) for at_ns, payers in by_key.items()}
         there = [one for one in found.values() if one is not None]
+        counts = ("pods", "nodes", "cpu_millis", "memory_bytes")
         return msgspec.structs.replace(
             payer,
-            pods=round(sum(one.pods for one in there) / count),
-            nodes=round(sum(one.nodes for one in there) / count),
-            cpu_millis=round(sum(one.cpu_millis for one in there) / count),
-            memory_bytes=round(sum(one.memory_bytes for one in there) / count),
+            **{name: round(sum(getattr(one, name) for one in there) / count) for name in counts},
             per_hour=sum(one.per_hour for one in there) / count,
             unpriced=max(one.unpriced for one in there),
             series=tuple(Spent(at_ns, one.per_hour if one is not None else 0.0) for at_ns, one in found.items()),

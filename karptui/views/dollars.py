@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Final
 
 from karptui.aws.money import per_hour_text
@@ -82,23 +84,23 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
     )
 
 
+def _amount(
+    name: str, kind: FieldKind, json: str, text: Callable[[int], str], read: Callable[[Payer], int]
+) -> Column[Payer]:
+    return Column(
+        number(name, name.upper(), "What they request, or what is idle."),
+        lambda payer, _: Cell(text(read(payer))),
+        lambda payer: float(read(payer)),
+        values=(Value(json, lambda payer, _: read(payer), int, "Requested, or idle."),),
+        filters={name: Field(kind, lambda payer, _: read(payer), help="amount requested")},
+    )
+
+
 _COLUMNS: Final[tuple[Column[Payer], ...]] = (
     count_column(number("pods", "PODS", "Pods on nodes.", drop_order=2), lambda payer: payer.pods, json="pods"),
     count_column(number("nodes", "NODES", "Nodes that they run on.", drop_order=3), lambda p: p.nodes, json="nodes"),
-    Column(
-        number("cpu", "CPU", "Cpu that they request, or that is idle."),
-        lambda payer, _: Cell(cpu_text(payer.cpu_millis)),
-        lambda payer: float(payer.cpu_millis),
-        values=(Value("cpu_millis", lambda payer, _: payer.cpu_millis, int, "Requested, or idle."),),
-        filters={"cpu": Field(FieldKind.CPU, lambda payer, _: payer.cpu_millis, help="cpu requested")},
-    ),
-    Column(
-        number("mem", "MEM", "Memory that they request, or that is idle."),
-        lambda payer, _: Cell(memory_text(payer.memory_bytes)),
-        lambda payer: float(payer.memory_bytes),
-        values=(Value("memory_bytes", lambda payer, _: payer.memory_bytes, int, "Requested, or idle."),),
-        filters={"mem": Field(FieldKind.BYTES, lambda payer, _: payer.memory_bytes, help="memory requested")},
-    ),
+    _amount("cpu", FieldKind.CPU, "cpu_millis", cpu_text, attrgetter("cpu_millis")),
+    _amount("mem", FieldKind.BYTES, "memory_bytes", memory_text, attrgetter("memory_bytes")),
     Column(
         NumberHeading(
             "price",

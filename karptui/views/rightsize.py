@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from karptui.aws.money import per_hour_text, saved_text
-from karptui.forward.result import Moment
 from karptui.kube.resources import CPU, MEMORY, ResourceList, cpu_millis, memory_bytes
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
 from karptui.kube.vpa import Recommendations
 from karptui.plan.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
-from karptui.views.column import Column, Heading, Value, count_column, one_of, record, records, text_column, texts
+from karptui.views.column import (
+    Column,
+    Heading,
+    Value,
+    count_column,
+    one_of,
+    record,
+    records,
+    struct_values,
+    text_column,
+    texts,
+)
 from karptui.views.column import number_heading as number
 from karptui.views.prices import known_sum_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell
@@ -57,21 +67,20 @@ def rests_on(recommendations: Recommendations) -> str:
 
 def text_lines(name: str, answer: RightSize) -> Iterator[str]:
     """Yield the answer, the sides of the comparison, blockers, caveats and assumptions."""
-    before, after = answer.played
     hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
     changed = [one for one in answer.sizings if one.containers]
     pods = counted(sum(one.pods for one in changed), "pod")
     yield (
         f"{name}: {counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
-        f" {_saves(answer.saves_from_now)} in {hours}, {_saves(answer.saves_from_scratch)} from scratch"
+        f" {_saves(answer.saves_from_now)} after {hours}, {_saves(answer.saves_from_scratch)} from scratch"
     )
     yield f"  source: {rests_on(answer.recommendations)}"
     scratch = " → ".join(map(_fleet, answer.scratch))
     yield f"  from scratch, today's → recommended requests: {scratch}"
-    ends = " → ".join(_moment(one.end, one.unmanaged) for one in (before, after))
-    yield f"  from now, after {hours}: {ends}; now {_moment(before.series[0], before.unmanaged)}"
+    ends = " → ".join(_fleet(_at(answer, side)) for side in (0, 1))
+    yield f"  from now, after {hours}: {ends}; now {_fleet(_at(answer, 0, 0))}"
     if answer.blocked:
-        held = (f"{one.word} {one.nodes} ({per_hour_text(one.price_per_hour)})" for one in answer.blocked)
+        held = (f"{one.blocker} {one.nodes} ({per_hour_text(one.price_per_hour)})" for one in answer.blocked)
         yield f"  blocked nodes at the end: {', '.join(held)}"
     if answer.recreated:
         yield f"  {counted(answer.recreated, 'pod')} no longer {verb(answer.recreated, 'fits', 'fit')} on the node"
@@ -81,7 +90,8 @@ def text_lines(name: str, answer: RightSize) -> Iterator[str]:
         missing = answer.recommendations.without
         of = "VPA" if answer.recommendations.source == "VPA" else "container"
         more = f"; {counted(missing, of)} without a recommendation yet" if missing else ""
-        yield f"  {counted(answer.without, 'pod')} without a recommendation keep their requests{more}"
+        keeps = verb(answer.without, "keeps its", "keep their")
+        yield f"  {counted(answer.without, 'pod')} without a recommendation {keeps} requests{more}"
     if not answer.is_usage_known:
         yield "  memory is not compared with current usage (--usage asks metrics-server)"
     for caveat in Caveat:
@@ -107,8 +117,11 @@ def _fleet(fleet: Fleet) -> str:
     return f"{counted(fleet.nodes, 'node')}, {known_sum_text(fleet.price_per_hour, fleet.unpriced)}{pending}"
 
 
-def _moment(moment: Moment, unmanaged: int) -> str:
-    return _fleet(Fleet(moment.nodes - unmanaged, moment.price_per_hour, moment.unpriced, moment.pending))
+def _at(answer: RightSize, side: int, at: int = -1) -> Fleet:
+    """Return Karpenter's nodes at a moment of a forecast: 0 is its beginning."""
+    played = answer.played[side]
+    one = played.series[at]
+    return Fleet(one.nodes - played.unmanaged, one.price_per_hour, one.unpriced, one.pending)
 
 
 def patch_of(sizing: Sizing) -> dict[str, Any] | None:
@@ -199,22 +212,8 @@ TABLE: Final[TableSpec[Sizing]] = TableSpec(
         ),
     ),
 )  # fmt: skip
-_FLEET: Final[tuple[Value[Fleet], ...]] = (
-    Value("nodes", lambda one, _: one.nodes, int, "Nodes that Karpenter manages."),
-    Value("pricePerHour", lambda one, _: one.price_per_hour, float),
-    Value("unpriced", lambda one, _: one.unpriced, int, "Nodes without a known price."),
-    Value("pending", lambda one, _: one.pending, int),
-)
-_BLOCKED: Final[tuple[Value[BlockedNodes], ...]] = (
-    Value("blocker", lambda one, _: one.word, str),
-    Value("nodes", lambda one, _: one.nodes, int),
-    Value("pricePerHour", lambda one, _: one.price_per_hour, float),
-)
-
-
-def _end(answer: RightSize, side: int, at: int = -1) -> Fleet:
-    moment, unmanaged = answer.played[side].series[at], answer.played[side].unmanaged
-    return Fleet(moment.nodes - unmanaged, moment.price_per_hour, moment.unpriced, moment.pending)
+_FLEET: Final = struct_values(Fleet, {"nodes": "Nodes that Karpenter manages.", "unpriced": "Without a known price."})
+_BLOCKED: Final = struct_values(BlockedNodes)
 
 
 def _patches(answer: RightSize, _: int) -> list[dict[str, Any]]:
@@ -223,11 +222,11 @@ def _patches(answer: RightSize, _: int) -> list[dict[str, Any]]:
 
 REPORT: Final[tuple[Value[RightSize], ...]] = (
     Value("source", lambda answer, _: rests_on(answer.recommendations), str, "With percentile and history."),
-    record("now", lambda answer: _end(answer, 0, 0), _FLEET),
+    record("now", lambda answer: _at(answer, 0, 0), _FLEET),
     record("scratchToday", lambda answer: answer.scratch[0], _FLEET, "All pods on new nodes, today's requests."),
     record("scratchRecommended", lambda answer: answer.scratch[1], _FLEET),
-    record("endToday", lambda answer: _end(answer, 0), _FLEET, "At the end of the forecast, today's requests."),
-    record("endRecommended", lambda answer: _end(answer, 1), _FLEET),
+    record("endToday", lambda answer: _at(answer, 0), _FLEET, "At the end of the forecast, today's requests."),
+    record("endRecommended", lambda answer: _at(answer, 1), _FLEET),
     Value("savesFromScratchPerHour", lambda answer, _: answer.saves_from_scratch, float | None),
     Value("savesFromNowPerHour", lambda answer, _: answer.saves_from_now, float | None),
     records("blocked", lambda answer: answer.blocked, _BLOCKED, "Blocked nodes at the end."),

@@ -95,7 +95,7 @@ def test_a_protected_pod_eats_the_saving_and_is_named() -> None:
                              requests={"cpu": "1500m", "memory": "1Gi"}), *pods[2:])  # fmt: skip
     answer = rightsize(cluster(*pods), of(wants(cpu="400m")), horizon_ns=HOUR_NS)
     assert ends(answer) == (4, 1, 4, 2)
-    assert [(one.word, one.nodes) for one in answer.blocked] == [("do-not-disrupt", 2)]
+    assert [(one.blocker, one.nodes) for one in answer.blocked] == [("do-not-disrupt", 2)]
     assert sum(one.price_per_hour for one in answer.blocked) == pytest.approx(0.2)
     assert (answer.saves_from_now or 0) < (answer.saves_from_scratch or 0)
 
