@@ -1,0 +1,195 @@
+"""A pause and a rollout beside a Karpenter that runs: what karptui says first, and what becomes of it.
+
+Asked for with KARPTUI_KARPENTER, as test_live_karpenter. It takes some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+
+from .control_plane import Client, ControlPlane
+from .definitions import install_definitions
+from .karpenter import CLAIMS, HOSTNAME, PODS, POOLS, Karpenter, LiveCluster, running
+from .test_live_karpenter import CLASSES, DRIFT, _apart, _is_ready, _named, _ready, a_pool, pods
+
+BINARY = os.environ.get("KARPTUI_KARPENTER", "")
+pytestmark = [
+    pytest.mark.apiserver,
+    pytest.mark.skipif(not BINARY, reason="KARPTUI_KARPENTER names no Karpenter with its kwok provider"),
+]
+HASH = "karpenter.sh/nodepool-hash"
+Live = tuple[LiveCluster, Karpenter]
+
+
+@pytest.fixture(scope="module")
+def live(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Return a cluster with two NodePools, and the Karpenter that runs it."""
+    client = Client(plane)
+    install_definitions(client, with_status=True)
+    client.create(CLASSES, [{**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}}])
+    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
+    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
+    with running(plane, Path(BINARY)) as karpenter:
+        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
+        client.create(POOLS, [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")])
+        made.until(lambda: all(map(_is_ready, made.items(POOLS))), "NodePools are ready")
+        yield made, karpenter
+
+
+def load(cluster: LiveCluster, name: str, count: int) -> None:
+    """Have Karpenter launch a node for each of some pods."""
+    own = pods(name, count, "500m", team=name, affinity=_apart(name, HOSTNAME))
+    names = [one["metadata"]["name"] for one in own]
+    cluster.client.create(PODS, own)
+    cluster.mark_unschedulable(names)
+    cluster.until_answered(names)
+    cluster.until(cluster.is_settled, "nodes ready")
+
+
+def claims(cluster: LiveCluster, pool: str) -> dict[str, dict[str, Any]]:
+    """Return the NodeClaims of a NodePool by the name of their node."""
+    own = [one for one in cluster.items(CLAIMS) if one["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
+    return {one.get("status", {}).get("nodeName", ""): one for one in own}
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    """Return the exit status of a command, and its JSON."""
+    capsys.readouterr()
+    status = main([*words, "-o", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def seconds_until(instant: str) -> float:
+    return (datetime.fromisoformat(instant) - datetime.now(UTC)).total_seconds()
+
+
+def test_a_pause_holds_until_its_end_and_releases_what_was_said(
+    live: Live, capsys: pytest.CaptureFixture[str], record_property: Any
+) -> None:
+    cluster, karpenter = live
+    load(cluster, "paused", 2)
+    before = cluster.client.request("GET", f"{POOLS}/paused")["spec"]["disruption"]["budgets"]
+    with karpenter.held():
+        for pod in ("paused-0", "paused-1"):
+            cluster.client.request("DELETE", f"{PODS}/{pod}")
+        cluster.client.request("PATCH", f"{POOLS}/paused", {"spec": {"disruption": {"consolidateAfter": "0s"}}})
+        path = str(cluster.snapshot("paused"))
+        asked = ("pause", "--snapshot", path, "--pool", "paused", "--until", "65s", "--horizon", "10m")
+        status, told = said(capsys, *asked)
+        assert status == 0
+        (pool,) = told["nodePools"]
+        cluster.client.request("PATCH", f"{POOLS}/paused", pool["patch"], patch="json")
+    released = [one for one in told["removals"] if one["kind"] == "released"]
+    predicted = {name for one in released for name in one["nodes"]}
+    assert predicted == claims(cluster, "paused").keys()
+    assert [one for one in told["removals"] if one["kind"] != "released"] == []
+    budgets = cluster.client.request("GET", f"{POOLS}/paused")["spec"]["disruption"]["budgets"]
+    assert budgets == pool["budgets"]
+    assert budgets[:-1] == before
+    hours = budgets[-1]["duration"]
+    end = datetime.now(UTC).replace(second=0, microsecond=0).timestamp() + 60 * int(hours.rstrip("m"))
+    while time.time() < end - 2:
+        cluster.run_kubelets()
+        going = [one for one in claims(cluster, "paused").values() if "deletionTimestamp" in one["metadata"]]
+        assert going == [], "nothing is disrupted in a pause"
+        time.sleep(1)
+    cluster.until(lambda: not claims(cluster, "paused"), "the paused nodes are gone after the end")
+    first = min(seconds_until(one["at"]) for one in released)
+    record_property("released", f"{-first:.0f} s after the predicted command all {len(predicted)} nodes are gone")
+    assert first > -60, "within a minute of the prediction"
+    last = len(budgets) - 1
+    place = f"/spec/disruption/budgets/{last}"
+    undo = [{"op": "test", "path": place, "value": budgets[-1]}, {"op": "remove", "path": place}]
+    cluster.client.request("PATCH", f"{POOLS}/paused", undo, patch="json")
+    assert cluster.client.request("GET", f"{POOLS}/paused")["spec"]["disruption"]["budgets"] == before
+
+
+def test_the_release_of_a_pause_is_accepted_and_ends_it(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, _ = live
+    _, told = said(capsys, "pause", "--snapshot", str(cluster.snapshot("all")), "--horizon", "10m")
+    before = {one["metadata"]["name"]: one["spec"]["disruption"]["budgets"] for one in cluster.items(POOLS)}
+    for pool in told["nodePools"]:
+        cluster.client.request("PATCH", f"{POOLS}/{pool['name']}", pool["patch"], patch="json")
+    _, told = said(capsys, "pause", "--release", "--snapshot", str(cluster.snapshot("shut")), "--horizon", "10m")
+    assert {pool["name"] for pool in told["nodePools"] if pool["patch"]} >= {"paused", "rolling"}
+    for pool in told["nodePools"]:
+        cluster.client.request("PATCH", f"{POOLS}/{pool['name']}", pool["patch"], patch="json")
+    after = {one["metadata"]["name"]: one["spec"]["disruption"]["budgets"] for one in cluster.items(POOLS)}
+    assert after == before
+
+
+def test_a_rollout_is_done_exactly_when_no_old_node_is_left(
+    live: Live, plane: ControlPlane, capsys: pytest.CaptureFixture[str], record_property: Any
+) -> None:
+    cluster, karpenter = live
+    budget = {"spec": {"disruption": {"budgets": [{"nodes": "1"}]}}}
+    cluster.client.request("PATCH", f"{POOLS}/rolling", budget)
+    load(cluster, "rolling", 3)
+
+    def look(name: str) -> tuple[int, Any]:
+        return said(
+            capsys, "rollout", "--pool", "rolling", "--snapshot", str(cluster.snapshot(name)), "--horizon", "30m"
+        )
+
+    status, told = look("calm")
+    assert (status, told["state"]) == (0, "done")
+    old = claims(cluster, "rolling").keys()
+    assert len(old) == 3
+    with karpenter.held():
+        cluster.client.request("PATCH", f"{POOLS}/rolling", DRIFT)
+        status, told = look("unseen")
+        assert (status, told["state"]) == (1, "unknown"), "Karpenter has not seen the change yet"
+    stale = cluster.client.request("GET", f"{POOLS}/rolling")["metadata"]["annotations"][HASH]
+    cluster.until(lambda: _hash(cluster) != stale or _old(cluster), "the change is processed")
+    status, told = look("begins")
+    assert (status, told["state"]) == (1, "progressing")
+    assert {one["node"] for one in told["nodes"]} == old
+    predicted = {one["node"]: one["goneAt"] for one in told["nodes"]}
+    assert all(predicted.values())
+    begun, counts, ended = time.monotonic(), [3], threading.Event()
+    kubelets = threading.Thread(target=lambda: _run_kubelets(cluster, ended), daemon=True)
+    kubelets.start()
+    try:
+        while told["state"] != "done":
+            assert time.monotonic() < begun + 300, f"{counts} {told}\n{karpenter.log.read_text()[-3000:]}"
+            time.sleep(1)
+            status, told = look("goes-on")
+            left = {one["node"] for one in told["nodes"] if one["state"] in ("old", "leaving")}
+            counts.append(len(left & old))
+            assert (told["state"] == "done") is not bool(left)
+        lasted = time.monotonic() - begun
+        assert counts == sorted(counts, reverse=True)
+        assert not old & claims(cluster, "rolling").keys()
+        assert _old(cluster) == []
+        foretold = max(seconds_until(at) for at in predicted.values()) + lasted
+        record_property("rollout", f"{lasted:.0f} s, predicted {foretold:.0f} s")
+        live_flags = ("--kubeconfig", plane.kubeconfig, "--no-aws", "--pool", "rolling")
+        assert main(["rollout", *live_flags, "--wait", "--timeout", "90s"]) == 0
+    finally:
+        ended.set()
+        kubelets.join()
+
+
+def _hash(cluster: LiveCluster) -> str:
+    return str(cluster.client.request("GET", f"{POOLS}/rolling")["metadata"]["annotations"][HASH])
+
+
+def _old(cluster: LiveCluster) -> list[str]:
+    current = _hash(cluster)
+    return [name for name, one in claims(cluster, "rolling").items() if one["metadata"]["annotations"][HASH] != current]
+
+
+def _run_kubelets(cluster: LiveCluster, ended: threading.Event) -> None:
+    while not ended.wait(0.5):
+        cluster.run_kubelets()
