@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.labels import AWS_GROUP, DO_NOT_DISRUPT, DO_NOT_REPAIR, GROUP
+from karptui.karpenter.labels import AWS_GROUP, DO_NOT_DISRUPT, DO_NOT_REPAIR, GROUP, NODEPOOL_HASH
 from karptui.kube.durations import DurationError, parse_duration
 
 
@@ -83,6 +83,8 @@ ANNOTATIONS: Final = MappingProxyType(
 )
 _REMOVALS: Final = frozenset({Operation.REMOVE_DO_NOT_DISRUPT, Operation.REMOVE_DO_NOT_REPAIR})
 _WRITTEN_BY_SERVER: Final = ("managedFields", "creationTimestamp", "generation", "resourceVersion", "uid", "selfLink")
+_WRITTEN_BY_OTHERS: Final = (NODEPOOL_HASH, "karpenter.k8s.aws/ec2nodeclass-hash", "kubectl.kubernetes.io/last-applied")
+"""Beginnings of annotations that Karpenter and kubectl compute."""
 MOST_REPLICAS: Final = 100_000
 
 Document = Mapping[str, Any]
@@ -164,7 +166,7 @@ def _check_protection(kind: str, key: str, value: str) -> None:
 
 
 def applied(document: Document) -> Action:
-    """Return the action that applies a manifest; its status and the fields that only the server writes are left out.
+    """Return the action that applies a manifest, without its status and what the server and controllers write.
 
     Raises:
         ActionError: karptui does not apply such objects.
@@ -180,6 +182,9 @@ def applied(document: Document) -> Action:
     if not isinstance(name, str) or not isinstance(metadata, Mapping):
         raise ActionError(f"{kind}: metadata.name: is missing")
     kept = {key: part for key, part in metadata.items() if key not in _WRITTEN_BY_SERVER}
+    if isinstance(annotations := kept.pop("annotations", None), Mapping):
+        own = {key: part for key, part in annotations.items() if not key.startswith(_WRITTEN_BY_OTHERS)}
+        kept |= {"annotations": own} if own else {}
     manifest = {**{key: part for key, part in document.items() if key != "status"}, "metadata": kept}
     return action_on(Operation.APPLY, kind, name, manifest=manifest)
 

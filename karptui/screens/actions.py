@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from karptui.session.actions import Actions, Preview
     from karptui.whatif.scenario import Scenario
 
-HORIZON_NS: Final = 3600 * NS_PER_SECOND
+HORIZON_NS: Final = 900 * NS_PER_SECOND
 WATCH_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
 _FEW: Final = 3
@@ -190,10 +190,10 @@ class ActionScreen(TextScreen):
         self._say("carrying it out…", Tone.ACTIVE)
         outcomes = await asyncio.to_thread(lambda: list(self._actions.carry_out(ready, reason.strip())))
         for preview, outcome in outcomes:
-            self._add(*outcome_lines(preview, outcome))
+            self._add(*outcome_lines(preview, outcome), is_end=True)
         done = [preview for preview, outcome in outcomes if outcome.result is Result.DONE]
         if len(outcomes) < len(ready):
-            self._add(f"stopped there: {len(ready) - len(outcomes)} of {len(ready)} were not tried")
+            self._add(f"stopped there: {len(ready) - len(outcomes)} of {len(ready)} were not tried", is_end=True)
         if done:
             await self._watch(done)
         undo = tuple(preview.undo for preview in reversed(done) if preview.undo is not None)
@@ -214,11 +214,13 @@ class ActionScreen(TextScreen):
         seen = await asyncio.to_thread(host.session.studies.moment, host.now_ns())
         if seen.value is not None:
             then = self._expected.plan.edited.moment_at(host.now_ns()) if self._expected is not None else None
-            self._add(*comparison_lines(then, seen.value, passed, shown, len(done)))
+            self._add(*comparison_lines(then, seen.value, passed, shown, len(done)), is_end=True)
 
-    def _add(self, *lines: str) -> None:
+    def _add(self, *lines: str, is_end: bool = False) -> None:
         self._lines += lines
         self.area.load_text("\n".join(clean(line, limit=2_500) for line in self._lines))
+        if is_end:
+            self.area.scroll_end(animate=False)
 
     def _say(self, text: str, tone: Tone) -> None:
         self._stage = ((text, tone),)

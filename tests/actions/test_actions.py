@@ -92,7 +92,10 @@ def test_a_workload_is_scaled_by_its_subresource() -> None:
 
 
 def test_a_manifest_is_applied_without_force_and_only_over_the_version_that_was_seen() -> None:
-    action = applied({**POOL, "spec": {"limits": {"cpu": "20"}}})
+    hashed = {"karpenter.sh/nodepool-hash": "1", "karpenter.sh/nodepool-hash-version": "v3"}
+    action = applied(
+        {**POOL, "metadata": {**POOL["metadata"], "annotations": hashed}, "spec": {"limits": {"cpu": "20"}}}
+    )
     request = request_of(action, POOL, is_dry_run=False)
     assert request.content_type == "application/apply-patch+yaml"
     assert dict(request.query) == {"fieldManager": "karptui", "fieldValidation": "Strict"}

@@ -23,6 +23,7 @@ from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.scenario import Scenario
 from tests.cli.conftest import NOON_NS
 from tests.ui.stage import demo_app, settled
+from tests.ui.whatif.bench import begin
 
 ALLOWED = Config(contexts={"demo": ContextSettings(allow_actions=True)})
 
@@ -151,6 +152,28 @@ async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch)
         "apply takes the edits of the what-if in front: open it, edit, and type :do",
         "a: name its kind as well, such as pod/a",
     ]
+
+
+async def test_the_edits_of_a_what_if_are_applied(audit: Path) -> None:
+    app = an_acting_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        screen.edit_pane.editor.focus()
+        line = screen.edit_pane.editor.text.split("\n").index("  weight: 50")
+        screen.edit_pane.editor.show_place(line, 12)
+        await pilot.press("backspace")
+        screen.ask()
+        await settled(pilot, is_analysed=False)
+        app.run_command("do")
+        await until(pilot, lambda: "enter asks for a reason" in told(app))
+        assert "spec.weight: 50 → 5" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await pilot.press(*"try", "enter")
+        await until(pilot, lambda: "enter previews the undo" in told(app))
+    pool = app.follower.view.state.nodepools["general"]
+    assert pool.weight == 5
+    assert json.loads(audit.read_text().splitlines()[0])["diff"] == [{"field": "spec.weight", "before": 50, "after": 5}]
 
 
 def test_edits_of_a_what_if_become_manifests() -> None:
