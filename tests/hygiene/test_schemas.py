@@ -53,7 +53,7 @@ LISTS: Final = (
 )
 FEWER: Final = {"headroom": ("--most", "3")}
 """What keeps a command from trying as many as a reader may want to know of."""
-WITHOUT_JSON: Final = frozenset({"record", "card", "completion", "do"})
+WITHOUT_JSON: Final = frozenset({"record", "card", "completion", "mcp", "do"})
 SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
 
 
