@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     given = _read_krr(args.krr) if args.krr is not None else None
     live: list[VerticalPodAutoscaler] = []
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
-    loaded = load(args, needed, asks=lambda source: live.extend(_vpas_of(source)) if given is None else None)
+    loaded = load(args, needed, asks=lambda source: live.extend(live_vpas(source)) if given is None else None)
     base = base_of(loaded.view, loaded.now_ns)
     used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
     recommendations = given if given is not None else of_vpas((*base.inventory.vpas, *live))
@@ -80,7 +80,7 @@ def _read_krr(path: str) -> Recommendations:
         raise UsageError(f"{'standard input' if path == '-' else path}: {error}") from error
 
 
-def _vpas_of(source: Source) -> list[VerticalPodAutoscaler]:
+def live_vpas(source: Source) -> list[VerticalPodAutoscaler]:
     """Return the VerticalPodAutoscalers of a live cluster; a snapshot's are among its objects.
 
     Raises:

@@ -88,7 +88,7 @@ def _amount(
     name: str, kind: FieldKind, json: str, text: Callable[[int], str], read: Callable[[Payer], int]
 ) -> Column[Payer]:
     return Column(
-        number(name, name.upper(), "What they request, or what is idle."),
+        number(name, name.upper(), "What they request, or what is idle.", 10),
         lambda payer, _: Cell(text(read(payer))),
         lambda payer: float(read(payer)),
         values=(Value(json, lambda payer, _: read(payer), int, "Requested, or idle."),),

@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from karptui.cli.errors import UsageError
 from karptui.cli.main import main
+from karptui.cli.rightsize import live_vpas
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.source import ClusterSource
 from tests.story_d import story_document
 
 
@@ -78,7 +82,7 @@ def printed(capsys: pytest.CaptureFixture[str], story: Path, *words: str) -> str
     return capsys.readouterr().out
 
 
-def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(
+def testlive_vpas_a_snapshot_are_read_and_every_form_says_the_same(
     capsys: pytest.CaptureFixture[str], story: Path
 ) -> None:
     document = json.loads(printed(capsys, story, "-o", "json"))
@@ -147,3 +151,42 @@ def test_what_is_no_recommendation_is_a_sentence(
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
     assert problem in err
+
+
+class Answering(ClusterSource):
+    """A live cluster that answers one request."""
+
+    def __init__(self, answer: bytes | Exception) -> None:
+        self.answer = answer
+
+    def get(self, path: str, query: Any = None, **_: Any) -> bytes:
+        assert path == "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def testlive_vpas_a_live_cluster_are_listed_once() -> None:
+    item = {
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"targetRef": {"kind": "Deployment", "name": "web"}},
+        "status": {"recommendation": {"containerRecommendations": [{"containerName": "c", "target": {"cpu": "25m"}}]}},
+    }
+    (vpa,) = live_vpas(Answering(json.dumps({"kind": "VerticalPodAutoscalerList", "items": [item]}).encode()))
+    assert (vpa.key, vpa.target_name, vpa.update_mode, len(vpa.targets)) == ("shop/web", "web", "Recreate", 1)
+    assert live_vpas(Answering(b'{"items": []}')) == []
+    assert live_vpas(Answering(ApiError(404, "NotFound", "the server could not find the requested resource"))) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (ApiError(403, "Forbidden", "no"), "verticalpodautoscalers cannot be listed: the API server answered 403"),
+        (b"<html>", "verticalpodautoscalers cannot be read: "),
+        (b'{"items": [{"metadata": {}}]}', "cannot be read: VerticalPodAutoscaler (without a name): metadata.name"),
+    ],
+)
+def test_vpas_that_cannot_be_listed_are_a_sentence(answer: bytes | Exception, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        live_vpas(Answering(answer))
+    assert problem in str(caught.value)
