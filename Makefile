@@ -46,7 +46,7 @@ layers: $(VENV)/.installed-dev
 check: test lint types layers
 
 snapshots: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/ui/test_pictures.py --update-pictures $(PYTEST_ARGS)
+	$(BIN)/pytest tests/ui/test_pictures.py tests/ui/test_demo_picture.py --update-pictures $(PYTEST_ARGS)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "karptui needs Python 3.11 or newer, $(PYTHON) is %d.%d; say make PYTHON=python3.12" % sys.version_info[:2])'

@@ -16,10 +16,10 @@
           inherit version;
           pyproject = true;
           src = self;
-          build-system = with pkgs.python3Packages; [ hatchling ];
+          build-system = with pkgs.python3Packages; [ hatch-fancy-pypi-readme hatchling ];
           dependencies = with pkgs.python3Packages; [
             kubernetes msgspec platformdirs prometheus-client pyyaml rich textual textual-plotext
-            tree-sitter tree-sitter-grammars.tree-sitter-yaml urllib3 zstandard
+            tree-sitter tree-sitter-yaml urllib3 zstandard
             boto3
           ];
           # nixpkgs has one version of each: closer to ours than none.

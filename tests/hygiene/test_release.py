@@ -20,6 +20,7 @@ from tools import release
 ROOT = Path(__file__).resolve().parents[2]
 URL = "https://example.invalid/v1"
 ARCHIVES = {f"karptui-{karptui.__version__}-{name}.tar.gz": name.encode() for name in ("linux-amd64", "darwin-arm64")}
+FLAKE = ("dependencies", "build-system")
 LOG = "# Changelog\n\n## [Unreleased]\n{}\n## [1.1.0] - 2026-01-01\n\n- new\n\n## [1.0.0]\n\n- old\n"
 
 
@@ -92,6 +93,15 @@ def test_the_bill_of_materials_has_every_dependency(out: Path) -> None:
     assert {"botocore", "certifi", "markdown-it-py"} <= named
     assert "pytest" not in named
     assert sum("licenses" in part for part in components) > len(components) * 0.9
+
+
+def test_the_nix_flake_has_the_dependencies_of_the_project() -> None:
+    text = (ROOT / "flake.nix").read_text(encoding="utf-8")
+    named = {field: set(re.findall(rf"{field} = with [^;]+; \[([^\]]+)\]", text)[0].split()) for field in FLAKE}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["aws"]]
+    assert named["dependencies"] == {Requirement(line).name for line in declared}
+    assert named["build-system"] == {Requirement(line).name for line in project["build-system"]["requires"]}
 
 
 def test_notes_are_the_section_of_the_version() -> None:
