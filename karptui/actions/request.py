@@ -43,7 +43,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     content_type: str
     body: Mapping[str, Any]
-    is_dry_run: bool = False
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether it changes nothing."""
+        return ("dryRun", "All") in self.query
 
     @property
     def url(self) -> str:
@@ -103,7 +107,7 @@ def request_of(action: Action, live: Document, *, is_dry_run: bool) -> Request:
         case Operation.DELETE:
             # With a body the server does not read dryRun from the query.
             options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen, **dry}
-            return _request("DELETE", path, query, JSON, options)
+            return Request(method="DELETE", path=path, query=query, content_type=JSON, body=options)
         case Operation.EVICT:
             eviction = {
                 "apiVersion": "policy/v1",
@@ -111,25 +115,17 @@ def request_of(action: Action, live: Document, *, is_dry_run: bool) -> Request:
                 "metadata": {"name": target.name, "namespace": target.namespace},
                 "deleteOptions": {"preconditions": seen, **dry},
             }
-            return _request("POST", f"{path}/eviction", query, JSON, eviction)
+            return Request(method="POST", path=f"{path}/eviction", query=query, content_type=JSON, body=eviction)
         case Operation.APPLY:
             manifest = dict(action.manifest or {})
             manifest["metadata"] = {**manifest["metadata"], **seen}
             query = (("fieldManager", FIELD_MANAGER), ("fieldValidation", "Strict"), *query)
-            return _request("PATCH", path, query, APPLY_PATCH, manifest)
+            return Request(method="PATCH", path=path, query=query, content_type=APPLY_PATCH, body=manifest)
     query = (("fieldManager", FIELD_MANAGER), *query)
     body = joined({"metadata": seen}, _patch_of(action))
     part = _PARTS.get(action.operation)
-    return _request("PATCH", f"{path}/{part}" if part else path, query, MERGE_PATCH, body)
-
-
-def _request(
-    method: str, path: str, query: tuple[tuple[str, str], ...], content_type: str, body: Mapping[str, Any]
-) -> Request:
-    is_dry_run = ("dryRun", "All") in query
-    return Request(
-        method=method, path=path, query=query, content_type=content_type, body=body, is_dry_run=is_dry_run
-    )  # fmt: skip
+    path = f"{path}/{part}" if part else path
+    return Request(method="PATCH", path=path, query=query, content_type=MERGE_PATCH, body=body)
 
 
 def _patch_of(action: Action) -> dict[str, Any]:

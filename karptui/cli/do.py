@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,6 +164,11 @@ def _applied(files: Sequence[str]) -> Iterator[Action]:
                 raise UsageError(f"{name}: {error}") from error
 
 
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        put(clean(line, limit=2_500))
+
+
 class _Run:
     """One call of the command."""
 
@@ -213,9 +218,7 @@ class _Run:
     def _print_previews(self, previews: Sequence[Preview]) -> None:
         from karptui.views.actions import preview_lines
 
-        for preview in previews:
-            for line in preview_lines(preview):
-                put(clean(line, limit=2_500))
+        _print(line for preview in previews for line in preview_lines(preview))
 
     def _expect(self, previews: Sequence[Preview]) -> Expected | None:
         """Print what is expected to follow, or why that is unknown."""
@@ -240,9 +243,7 @@ class _Run:
         if found is None:
             say(f"what follows is not known: {reason}")
             return None
-        put(clean("expected, by karptui's simulation"))
-        for line in expected_lines(found):
-            put(clean(line))
+        _print(("expected, by karptui's simulation", *expected_lines(found)))
         return found
 
     def _check_confirmed(self, ready: Sequence[Preview]) -> None:
@@ -259,8 +260,7 @@ class _Run:
         began = time.monotonic()
         is_good = True
         for preview, outcome in self._actions.carry_out(ready, self._args.reason.strip()):
-            for line in outcome_lines(preview, outcome):
-                put(clean(line))
+            _print(outcome_lines(preview, outcome))
             if outcome.result is Result.DONE:
                 done.append(preview)
             is_good = is_good and outcome.result is Result.DONE and not outcome.audit_problem
@@ -289,5 +289,4 @@ class _Run:
             time.sleep(_LOOK_SECONDS)
         seen = moment_of(base_of(self._view(), self._clock.now_ns()))
         then = expected.plan.edited.moment_at(self._clock.now_ns()) if expected is not None else None
-        for line in comparison_lines(then, seen, passed, shown, len(done)):
-            put(clean(line))
+        _print(comparison_lines(then, seen, passed, shown, len(done)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,6 +39,9 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.source import Source, SourceError, kept_as
 from karptui.state.cluster import ClusterState
+
+if TYPE_CHECKING:
+    from karptui.sources.actions.writer import ActionServer
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +81,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 class Actions:
     """Previews actions and carries them out; every method may take as long as the server does."""
 
-    def __init__(self, writer: Writer, server: Any) -> None:
+    def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._server = server
 
     def previews(self, actions: Sequence[Action]) -> tuple[Preview, ...]:
         """Return what the server answers to a dry run of each action.
@@ -106,7 +108,7 @@ class Actions:
 
     def close(self) -> None:
         """Close the connection."""
-        self._server.close()
+        self._writer.server.close()
 
     def _check_number(self, actions: Sequence[object]) -> None:
         most = self._writer.permit.most_objects
@@ -194,14 +196,15 @@ def open_actions(
         audit = AuditFile(audit_file())
     except OSError as error:
         raise NotAllowedError(f"there is no place for the audit file: {error.strerror or error}") from error
+    server: ActionServer
     if isinstance(source, ClusterSource):
         from karptui.sources.actions.live import LiveServer  # noqa: PLC0415 - imports the official client
 
-        live = LiveServer(source.connection, request_seconds=request_seconds)
-        return Actions(Writer(permit, live, audit), live)
-    assert isinstance(source, DemoSource)
-    demo = DemoServer(source)
-    return Actions(Writer(permit, demo, audit), demo)
+        server = LiveServer(source.connection, request_seconds=request_seconds)
+    else:
+        assert isinstance(source, DemoSource)
+        server = DemoServer(source)
+    return Actions(Writer(permit, server, audit))
 
 
 def _refused(action: Action, error: SourceError) -> Preview:

@@ -4,54 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
 from karptui.actions.action import Action, Document, is_in_effect
 from karptui.actions.audit_record import AuditDiff
 from karptui.actions.outcome import Outcome, Result
-from karptui.actions.request import Access, Request, access_of, path_of, request_of, version_of
+from karptui.actions.request import Request, access_of, path_of, request_of, version_of
 from karptui.sources.actions.audit import AuditError, AuditFile
 from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.source import SourceError
+
+if TYPE_CHECKING:
+    from karptui.sources.actions.demo import DemoServer
+    from karptui.sources.actions.live import LiveServer
+
+    ActionServer: TypeAlias = LiveServer | DemoServer
 
 LOOK_UP_SECONDS: Final = 30.0
 """How long the outcome is looked up after an answer was lost."""
 _SETTLE_SECONDS: Final = 5.0
 """How long a request without an answer may still take effect, before it counts as not carried out."""
 _LOOK_UP_EVERY: Final = 0.5
-
-
-class ActionServer(Protocol):
-    """What answers requests: an API server, or the demo."""
-
-    @property
-    def context(self) -> str:
-        """Name of the context."""
-        ...
-
-    @property
-    def url(self) -> str:
-        """Address of the server, as in the permit."""
-        ...
-
-    def get(self, path: str) -> Document:
-        """Return an object; raises SourceError."""
-        ...
-
-    def write(self, permit: Permit, request: Request) -> Document:
-        """Send a request that changes an object, and return the answer; raises SourceError."""
-        ...
-
-    def may(self, access: Access) -> tuple[bool, str]:
-        """Return whether the user has a permission, and the authorizer's reason; raises SourceError."""
-        ...
-
-    def user(self) -> tuple[str, str]:
-        """Return the user's name, and whether the server or the kubeconfig gave it."""
-        ...
 
 
 class Writer:
