@@ -99,7 +99,8 @@ class StudyScreen(ListScreen[Any]):
         progress = self.host.session.studies.progress()
         if not progress.total:
             return (("preparing the cluster…", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
-        return ((f"{progress.done} of {progress.total} steps done", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
+        done = f"{100 * progress.done // progress.total} % done"
+        return ((done, Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
 
     def counts(self) -> str:
         """Return the number of cases, shown and total; a case may have several rows."""
