@@ -70,7 +70,7 @@ CASES: Final = [
         "reservation-unused",
         reserving,
         (
-            "3 of 5 instances of cr-1 (m5.xlarge in us-east-1a) are free and billed ($0.60/h). ",
+            "3 of 5 instances of cr-1 (m5.xlarge in us-east-1a) are free and paid for ($0.60/h). ",
             "general may launch into it once pods need a node.",
         ),
         INFO,
@@ -95,13 +95,24 @@ CASES: Final = [
         settings={"FEATURE_GATES": "ReservedCapacity=false"},
         name="gate",
     ),
+    Case(
+        "reservation-unused",
+        lambda: with_class(
+            ec2(status={"capacityReservations": [{**HELD, "reservationType": "capacity-block"}]}), requirements=()
+        ),
+        ("2 of 5 instances of cr-1 (m5.xlarge in us-east-1a) are free and paid for. general may",),
+        INFO,
+        types=TYPES,
+        evidence=told(2),
+        name="block",
+    ),
     *quiet("reservation-unused", reserving, types=TYPES, evidence=told(0)),
     Case("reservation-unused", reserving, types=TYPES, evidence=told(3, "cr-2"), name="other"),
     Case("reservation-unused", reserving, types=TYPES, name="unknown"),
     Case(
         "reservation-node-removed",
         lambda: an_idle_node("reserved"),
-        ("Consolidation is about to remove 1 reserved node (n): the reservation stays billed",),
+        ("Consolidation would remove 1 reserved node (n), and nothing blocks it: the reservation stays billed",),
         INFO,
         types=TYPES,
         is_simulated=True,

@@ -18,6 +18,7 @@ from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 _ON_DEMAND: Final = "on-demand"
+_BLOCK: Final = "capacity-block"
 _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConsolidation")
 
 
@@ -33,31 +34,39 @@ _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConso
 )
 def _unused(context: AdviceContext) -> Iterator[Finding]:
     described = context.evidence.facts.reservations
-    known = {one.id: one for one in described.value} if described is not None else {}
-    for nodeclass in context.ec2_nodeclasses:
-        pools = context.pools_with(nodeclass.name)
-        for reservation in nodeclass.status.capacity_reservations or ():
-            told = known.get(reservation.id)
-            if told is None or told.instances_left <= 0:
-                continue
-            kind, zone, left = reservation.instance_type, reservation.availability_zone, told.instances_left
-            using = [pool for pool in pools if _may_use(context, pool, kind, zone)]
-            prices = [context.fleet.resolved(pool.name) for pool in pools]
-            price = next((at for one in prices if one and (at := one[1].known_price(kind, zone, _ON_DEMAND))), None)
-            per_hour = context.evidence.price_settings.paid(price * left) if price is not None else None
-            if not context.settings.gate("ReservedCapacity"):
-                use = "The feature gate ReservedCapacity is off, so Karpenter never launches into it."
-            elif using:
-                use = f"{listed(pool.name for pool in using)} may launch into it once pods need a node."
-            else:
-                use = f"None of its NodePools ({listed(pool.name for pool in pools) or 'there are none'}) may use it."
-            yield Finding(
-                severity=Severity.INFO if using and context.settings.gate("ReservedCapacity") else Severity.WARNING,
-                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, using or pools)),
-                fact=f"{left} of {counted(told.total_instances, 'instance')} of {reservation.id} ({kind} in {zone}) "
-                f"{verb(left, 'is', 'are')} free and billed{at_cost(per_hour)}. {use}",
-                per_hour=per_hour,
-            )
+    known = {one.id: one for one in described.value if one.instances_left > 0} if described is not None else {}
+    selecting = {
+        (one.id, one.instance_type, one.availability_zone, one.reservation_type): [
+            other.name
+            for other in context.ec2_nodeclasses
+            if one.id in {held.id for held in other.status.capacity_reservations or ()}
+        ]
+        for nodeclass in context.ec2_nodeclasses
+        for one in nodeclass.status.capacity_reservations or ()
+        if one.id in known
+    }
+    is_on = context.settings.gate("ReservedCapacity")
+    for (id_, kind, zone, reservation_type), names in selecting.items():
+        left, pools = known[id_].instances_left, [pool for name in names for pool in context.pools_with(name)]
+        using = [pool for pool in pools if _may_use(context, pool, kind, zone)]
+        prices = [context.fleet.resolved(pool.name) for pool in pools]
+        price = next((at for one in prices if one and (at := one[1].known_price(kind, zone, _ON_DEMAND))), None)
+        # A capacity block is paid for in advance, at a price of its own.
+        is_hourly = price is not None and reservation_type != _BLOCK
+        per_hour = context.evidence.price_settings.paid(price * left) if price is not None and is_hourly else None
+        if not is_on:
+            use = "The feature gate ReservedCapacity is off, so Karpenter never launches into it."
+        elif using:
+            use = f"{listed(pool.name for pool in using)} may launch into it once pods need a node."
+        else:
+            use = f"None of its NodePools ({listed(pool.name for pool in pools) or 'there are none'}) may use it."
+        yield Finding(
+            severity=Severity.INFO if using and is_on else Severity.WARNING,
+            objects=(*(ObjectRef(EC2_KIND, name) for name in names), *map(pool_ref, using or pools)),
+            fact=f"{left} of {counted(known[id_].total_instances, 'instance')} of {id_} ({kind} in {zone}) "
+            f"{verb(left, 'is', 'are')} free and paid for{at_cost(per_hour)}. {use}",
+            per_hour=per_hour,
+        )
 
 
 def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bool:
@@ -69,7 +78,7 @@ def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bo
 @rule(
     "reservation-node-removed",
     title="consolidation removes reserved nodes",
-    what="Karpenter is about to disrupt a node of capacity type reserved by consolidation.",
+    what="Consolidation would disrupt a node of capacity type reserved, and nothing blocks it.",
     why="Karpenter counts reserved nodes as almost free, and still deletes those that are empty or whose pods fit "
     "elsewhere. The reservation stays billed: nothing is saved until another node uses it.",
     source="pkg/controllers/disruption/consolidation.go; pkg/providers/instancetype/offering of the AWS provider",
@@ -91,6 +100,6 @@ def _removed(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=node_refs(going),
-            fact=f"Consolidation is about to remove {counted(len(going), 'reserved node')} ({names}): the reservation "
-            "stays billed, so this saves nothing.",
+            fact=f"Consolidation would remove {counted(len(going), 'reserved node')} ({names}), and nothing blocks it: "
+            "the reservation stays billed, so this saves nothing.",
         )
