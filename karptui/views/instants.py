@@ -7,12 +7,13 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.kube.units import age_text, count_text, counted, duration_text
+from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, instant_text
 from karptui.session.answers import Overview
 from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
+_DAY_NS: Final = 86_400 * NS_PER_SECOND
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -25,6 +26,14 @@ def weekday_text(instant_ns: int, local: tzinfo | None = None) -> str:
         return text
     day = "" if there.weekday() == moment.weekday() else f"{_DAYS[there.weekday()]} "
     return f"{text} ({day}{there:%H:%M} {there.tzname()})"
+
+
+def dated_text(instant_ns: int, now_ns: int) -> str:
+    """Return the time of day, with the weekday within a week after today, else with the date."""
+    days = instant_ns // _DAY_NS - now_ns // _DAY_NS
+    if not days:
+        return clock_text(instant_ns)
+    return weekday_text(instant_ns) if 0 < days < len(_DAYS) else instant_text(instant_ns)
 
 
 def range_text(start_ns: int | None, end_ns: int | None, local: tzinfo | None = None) -> str:
@@ -74,6 +83,11 @@ def _there(moment: datetime, local: tzinfo | None) -> datetime | None:
 def instant_value(instant_ns: int | None) -> str | None:
     """Return an instant for scripts, ``2026-11-20T12:00:07Z``; None if unknown."""
     return format_timestamp(instant_ns) if instant_ns else None
+
+
+def second_value(instant_ns: int | None) -> str | None:
+    """Return an instant in whole seconds for scripts; None if unknown."""
+    return instant_value(instant_ns - instant_ns % NS_PER_SECOND) if instant_ns else None
 
 
 def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:

@@ -15,7 +15,6 @@ from karptui.disruption.pauses import END_FORMS, ActivePause, PauseRequest, end_
 from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.gitops import Revert
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, instant_text, span_text, verb
 from karptui.plan.pause import EventKind, Pause, PauseEvent, PoolPause, PoolState
 from karptui.views.column import (
@@ -32,7 +31,7 @@ from karptui.views.column import (
     texts,
 )
 from karptui.views.gitops import OWNER, revert_text
-from karptui.views.instants import instant_value, weekday_text
+from karptui.views.instants import dated_text, second_value
 from karptui.views.row import NOT_APPLICABLE, Cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
@@ -40,7 +39,6 @@ from karptui.views.table import Sort, TableSpec
 from karptui.whatif.yaml.write import write_block
 
 _FEW: Final = 3
-_DAY_NS: Final = 86_400 * NS_PER_SECOND
 _CENT: Final = 0.005
 _NEVER_STOPPED: Final = (
     "no budget stops expiration (expireAfter), interruption, drains and commands under way, static scale-down, or"
@@ -87,19 +85,13 @@ def headline(pause: Pause) -> str:
         return f"nothing to pause for {what} disruption: {_states(pause)}"
     until = "without an end"
     if pause.until_ns is not None:
-        until = f"until {_time(pause.until_ns, pause.from_ns)} ({span_text(pause.until_ns - pause.from_ns)})"
+        until = f"until {dated_text(pause.until_ns, pause.from_ns)} ({span_text(pause.until_ns - pause.from_ns)})"
     return f"pauses {what} disruption in {counted(len(changed), 'NodePool')} ({named}) {until}"
 
 
 def _states(pause: Pause) -> str:
     counts = Counter(pool.state for pool in pause.pools)
     return ", ".join(f"{counted(count, 'NodePool')} {_STATES[state]}" for state, count in counts.items())
-
-
-def _time(at_ns: int, now_ns: int) -> str:
-    days = at_ns // _DAY_NS - now_ns // _DAY_NS
-    text: Callable[[int], str] = clock_text if not days else weekday_text if days < 7 else instant_text
-    return text(at_ns)
 
 
 def more_lines(pause: Pause) -> Iterator[str]:
@@ -127,7 +119,7 @@ def _cost(pause: Pause) -> str:
             return f"savings: none within {span}, by forecast"
         saves = "saves" if dollars > 0 else "costs"
         return f"{saves} {per_hour_text(abs(dollars))} after {span}, by forecast"
-    until = f"until {_time(pause.released_ns, pause.from_ns)}, by forecast"
+    until = f"until {dated_text(pause.released_ns, pause.from_ns)}, by forecast"
     total = pause.dollars or 0.0
     if abs(total) < _CENT:
         return f"cost: none {until}: without it Karpenter would save nothing by then"
@@ -151,7 +143,7 @@ def _released(pause: Pause) -> str:
     nodes = sum(len(event.nodes) for event in pause.released)
     evictions = sum(event.evictions for event in pause.released)
     span = span_text(pause.changed.until_ns - pause.released_ns)
-    at = "now" if pause.is_release else f"at {_time(pause.released_ns, pause.from_ns)}"
+    at = "now" if pause.is_release else f"at {dated_text(pause.released_ns, pause.from_ns)}"
     if not pause.is_release and pause.until_ns != pause.released_ns:
         at += " (assumed)"
     otherwise = f"otherwise Karpenter disrupts {counted(pause.disrupted_otherwise, 'node')} by then"
@@ -213,7 +205,7 @@ def _budget_text(one: ActivePause, now_ns: int) -> str:
     reasons = f" for {', '.join(map(clean, one.budget.reasons))}" if one.budget.reasons is not None else ""
     window = ""
     if one.budget.schedule is not None:
-        until = f", until {_time(one.end_ns, now_ns)}" if one.end_ns is not None else ""
+        until = f", until {dated_text(one.end_ns, now_ns)}" if one.end_ns is not None else ""
         kind = "recurring window" if one.is_recurring else "window"
         window = f", {kind} {clean(one.budget.schedule)} for {clean(one.budget.duration or '')}{until}"
     return f"budget {one.index + 1} ({clean(one.budget.nodes)} nodes{reasons}{window})"
@@ -259,20 +251,16 @@ def manifest_lines(pool: PoolPause) -> list[str]:
 
 
 def _when(event: PauseEvent, now_ns: int) -> str:
-    return "now" if event.kind in (EventKind.DRAINING, EventKind.COMMANDED) else _time(event.at_ns, now_ns)
+    return "now" if event.kind in (EventKind.DRAINING, EventKind.COMMANDED) else dated_text(event.at_ns, now_ns)
 
 
 def _instant_column(heading: Heading, read: Callable[[PauseEvent], int | None], name: str) -> Column[PauseEvent]:
     def cell(event: PauseEvent, _: int) -> Cell:
         at_ns = read(event)
-        return Cell(_time(at_ns, event.at_ns)) if at_ns is not None else NOT_APPLICABLE
+        return Cell(dated_text(at_ns, event.at_ns)) if at_ns is not None else NOT_APPLICABLE
 
-    value = Value[PauseEvent](name, lambda event, _: _at(read(event)), INSTANT_OR_NULL, heading.help)
+    value = Value[PauseEvent](name, lambda event, _: second_value(read(event)), INSTANT_OR_NULL, heading.help)
     return Column(heading, cell, read, values=(value,))
-
-
-def _at(instant_ns: int | None) -> str | None:
-    return instant_value(instant_ns - instant_ns % NS_PER_SECOND) if instant_ns else None
 
 
 TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
@@ -282,7 +270,7 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
             Heading("when", "WHEN", "When it is decided, by forecast.", 9, 21),
             lambda event, _: Cell(_when(event, event.at_ns)),
             lambda event: event.at_ns,
-            values=(Value("at", lambda event, _: _at(event.at_ns), INSTANT_OR_NULL),),
+            values=(Value("at", lambda event, _: second_value(event.at_ns), INSTANT_OR_NULL),),
         ),
         text_column(
             Heading("why", "WHY", "What removes the nodes: not stopped by the pause, or released by its end.", 14, 18),
@@ -334,7 +322,7 @@ _ACTIVE: Final[tuple[Value[ActivePause], ...]] = (
     Value("reasons", lambda one, _: one.budget.reasons, list[str] | None, "Null: all."),
     Value("schedule", lambda one, _: one.budget.schedule, str | None),
     Value("duration", lambda one, _: one.budget.duration, str | None),
-    Value("endsAt", lambda one, _: _at(one.end_ns), INSTANT_OR_NULL, "Null: not within a week."),
+    Value("endsAt", lambda one, _: second_value(one.end_ns), INSTANT_OR_NULL, "Null: not within a week."),
     Value("isRecurring", lambda one, _: one.is_recurring, bool, "Whether it opens more often than once a year."),
 )
 _JSON: Final = {"type": "array", "items": {"type": "object"}}
@@ -352,8 +340,8 @@ _POOL: Final[tuple[Value[PoolPause], ...]] = (
 REPORT: Final[tuple[Value[Pause], ...]] = (
     Value("isRelease", lambda pause, _: pause.is_release, bool),
     Value("reasons", lambda pause, _: list(pause.reasons), list[str], "Empty: all voluntary ones."),
-    Value("until", lambda pause, _: _at(pause.until_ns), INSTANT_OR_NULL, "Null without an end."),
-    Value("releasedAt", lambda pause, _: _at(pause.released_ns), INSTANT_OR_NULL, "In the forecast."),
+    Value("until", lambda pause, _: second_value(pause.until_ns), INSTANT_OR_NULL, "Null without an end."),
+    Value("releasedAt", lambda pause, _: second_value(pause.released_ns), INSTANT_OR_NULL, "In the forecast."),
     Value("dollars", lambda pause, _: pause.dollars, float | None, "Cost until then; null if unknown."),
     Value(
         "dollarsPerHour",
@@ -408,8 +396,8 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
 
 
 def _event_text(event: PauseEvent) -> str:
-    gone = f", gone {_time(event.gone_ns, event.at_ns)}" if event.gone_ns is not None else ""
-    forced = f", by force from {_time(event.forced_ns, event.at_ns)}" if event.forced_ns is not None else ""
+    gone = f", gone {dated_text(event.gone_ns, event.at_ns)}" if event.gone_ns is not None else ""
+    forced = f", by force from {dated_text(event.forced_ns, event.at_ns)}" if event.forced_ns is not None else ""
     by = " ".join(filter(None, (event.method, event.decision)))
     return (
         f"{first_of(list(map(clean, event.nodes)), _FEW)}: {_WHY[event.kind]}{f' ({by})' if by else ''}{gone}{forced}"

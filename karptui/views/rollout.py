@@ -8,8 +8,7 @@ from typing import Final
 
 from karptui.disruption.codes import CODES
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, counted, first_of, instant_text, span_text, verb
+from karptui.kube.units import counted, first_of, instant_text, span_text, verb
 from karptui.plan.revisions import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
 from karptui.views.column import (
     INSTANT_OR_NULL,
@@ -21,15 +20,13 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.instants import instant_value, weekday_text
+from karptui.views.instants import dated_text, second_value
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 
 _FEW: Final = 3
-_DAY_NS: Final = 86_400 * NS_PER_SECOND
-_WEEK: Final = 7
 
 
 def headline(report: RolloutReport) -> str:
@@ -45,7 +42,7 @@ def headline(report: RolloutReport) -> str:
             return f"not known: {of}; {'; '.join(_unknown(report))}"
         case RolloutState.WAITING:
             date = min(group.date_ns for group in report.groups if group.date_ns is not None)
-            return f"not rolled out: {of}; no old node is replaced before {_time(date, report.from_ns)}"
+            return f"not rolled out: {of}; no old node is replaced before {dated_text(date, report.from_ns)}"
         case RolloutState.STALLED:
             return f"stalled: {of}; no old node is replaced within {span_text(report.horizon_ns)}, by forecast"
         case RolloutState.PROGRESSING:
@@ -85,7 +82,11 @@ def _name(group: RolloutGroup) -> str:
 def more_lines(report: RolloutReport) -> Iterator[str]:
     """Yield a line per NodePool and NodeClass, and what blocks the old nodes."""
     for group in report.groups:
-        yield f"{_name(group)}: {group_text(group)}"
+        if group.state is not RolloutState.DONE:
+            yield f"{_name(group)}: {group_text(group)}"
+    done = [f"{_name(one)} ({len(one.nodes)})" for one in report.groups if one.state is RolloutState.DONE]
+    if done:
+        yield f"rolled out: {', '.join(done)}"
     holds = Counter(hold.code for node in report.nodes for hold in {one.code: one for one in node.holds}.values())
     if holds:
         text = ", ".join(f"{count} by {CODES[code].word}" for code, count in holds.most_common())
@@ -120,26 +121,16 @@ def group_text(group: RolloutGroup) -> str:
     return ", ".join(parts)
 
 
-def _time(at_ns: int, now_ns: int) -> str:
-    days = at_ns // _DAY_NS - now_ns // _DAY_NS
-    text: Callable[[int], str] = clock_text if not days else weekday_text if 0 < days < _WEEK else instant_text
-    return text(at_ns)
-
-
 def _holds_text(node: RolloutNode) -> str:
     return ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds))
-
-
-def _at(instant_ns: int | None) -> str | None:
-    return instant_value(instant_ns - instant_ns % NS_PER_SECOND) if instant_ns else None
 
 
 def _instant_column(heading: Heading, read: Callable[[RolloutNode], int | None], name: str) -> Column[RolloutNode]:
     def cell(node: RolloutNode, _: int) -> Cell:
         at_ns = read(node)
-        return Cell(_time(at_ns, node.seen_ns)) if at_ns is not None else NOT_APPLICABLE
+        return Cell(dated_text(at_ns, node.seen_ns)) if at_ns is not None else NOT_APPLICABLE
 
-    value = Value[RolloutNode](name, lambda node, _: _at(read(node)), INSTANT_OR_NULL, heading.help)
+    value = Value[RolloutNode](name, lambda node, _: second_value(read(node)), INSTANT_OR_NULL, heading.help)
     return Column(heading, cell, read, values=(value,))
 
 
@@ -150,7 +141,7 @@ def _tone(node: RolloutNode) -> Tone:
 _HOLD: Final[tuple[Value[Hold], ...]] = (
     Value("code", lambda hold, _: hold.code, str),
     Value("object", lambda hold, _: hold.object, str),
-    Value("until", lambda hold, _: _at(hold.until_ns), INSTANT_OR_NULL),
+    Value("until", lambda hold, _: second_value(hold.until_ns), INSTANT_OR_NULL),
 )
 TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
     "nodes",
@@ -213,7 +204,9 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
             "expiresAt",
         ),
     ),
-    more_values=(Value("since", lambda node, _: _at(node.since_ns), INSTANT_OR_NULL, "Marked, or being deleted."),),
+    more_values=(
+        Value("since", lambda node, _: second_value(node.since_ns), INSTANT_OR_NULL, "Marked, or being deleted."),
+    ),
     csv=(
         *("node", "nodePool", "nodeClass", "state", "revision", "reason", "isMarked"),
         *("removalBeginsAt", "goneAt", "notBefore", "expiresAt"),
@@ -239,7 +232,9 @@ _GROUP: Final[tuple[Value[RolloutGroup], ...]] = (
     Value("uncompared", lambda group, _: group.count(NodeState.UNCOMPARED), int),
     Value("isHashed", lambda group, _: group.is_hashed, bool, "Whether it has Karpenter's hash."),
     Value("isSeen", lambda group, _: group.is_seen, bool, "Whether Karpenter has processed its newest change."),
-    Value("doneAt", lambda group, _: _at(group.gone_ns), INSTANT_OR_NULL, "By forecast; null if a node stays."),
+    Value(
+        "doneAt", lambda group, _: second_value(group.gone_ns), INSTANT_OR_NULL, "By forecast; null if a node stays."
+    ),
     records("revisions", lambda group: group.revisions, _REVISION, "Most nodes first."),
 )
 REPORT: Final[tuple[Value[RolloutReport], ...]] = (
