@@ -1,6 +1,6 @@
-"""Budgets that pause a NodePool's voluntary disruption: writing one, and finding those that are active.
+"""Budgets of 0 nodes that pause a NodePool's voluntary disruption: to write one, and to find active ones.
 
-A pause is one more budget of 0 nodes: the most restrictive active budget counts, so that the others stay as they are.
+The most restrictive active budget counts, so that a pause does not change the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULT_BUDGET: Final = {"nodes": "10%"}
 END_FORMS: Final = "a duration (2h, 90m), a time of day in UTC (18:00Z) or a time such as 2026-11-28T18:00:00Z"
 _MINUTE_NS: Final = 60 * NS_PER_SECOND
 _MANY_NODES: Final = 1_000_000
-"""Only a budget of 0 or 0% allows none of so many nodes."""
+"""Nodes of which only a budget of 0 or 0% allows none."""
 _DATE_FIELDS: Final = slice(2, 4)
 
 

@@ -1,4 +1,4 @@
-"""A pause of voluntary disruption, or its end: budgets to write, what goes on, what it costs, what its end releases.
+"""A pause of voluntary disruption, or its end: its budgets, removals that go on, its cost, and removals it releases.
 
 Two forecasts are compared, without and with the change. A pause without an end is released after the horizon.
 """
@@ -43,7 +43,7 @@ from karptui.whatif.situation import WhatIfBase
 VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
 """Reasons that a pause may name; repair is not one of them."""
 LONGEST_PLAYED_NS: Final = 72 * 3600 * NS_PER_SECOND
-"""A longer pause is simulated for so long, and released then."""
+"""The longest simulated pause: a longer one is released then."""
 _PATH: Final = ("spec", "disruption", "budgets")
 _POINTER: Final = "/spec/disruption/budgets"
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
@@ -54,7 +54,7 @@ class PauseError(ValueError):
 
 
 class PoolState(StrEnum):
-    """What the change does to a NodePool."""
+    """Effect of the change on a NodePool."""
 
     CHANGED = "changed"
     ALREADY = "alreadyPaused"
@@ -168,7 +168,7 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def released(self) -> tuple[PauseEvent, ...]:
-        """Removals after the end of the pause, of what was paused."""
+        """Voluntary removals after the end of the pause."""
         return tuple(event for event in self.events if event.kind is EventKind.RELEASED)
 
     @property
@@ -363,7 +363,7 @@ class _Scope(NamedTuple):
 
 
 def _events(base: WhatIfBase, played: Played, released_ns: int, scope: _Scope) -> Iterator[PauseEvent]:
-    """Yield what goes on until the release, and then what was paused, in order of time."""
+    """Yield the removals that go on until the release, then the released ones, in order of time."""
     claims = {claim.node_name or claim.name: claim for claim in base.inventory.nodeclaims}
     gone = {name: step.at_ns for step in played.steps if step.kind is StepKind.DRAIN for name in step.nodes}
     yield from _under_way(base, {name: at_ns for name, at_ns in gone.items() if at_ns <= released_ns})

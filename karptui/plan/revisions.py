@@ -1,4 +1,4 @@
-"""How far a change of NodePools and NodeClasses is rolled out: nodes by revision, the time left, and what blocks it.
+"""Progress of rollouts of NodePools and NodeClasses: nodes by revision, the time left, and the blockers.
 
 Rules: ``pkg/controllers/nodeclaim/disruption/drift.go``, and ``pkg/cloudprovider/drift.go`` of the AWS provider.
 """
@@ -80,7 +80,7 @@ class RolloutNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node, by its revision."""
 
     seen_ns: int
-    """When it was looked at."""
+    """Time of the report."""
     name: str
     """The NodeClaim's if there is no Node."""
     pool: str
@@ -89,7 +89,7 @@ class RolloutNode(msgspec.Struct, frozen=True, kw_only=True):
     revision: str
     """``POOL-HASH/NODECLASS-HASH``, as far as annotated."""
     reason: str = ""
-    """Why it is old: Karpenter's reason, or the one that Karpenter will give."""
+    """Karpenter's reason of drift, given or expected; empty if it is current."""
     is_marked: bool = False
     """Whether Karpenter has set its Drifted condition."""
     since_ns: int | None = None
@@ -188,7 +188,7 @@ def rollout_report(
     plays: bool = True,
     reporter: Reporter = silent,
 ) -> RolloutReport:
-    """Return how far NodePools and NodeClasses are rolled out; all of both if none is named.
+    """Return the progress of NodePools and NodeClasses; of all if none is named.
 
     Args:
         nodeclasses: Names, or ``Kind/name``.

@@ -1,4 +1,4 @@
-"""A pause of disruption as text: what to write, what goes on, its cost, and what its end releases."""
+"""A pause of disruption as text: commands, removals that go on, cost, and released removals."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _WHY: Final = {
 
 
 def headline(pause: Pause) -> str:
-    """Return what the change stops, or ends."""
+    """Return the paused reasons, NodePools and end; or the ended pauses."""
     changed = [pool for pool in pause.pools if pool.state is PoolState.CHANGED]
     named = first_of([clean(pool.name) for pool in changed], _FEW)
     if pause.is_release:
@@ -95,7 +95,7 @@ def _states(pause: Pause) -> str:
 
 
 def more_lines(pause: Pause) -> Iterator[str]:
-    """Yield the cost, what goes on, what the end releases, and notes on single NodePools."""
+    """Yield the cost, removals that go on, released removals, and notes on single NodePools."""
     is_any = any(pool.state is PoolState.CHANGED for pool in pause.pools)
     if is_any:
         yield _cost(pause)
@@ -172,7 +172,7 @@ def _window_lines(pause: Pause) -> Iterator[str]:
 
 
 def pool_lines(pool: PoolPause, now_ns: int) -> Iterator[str]:
-    """Yield what is special about a NodePool: its state, other closed budgets, and its owner in Git."""
+    """Yield notes on a NodePool: its state, other closed budgets, and its owner in Git."""
     if pool.is_deleting:
         yield "it is being deleted, and its nodes with it, whatever its budgets"
     match pool.state:
