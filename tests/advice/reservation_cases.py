@@ -155,10 +155,25 @@ CASES: Final = [
     Case(
         "overlay-effect",
         lambda: overlays(an_overlay("a", "m7i.large", price="1")),
-        ("NodeOverlay a sets price 1, and matches no instance type of any NodePool.",),
+        ("NodeOverlay a sets price 1, and matches no type that a NodePool can launch.",),
         types=TYPES,
         settings=GATE,
         name="unmatched",
+    ),
+    Case(
+        "overlay-effect",
+        lambda: an_inventory(
+            nodepools=(
+                a_nodepool(),
+                a_nodepool(name="other", requirements=(a_requirement(labels.INSTANCE_TYPE, "In", "x"),)),
+            ),
+            overlays=(an_overlay("a", "m5.large", price="1"),),
+        ),
+        ("sets price 1 for 1 type (m5.large) of general; heavier",),
+        INFO,
+        types=TYPES,
+        settings=GATE,
+        name="allowed",
     ),
     *quiet("overlay-effect", lambda: overlays(an_overlay("a", "m5.large", price="1")), types=TYPES),
 ]

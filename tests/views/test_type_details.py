@@ -140,9 +140,11 @@ def test_an_overlaid_price_says_so() -> None:
         {},
         evidence=Evidence(instance_types=(a_type("a", overlaid),)),
     )
-    price = general(view).types[0].on_demand
+    found = general(view)
+    price = found.types[0].on_demand
     assert price is not None
     assert (price.per_hour, price.origin.label) == (0.4, "NodeOverlay")
+    assert "prices by a NodeOverlay, not those that AWS bills" in said([title_pieces(found.entry, found.types[0])])
 
 
 def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:

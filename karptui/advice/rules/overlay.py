@@ -54,7 +54,8 @@ def _rejected(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "overlay-effect",
     title="the effect of a NodeOverlay",
-    what="A NodeOverlay changes prices or extended resources of types that NodePools may use, or matches none of them.",
+    what="A NodeOverlay changes prices or extended resources of types that NodePools may launch, or matches none of "
+    "them.",
     why="Karpenter compares overlaid prices when it launches and consolidates, and places pods on overlaid resources. "
     "AWS bills the real price. An overlay without a matching type changes nothing, without an event.",
     source="pkg/controllers/nodeoverlay/controller.go and AdjustedPrice in pkg/cloudprovider/types.go",
@@ -68,7 +69,8 @@ def _effect(context: AdviceContext) -> Iterator[Finding]:
         change = overlay.price if overlay.price is not None else overlay.price_adjustment
         sets = [f"price {change}"] if change is not None else []
         sets += [f"{name} {amount}" for name, amount in sorted(overlay.capacity.items())]
-        types, pools = ({key[at] for key in effect.types} for at in (1, 0))
+        usable = {(pool.name, name) for pool in context.pools for name in context.offered_types(pool)} & effect.types
+        types, pools = ({key[at] for key in usable} for at in (1, 0))
         where = f"{counted(len(types), 'type')} ({listed(sorted(types))}) of {listed(sorted(pools))}"
         what = " and ".join(sets) or "nothing"
         yield Finding(
@@ -76,5 +78,5 @@ def _effect(context: AdviceContext) -> Iterator[Finding]:
             objects=(_ref(overlay), *(ObjectRef("NodePool", name) for name in sorted(pools))),
             fact=f"NodeOverlay {overlay.name} (weight {overlay.weight}) sets {what} for {where}; heavier overlays win."
             if types
-            else f"NodeOverlay {overlay.name} sets {what}, and matches no instance type of any NodePool.",
+            else f"NodeOverlay {overlay.name} sets {what}, and matches no type that a NodePool can launch.",
         )

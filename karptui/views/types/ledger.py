@@ -9,6 +9,7 @@ import msgspec
 
 from karptui.aws.ledger import Ledger
 from karptui.aws.money import node_price_text
+from karptui.aws.prices import PriceSource
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -35,6 +36,8 @@ def title_pieces(pool: PoolEntry, entry: TypeEntry) -> Pieces:
         parts.append(f"{amount_cell(entry.on_demand).text}/h on-demand")
     if entry.spot is not None:
         parts.append(f"spot from {amount_cell(entry.spot).text}/h")
+    if any(price is not None and price.origin.source is PriceSource.OVERLAY for price in (entry.on_demand, entry.spot)):
+        parts.append("prices by a NodeOverlay, not those that AWS bills")
     if entry.rank is not None:
         parts.append(f"price rank {entry.rank} of {len(pool.left)}")
     return (f" {clean(entry.name)} ", Tone.STRONG), (f"─ {' · '.join(parts)} ", Tone.NORMAL)
