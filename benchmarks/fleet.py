@@ -41,7 +41,7 @@ def members() -> dict[int, int]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            if b"karptui.cli.member" in words:
+            if b"fleet-member" in words:
                 found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -69,3 +70,8 @@ def audit_file() -> Path:
 def _private(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
+
+
+def own_command(*words: str) -> list[str]:
+    """Return the command line that runs karptui in another process: this Python, or the single file itself."""
+    return [sys.executable, *(() if getattr(sys, "frozen", False) else ("-m", "karptui")), *words]

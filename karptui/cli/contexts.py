@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from karptui.cli.errors import UsageError, no_such, say
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words, refuse_unused
 from karptui.cli.streams import put
+from karptui.paths import own_command
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.session.fleet import Fleet
 
+MEMBER: Final = "fleet-member"
+"""First word of the command line of a process for one cluster; `karptui.cli.main` knows it."""
 AT_ONCE: Final = 8
 LONGEST_SECONDS: Final = 300.0
 _MOST_MESSAGES: Final = 20
@@ -74,8 +77,7 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
     except UsageError as error:
         raise SourceError(str(error)) from error
     words = cluster_words(args, _OTHERS)
-    command = [sys.executable, "-m", "karptui.cli.member"]
-    return Fleet({name: [*command, f"--context={name}", *words] for name in names})
+    return Fleet({name: own_command(MEMBER, f"--context={name}", *words) for name in names})
 
 
 def title_lines(name: str, form: str) -> list[str]:
@@ -112,7 +114,7 @@ def run_verdicts(args: argparse.Namespace) -> int:
 
 
 def _ask(name: str, words: Sequence[str], running: list[subprocess.Popen[str]]) -> _Answer:
-    command = [sys.executable, "-m", "karptui.cli.member", "verdict", f"--context={name}", *words]
+    command = own_command(MEMBER, "verdict", f"--context={name}", *words)
     try:
         process = subprocess.Popen(  # noqa: S603 - karptui itself
             command,

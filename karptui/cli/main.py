@@ -159,8 +159,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
     prepare_streams()
     command: str | None = None
+    argv = sys.argv[1:] if argv is None else argv
     try:
-        command, words = split(sys.argv[1:] if argv is None else argv)
+        if argv[:1] == ["fleet-member"]:
+            return int(import_module("karptui.cli.member").main(argv[1:]))
+        command, words = split(argv)
         begin(command)
         try:
             status = _execute(command, words)

@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -25,6 +24,7 @@ from karptui import __version__
 from karptui.cli.errors import UsageError, say
 from karptui.cli.mcp_tools import OUTPUT, TOOLS, Line, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words
+from karptui.paths import own_command
 from karptui.views.sanitize import clean
 
 FRESH_SECONDS: Final = 30.0
@@ -145,8 +145,7 @@ async def _list(*_: object) -> types.ListToolsResult:
 
 async def _run(words: list[str], stdin: str = "", folder: Path | None = None) -> tuple[int, str, list[str]]:
     """Run a command, and return its status, output and messages; it is killed if the call is cancelled."""
-    command = [sys.executable, "-m", "karptui", *words]
-    ran = await anyio.run_process(command, input=stdin.encode(), check=False, cwd=folder)
+    ran = await anyio.run_process(own_command(*words), input=stdin.encode(), check=False, cwd=folder)
     said = ran.stderr.decode(errors="replace").splitlines()
     notes = [clean(line.removeprefix(f"karptui {words[0]}: "), limit=500) for line in said if line.strip()]
     more = [f"and {len(notes) - _MOST_NOTES} more notes"] if len(notes) > _MOST_NOTES else []

@@ -1,13 +1,12 @@
 """The process of one cluster of a fleet: follows it, and prints a line of JSON with its figures every few seconds.
 
-Not a command: `karptui --contexts` starts it, as ``python -m karptui.cli.member`` with the flags of one cluster, and
-`karptui verdict --contexts` with those of `karptui verdict`.
+Not a command for users: `karptui --contexts` starts ``karptui fleet-member`` with the flags of one cluster, and
+`karptui verdict --contexts` starts ``karptui fleet-member verdict``.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -84,7 +83,3 @@ def _worst(verdict: Verdict) -> WorstFinding | None:
 
 def _print(line: MemberLine) -> None:
     os.write(1, msgspec.json.encode(line) + b"\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

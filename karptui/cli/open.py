@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.contexts import contexts_of, fleet_of
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
 from karptui.cli.history_tap import history_tap
@@ -273,6 +272,7 @@ def _source(args: argparse.Namespace) -> tuple[Source | None, Clock]:
     """Return the source that is followed first, none if all clusters are shown first, and its clock."""
     if args.contexts is None:
         return open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
+    from karptui.cli.contexts import contexts_of
     from karptui.clock import SystemClock
 
     contexts_of(args)
@@ -302,7 +302,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         tap_of=lambda source: history_tap(source, config, clock),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
-        fleet_of=(lambda: fleet_of(args)) if is_live else None,
+        fleet_of=(lambda: _fleet(args)) if is_live else None,
         begins_with_fleet=args.contexts is not None,
         actions_of=lambda source, is_past: _actions(args, config, source, is_past=is_past),
         tour=Tour(STORIES[args.tour]) if args.tour else None,
@@ -376,6 +376,12 @@ def _actions(args: argparse.Namespace, config: Config, source: Source, *, is_pas
     return open_actions(
         source, config, is_asked=args.allow_actions, is_past=is_past, request_seconds=args.request_timeout
     )
+
+
+def _fleet(args: argparse.Namespace) -> Fleet:
+    from karptui.cli.contexts import fleet_of
+
+    return fleet_of(args)
 
 
 def _contexts(args: argparse.Namespace) -> Sequence[str]:

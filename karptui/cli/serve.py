@@ -22,6 +22,7 @@ from aiohttp import web
 from textual_serve.server import Server
 
 from karptui.cli.streams import put
+from karptui.paths import own_command
 from karptui.views.sanitize import page
 
 MOST_APPS: Final = 4
@@ -147,4 +148,4 @@ def _is_loopback(host: str) -> bool:
 
 def serve(words: Sequence[str], host: str, port: int) -> None:
     """Serve the app that a command line opens until interrupted."""
-    GuardedServer([sys.executable, "-m", "karptui", *words], host=host, port=port).run()
+    GuardedServer(own_command(*words), host=host, port=port).run()

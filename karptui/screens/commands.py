@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from karptui.files import write_file
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text
-from karptui.paths import typed_path
+from karptui.paths import own_command, typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.destinations import (
     ToDrill,
@@ -423,7 +422,7 @@ def _card(app: CommandHost, folder: str) -> None:
     history = app.moments.history()
     if isinstance(history, str):
         raise CommandError(history)
-    words = [sys.executable, "-m", "karptui", "card", *([str(typed_path(folder))] if folder else [])]
+    words = own_command("card", *([str(typed_path(folder))] if folder else []))
     if isinstance(shown := app.moments.shown, PastMoment):
         words += ["--at", format_timestamp(-(-shown.at_ns // NS_PER_SECOND) * NS_PER_SECOND)]
     app.tell("the incident card is being written: this takes some seconds")

@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from karptui.cli.contexts import contexts_of, fleet_of
 from karptui.cli.errors import UsageError
 from karptui.cli.main import build_parser, main
+from karptui.paths import own_command
 from karptui.session.fleet import MOST_CLUSTERS, FleetRow
 from tests.builders import a_manifest
 from tests.cli.files import a_node_manifest, a_pod_manifest
@@ -161,3 +162,9 @@ def test_no_process_of_a_verdict_is_left_behind(number: signal.Signals, clusters
     while any(map(is_running, found)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_the_single_file_starts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_command("verdict") == [sys.executable, "-m", "karptui", "verdict"]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert own_command("verdict") == [sys.executable, "verdict"]
