@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from karptui.clock import Clock
     from karptui.config import Config
     from karptui.session.actions import Actions
+    from karptui.session.fleet import Fleet
     from karptui.sources.source import Source
 
 
