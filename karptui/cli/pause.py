@@ -87,7 +87,7 @@ def _lines(name: str, found: Pause, rows: Rows[PauseEvent], args: argparse.Names
         yield ""
         yield from table_lines(rows, args)
     yield ""
-    for sentence in found.changed.assumptions:
+    for sentence in found.assumed:
         yield f"  assumed: {sentence}"
     for sentence in found.changed.not_modelled:
         yield f"  not modelled: {sentence}"

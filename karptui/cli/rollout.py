@@ -194,7 +194,7 @@ def _lines(name: str, report: RolloutReport, rows: Rows[RolloutNode], args: argp
         yield from table_lines(rows, args)
     if report.played is not None:
         yield ""
-        for sentence in report.played.assumptions:
+        for sentence in report.assumed:
             yield f"  assumed: {sentence}"
         for sentence in report.played.not_modelled:
             yield f"  not modelled: {sentence}"

@@ -34,7 +34,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import leave_out_alike, rollout, spent
+from karptui.plan.rollout import RUNS, leave_out_alike, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -156,6 +156,11 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_release:
             return self.as_is.end.price_per_hour - self.changed.end.price_per_hour if self._is_priced else None
         return None if self.dollars is None else self.dollars * _NS_PER_HOUR / (self.released_ns - self.from_ns)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Assumptions of the forecasts."""
+        return RUNS, *self.changed.assumptions
 
     @property
     def _is_priced(self) -> bool:

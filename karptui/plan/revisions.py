@@ -26,7 +26,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, with_condition
-from karptui.plan.rollout import Rollout
+from karptui.plan.rollout import RUNS, Rollout
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason
 from karptui.whatif.drift.hashes import NODEPOOL_HASH_VERSION, nodepool_hash
@@ -164,6 +164,11 @@ class RolloutReport(msgspec.Struct, frozen=True, kw_only=True):
     horizon_ns: int
     played: Played | None
     """Forecast; None if no node is old, or it was not asked for."""
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Assumptions of the forecast; empty without one."""
+        return (RUNS, *self.played.assumptions) if self.played is not None else ()
 
     @property
     def nodes(self) -> tuple[RolloutNode, ...]:

@@ -32,6 +32,9 @@ from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 from karptui.whatif.remedies.blockers.trial import Trial
 from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
 
+RUNS: Final = "Karpenter runs: while it is down, nothing is disrupted and nothing launched"
+"""Assumption of every forecast."""
+
 
 class Rollout(msgspec.Struct, frozen=True, eq=False):
     """A cluster that is ready to be forecast."""

@@ -358,7 +358,7 @@ REPORT: Final[tuple[Value[Pause], ...]] = (
         "Expirations in the whole forecast.",
     ),
     records("nodePools", lambda pause: pause.pools, _POOL),
-    texts("assumed", lambda pause: pause.changed.assumptions),
+    texts("assumed", lambda pause: pause.assumed),
     texts("notModelled", lambda pause: pause.changed.not_modelled),
 )
 """The document's values besides its removals."""
@@ -387,7 +387,7 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
         lines=lambda pause: answer_lines(headline(pause), more_lines(pause)),
         name_of=lambda event: first_of(list(event.nodes), 1),
         story=lambda event: answer_lines(_event_text(event)),
-        notes=lambda pause: notes_of(pause.changed.assumptions, pause.changed.not_modelled),
+        notes=lambda pause: notes_of(pause.assumed, pause.changed.not_modelled),
         text=lambda pause: "\n".join((headline(pause), *more_lines(pause), "", *command_lines(pause))),
         tab="budgets",
         further=lambda: pause_study(request, next_horizon(horizon_ns)),

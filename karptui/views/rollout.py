@@ -242,7 +242,7 @@ REPORT: Final[tuple[Value[RolloutReport], ...]] = (
     Value("isRolledOut", lambda report, _: report.state is RolloutState.DONE, bool),
     records("groups", lambda report: report.groups, _GROUP),
     records("clusterBlockers", lambda report: report.cluster_holds, _HOLD, "Of the whole cluster."),
-    texts("assumed", lambda report: report.played.assumptions if report.played is not None else ()),
+    texts("assumed", lambda report: report.assumed),
     texts("notModelled", lambda report: report.played.not_modelled if report.played is not None else ()),
 )
 """The document's values besides its nodes."""
@@ -272,7 +272,7 @@ def rollout_study(
         name_of=lambda node: node.name,
         story=lambda node: answer_lines(sentence(node)),
         notes=lambda report: notes_of(
-            report.played.assumptions if report.played is not None else (),
+            report.assumed,
             report.played.not_modelled if report.played is not None else (),
         ),
         text=lambda report: "\n".join((headline(report), *more_lines(report), *map(sentence, report.nodes))),
