@@ -84,6 +84,17 @@ async def test_without_permission_nothing_opens(
     assert not audit.exists()
 
 
+async def test_at_a_past_moment_nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, said = an_acting_app(), list[str]()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot, is_analysed=False)
+        monkeypatch.setattr(app, "tell", lambda text, tone=None: said.append(text))
+        monkeypatch.setattr(type(app.moments), "shown", object())
+        app.run_command("do cordon x")
+        monkeypatch.undo()
+    assert said == ["actions are refused at a past moment; :at . returns to now"]
+
+
 async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) -> None:
     app = an_acting_app()
     async with app.run_test(size=(120, 40)) as pilot:
