@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from karptui.actions.action import Action, ActionError, Operation, action_on, applied
 from karptui.actions.outcome import Result
 from karptui.actions.words import operations_for
+from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import first_of
 from karptui.screens.dialogs import AskScreen, Choice, pick
@@ -30,12 +31,16 @@ HORIZON_NS: Final = 900 * NS_PER_SECOND
 WATCH_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
 _FEW: Final = 3
+_PROTECTION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 
 
 async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
     """Let an operation be picked for the marked objects, or the one under the cursor, and preview it."""
     try:
         scenario = screen.scenario_in_front()
+        if scenario is None and screen.current_object() is None:
+            # On Remedies, the one under the cursor.
+            scenario = next(iter(screen.scenarios_to_play()), None)
         if scenario is not None:
             wanted = tuple(edits_as_actions(scenario))
         else:
@@ -74,27 +79,36 @@ def _claim_of(screen: FrameScreen, kind: str, key: str) -> str:
 
 
 def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
-    """Yield the actions that carry out the edits of a what-if.
+    """Yield the actions that carry out the edits of a what-if or a remedy.
 
     Raises:
         ActionError: an edit cannot be carried out.
     """
-    from karptui.whatif.edits import EditError, PutObject, SetField  # noqa: PLC0415 - the what-if was opened before
+    from karptui.whatif import edits  # noqa: PLC0415 - the what-if or the remedies were opened before
     from karptui.whatif.edits.objects import read_document  # noqa: PLC0415 - as above
 
     for edit in scenario.edits:
-        if isinstance(edit, PutObject):
-            try:
-                yield applied(read_document(edit.text))
-            except EditError as error:
-                raise ActionError(str(error)) from error
-        elif isinstance(edit, SetField) and all(isinstance(step, str) for step in edit.path) and edit.value is not None:
-            value: Any = edit.value
-            for step in reversed(edit.path):
-                value = {step: value}
-            yield applied(_headed(edit.object.kind, edit.object.name, value))
-        else:
-            raise ActionError("an edit of this what-if is no change of a NodePool, EC2NodeClass or NodeOverlay")
+        match edit:
+            case edits.PutObject():
+                try:
+                    yield applied(read_document(edit.text))
+                except edits.EditError as error:
+                    raise ActionError(str(error)) from error
+            case edits.CordonNode():
+                yield action_on(Operation.CORDON, "Node", edit.name)
+            case edits.ScaleWorkload():
+                yield action_on(Operation.SCALE, edit.object.kind, edit.object.key, replicas=edit.replicas)
+            case edits.SetField() if edit.path == _PROTECTION:
+                is_set = edit.value is not None
+                operation = Operation.DO_NOT_DISRUPT if is_set else Operation.REMOVE_DO_NOT_DISRUPT
+                yield action_on(operation, edit.object.kind, edit.object.key, value=str(edit.value))
+            case edits.SetField() if edit.value is not None and all(isinstance(step, str) for step in edit.path):
+                value: Any = edit.value
+                for step in reversed(edit.path):
+                    value = {step: value}
+                yield applied(_headed(edit.object.kind, edit.object.name, value))
+            case _:
+                raise ActionError("one of the edits is none of the actions; karptui do --help lists them")
 
 
 def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from karptui.config import Config, ContextSettings
 from karptui.screens.actions import ActionScreen, edits_as_actions
 from karptui.screens.dialogs import AskScreen, PickScreen
 from karptui.session.actions import open_actions
-from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, SetField
+from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
 from tests.cli.conftest import NOON_NS
 from tests.ui.stage import demo_app, settled
@@ -196,6 +196,14 @@ def test_edits_of_a_what_if_become_manifests() -> None:
         {**head, "spec": {"limits": {"cpu": "50"}}, "metadata": {"name": "general"}},
         {**head, "metadata": {"name": "spot"}, "spec": {"weight": 3}},
     ]
-    for edit in (CordonNode("a"), SetField(ObjectRef("PodDisruptionBudget", "b", "web"), ("spec", "x"), 1)):
+    pod = ObjectRef("Pod", "a", "web")
+    protection = ("metadata", "annotations", "karpenter.sh/do-not-disrupt")
+    others = (CordonNode("n"), ScaleWorkload(ObjectRef("Deployment", "d", "web"), 2), SetField(pod, protection))
+    assert [(one.operation, one.target.key) for one in edits_as_actions(Scenario(name="a", edits=others))] == [
+        ("cordon", "n"),
+        ("scale", "web/d"),
+        ("remove-do-not-disrupt", "web/a"),
+    ]
+    for edit in (RemoveNode("a"), SetField(ObjectRef("PodDisruptionBudget", "b", "web"), ("spec", "x"), 1)):
         with pytest.raises(ActionError):
             list(edits_as_actions(Scenario(name="a", edits=(edit,))))

@@ -10,7 +10,7 @@ from zlib import crc32
 import msgspec
 
 from karptui.actions.action import API_KINDS, Document
-from karptui.actions.request import APPLY_PATCH, FIELD_MANAGER, Access, Request, merge_patched
+from karptui.actions.request import Access, Request, merge_patched
 from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.demo.machines import drain
@@ -102,8 +102,6 @@ def _written(play: DemoPlay, *, request: Request) -> Document:
     patch = {key: value for key, value in body.items() if key not in ("metadata", "apiVersion", "kind")}
     metadata = body.get("metadata") or {}
     patch["metadata"] = {key: value for key, value in metadata.items() if key in ("annotations", "labels")}
-    if request.content_type == APPLY_PATCH:
-        _check_owner(manifest, body)
     after = merge_patched(manifest, patch)
     if not request.is_dry_run:
         play.world.put(after)
@@ -118,20 +116,6 @@ def _check_seen(manifest: Manifest, seen: Mapping[str, Any]) -> None:
     for field in ("uid", "resourceVersion"):
         if seen.get(field, present[field]) != present[field]:
             raise ApiError(409, "Conflict", f'Operation cannot be fulfilled on "{name}": the object has been modified')
-
-
-def _check_owner(manifest: Manifest, body: Document) -> None:
-    """Refuse fields of another manager, of which the demo has one: whoever applied the NodePools before."""
-    for entry in manifest["metadata"].get("managedFields", ()):
-        owned = (entry.get("fieldsV1") or {}).get("f:spec") or {}
-        changed = [
-            field
-            for field, value in (body.get("spec") or {}).items()
-            if f"f:{field}" in owned and value != manifest["spec"].get(field)
-        ]
-        if changed and entry.get("manager") != FIELD_MANAGER:
-            causes = [(f".spec.{field}", f'conflict with "{entry["manager"]}"') for field in changed]
-            raise ApiError(409, "Conflict", f"Apply failed with {len(causes)} conflicts", None, causes)
 
 
 def _deleted(play: DemoPlay, claim: Manifest) -> Document:
