@@ -9,7 +9,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "karptui"
 WRITERS = {
     "files.py": "the place",
-    "sources/history/store.py": "a database, made under another name first, and its lock",
+    "sources/history/writer.py": "a database, made under another name first, and its lock",
     "sources/cluster/pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
 }
 NAMES = {
