@@ -18,7 +18,7 @@ class ActionError(ValueError):
 
 
 class Operation(StrEnum):
-    """What an action does."""
+    """The kind of change."""
 
     CORDON = "cordon"
     UNCORDON = "uncordon"
@@ -72,7 +72,7 @@ KINDS_OF: Final = MappingProxyType(
         Operation.APPLY: ("NodePool", "EC2NodeClass", "NodeOverlay"),
     }
 )
-"""Kinds of objects that each operation is for; the first is meant if none is named."""
+"""Kinds of objects that each operation is for; the first is the default."""
 ANNOTATIONS: Final = MappingProxyType(
     {
         Operation.DO_NOT_DISRUPT: DO_NOT_DISRUPT,
@@ -166,7 +166,7 @@ def _check_protection(kind: str, key: str, value: str) -> None:
 
 
 def applied(document: Document) -> Action:
-    """Return the action that applies a manifest, without its status and what the server and controllers write.
+    """Return the action that applies a manifest, without status and fields of the server or of controllers.
 
     Raises:
         ActionError: karptui does not apply such objects.
@@ -231,7 +231,7 @@ def undo_of(action: Action, live: Document, after: Document | None = None) -> Ac
 
 
 def _former(manifest: Document, live: Document, after: Document) -> dict[str, Any]:
-    """Return a manifest with the values of the object before: of its own fields, and of those that it takes away."""
+    """Return a manifest with the values of the object before: for its fields, and for fields that it removes."""
     former = _narrowed(live, manifest)
     former["spec"] = joined(_taken(_part(live, "spec"), _part(after, "spec")), _part(former, "spec"))
     return {**former, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
@@ -248,7 +248,7 @@ def _taken(live: Document, after: Document) -> dict[str, Any]:
 
 
 def joined(left: Document, right: Document) -> dict[str, Any]:
-    """Return the fields of two documents; where both have one, the second counts."""
+    """Merge the fields of two documents; the second one wins."""
     both = dict(left)
     for key, part in right.items():
         before = both.get(key)

@@ -1,4 +1,4 @@
-"""What came of an action."""
+"""The outcome of an action."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Result(StrEnum):
-    """What came of a request."""
+    """Result of a request."""
 
     DONE = "done"
     REFUSED = "refused"

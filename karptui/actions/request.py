@@ -95,7 +95,7 @@ def request_of(action: Action, live: Document, *, is_dry_run: bool) -> Request:
     """Return the request of an action; it fails if the object has changed since.
 
     Args:
-        live: the object as it is now.
+        live: the current object.
     """
     target = action.target
     path = path_of(target, version_of(action))

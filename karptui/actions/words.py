@@ -13,10 +13,10 @@ _KINDS: Final = MappingProxyType({**{kind.lower(): kind for kind in API_KINDS}, 
 
 
 def named(operation: Operation, word: str) -> tuple[str, str]:
-    """Return kind and key of an object: of ``pod/web/a``, or of ``web/a`` if only one kind can be meant.
+    """Return kind and key of an object: of ``pod/web/a``, or of ``web/a`` if only one kind fits.
 
     Raises:
-        ActionError: several kinds can be meant.
+        ActionError: several kinds fit.
     """
     first, _, rest = word.partition("/")
     if rest and first.lower() in _KINDS:
@@ -40,7 +40,7 @@ def typed(text: str) -> tuple[Action, ...]:
     except ValueError:
         raise ActionError(f"there is no action {first}; there are {', '.join(Operation)}") from None
     if operation is Operation.APPLY:
-        raise ActionError("apply takes the edits of the what-if in front: open it, edit, and type :do")
+        raise ActionError("apply takes the edits of the what-if: open it, edit, and type :do")
     replicas = None
     if operation is Operation.SCALE:
         replicas = int(objects.pop()) if objects and objects[-1].isdecimal() else None

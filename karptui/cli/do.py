@@ -221,7 +221,7 @@ class _Run:
         _print(line for preview in previews for line in preview_lines(preview))
 
     def _expect(self, previews: Sequence[Preview]) -> Expected | None:
-        """Print what is expected to follow, or why that is unknown."""
+        """Print the forecast, or the reason why there is none."""
         from karptui.plan.actions import expected
         from karptui.session.prepare import base_of
         from karptui.session.readiness import unready_because
@@ -241,7 +241,7 @@ class _Run:
             except EditError as error:
                 reason = str(error)
         if found is None:
-            say(f"what follows is not known: {reason}")
+            say(f"no forecast: {reason}")
             return None
         _print(("expected, by karptui's simulation", *expected_lines(found)))
         return found

@@ -1,4 +1,4 @@
-"""What is expected to follow from actions: the edits that they come to, a plan, and the pods that they touch."""
+"""Consequences of actions: their edits, a plan with a forecast, and the affected pods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from karptui.whatif.situation import WhatIfBase
 
 
 class AffectedPod(msgspec.Struct, frozen=True):
-    """A pod that an action removes, and what stands against its eviction."""
+    """A pod that an action removes, and the blockers of its eviction."""
 
     key: str
     pdbs: tuple[str, ...] = ()
@@ -43,11 +43,11 @@ class AffectedPod(msgspec.Struct, frozen=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What is expected to follow from actions."""
+    """Consequences of actions."""
 
     plan: Plan
     pods: tuple[AffectedPod, ...] = ()
-    """Pods that the actions remove, those that are blocked first."""
+    """Pods that the actions remove, blocked ones first."""
     staying: int = 0
     """Pods on cordoned nodes, which stay there."""
     drains: tuple[tuple[str, int | None], ...] = ()
@@ -57,7 +57,7 @@ class Expected(msgspec.Struct, frozen=True):
 def expected(
     base: WhatIfBase, actions: Sequence[tuple[Action, Document | None]], *, horizon_ns: int, reporter: Reporter = silent
 ) -> Expected:
-    """Return what follows from actions, each with its object after the server's dry run.
+    """Return the consequences of actions, each with its object after the server's dry run.
 
     Raises:
         EditError: an object is not in the cluster as karptui sees it.

@@ -120,7 +120,7 @@ def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ActionScreen(TextScreen):
-    """One confirmation: requests, diffs, what is expected, and in the end what came of it."""
+    """One confirmation: requests, diffs, the forecast, and finally the outcome."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go_on", "Carry out", id="actions.go-on", tooltip="Asks for a reason, then carries it out")
@@ -161,8 +161,8 @@ class ActionScreen(TextScreen):
 
     @work(exclusive=True, group="forecast")
     async def _forecast(self, ready: tuple[Preview, ...]) -> None:
-        """Add what is expected to follow; only then it can be confirmed."""
-        self._say("forecasting what follows…", Tone.ACTIVE)
+        """Add the forecast; only then it can be confirmed."""
+        self._say("forecasting…", Tone.ACTIVE)
         host = self.host
         changes = [(preview.action, preview.after) for preview in ready]
         answer = await asyncio.to_thread(host.session.studies.expected, changes, HORIZON_NS, host.now_ns())
@@ -170,7 +170,7 @@ class ActionScreen(TextScreen):
         if answer.value is not None:
             self._add("expected, by karptui's simulation", *expected_lines(answer.value))
         else:
-            self._add(f"what follows is not known: {answer.problem or 'the forecast was cancelled'}")
+            self._add(f"no forecast: {answer.problem or 'the forecast was cancelled'}")
         self._ready = ready
         self._say("enter asks for a reason and carries it out · esc leaves it", Tone.STRONG)
 

@@ -1,4 +1,4 @@
-"""Actions on the cluster of a source: preview them on the server, then carry them out as they were shown."""
+"""Actions on the cluster of a source: preview them on the server, then carry them out unchanged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Actions:
         self._writer = writer
 
     def previews(self, actions: Sequence[Action]) -> tuple[Preview, ...]:
-        """Return what the server answers to a dry run of each action.
+        """Return the server's answer to a dry run of each action.
 
         Raises:
             NotAllowedError: there are more than the configuration allows at once.
@@ -94,7 +94,7 @@ class Actions:
         return tuple(map(self._preview, actions))
 
     def carry_out(self, previews: Sequence[Preview], reason: str) -> Iterator[tuple[Preview, Outcome]]:
-        """Carry out actions one after the other, as they were previewed; the first that fails is the last.
+        """Carry out previewed actions one after the other, up to the first failure.
 
         Raises:
             NotAllowedError: as ``previews``.
@@ -151,7 +151,7 @@ class Actions:
         )
 
     def _carried_out(self, preview: Preview, reason: str) -> Outcome:
-        """Carry out an action on the object as it is now, if the server would change it as it was shown."""
+        """Carry out an action if a new dry run changes the same fields as the preview."""
         action = preview.action
         try:
             live = self._writer.look(action)
@@ -179,14 +179,14 @@ def open_actions(
     is_past: bool = False,
     request_seconds: float | None = None,
 ) -> Actions:
-    """Return what carries out actions on the cluster of a source; the configuration's rules apply.
+    """Open the actions on a source's cluster, by the rules of the configuration.
 
     Args:
         is_asked: whether ``--allow-actions`` was given.
         is_past: whether a past moment is shown.
 
     Raises:
-        NotAllowedError: actions are not allowed here, or there is no place for the audit file.
+        NotAllowedError: actions are not allowed here, or the audit file has no folder.
     """
     settings = config.context(source.title)
     permit = permit_for(
@@ -195,7 +195,7 @@ def open_actions(
     try:
         audit = AuditFile(audit_file())
     except OSError as error:
-        raise NotAllowedError(f"there is no place for the audit file: {error.strerror or error}") from error
+        raise NotAllowedError(f"the audit file has no folder: {error.strerror or error}") from error
     server: ActionServer
     if isinstance(source, ClusterSource):
         from karptui.sources.actions.live import LiveServer  # noqa: PLC0415 - imports the official client

@@ -272,7 +272,7 @@ class Studies(Protocol):
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[Expected]:
-        """Return what follows from actions, each with its object after the server's dry run."""
+        """Return the consequences of actions, each with its object after the server's dry run."""
 
     def moment(self, now_ns: int) -> StudyAnswer[Moment]:
         """Return the nodes, cost and pending pods of the cluster as forecasts count them."""

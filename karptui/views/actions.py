@@ -1,4 +1,4 @@
-"""Actions as text: before they are carried out, and what came of them."""
+"""Actions as text, before and after they are carried out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KNOWN: Final = {
     Operation.EVICT: "a terminating pod has its grace period; nothing brings an evicted pod back",
     Operation.DELETE: "Karpenter drains the node through the Eviction API and terminates the instance",
 }
-"""What is true of every action of a kind."""
+"""Notes by kind of action."""
 
 
 def title(action: Action) -> str:
@@ -63,7 +63,7 @@ def command(action: Action) -> str:
 
 
 def preview_lines(preview: Preview) -> Iterator[str]:
-    """Yield an action, its request, what the server's dry run changes, and how to undo it."""
+    """Yield an action, its request, the diff of the server's dry run, and the undo."""
     yield title(preview.action)
     request = preview.request
     if request is not None:
@@ -109,7 +109,7 @@ def _cause_lines(causes: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def expected_lines(found: Expected) -> Iterator[str]:
-    """Yield what is expected to follow from actions, and the pods that they touch."""
+    """Yield the forecast of actions, and the affected pods."""
     plan, edited = found.plan, found.plan.edited
     span = span_text(edited.until_ns - edited.from_ns)
     if not found.drains:
@@ -165,10 +165,10 @@ _RESULTS: Final = {
 
 
 def outcome_lines(preview: Preview, outcome: Outcome) -> Iterator[str]:
-    """Yield what came of an action."""
+    """Yield the outcome of an action."""
     yield f"{_RESULTS[outcome.result]}: {title(preview.action)}{_status(outcome.status) if outcome.message else ''}"
     if outcome.was_looked_up:
-        state = "is as wanted" if outcome.result is Result.DONE else "is unchanged so far"
+        state = "is as wanted" if outcome.result is Result.DONE else "is still unchanged"
         yield f"  the answer was lost; read afterwards, the object {state}"
     if outcome.message:
         yield f"  {clean(outcome.message)}"

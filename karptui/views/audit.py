@@ -66,9 +66,7 @@ TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
             lambda row: row.begun.user,
             json="user",
         ),
-        text_column(
-            Heading("action", "ACTION", "What was asked for.", 6, 21), lambda row: row.begun.action, json="action"
-        ),
+        text_column(Heading("action", "ACTION", "The action.", 6, 21), lambda row: row.begun.action, json="action"),
         text_column(
             Heading("object", "OBJECT", "The object.", 12, 44, is_name=True),
             _object_text,

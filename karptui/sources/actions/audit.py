@@ -69,7 +69,7 @@ class AuditFile:
 
 
 def shortened(diff: Iterator[tuple[str, Any, Any]]) -> tuple[AuditDiff, ...]:
-    """Return the fields of a diff as they are recorded: long values are cut, and so is a long list."""
+    """Return the fields of a diff for the file: long values and long lists are cut."""
     fields = [AuditDiff(path[:_LONGEST_VALUE], _short(before), _short(after)) for path, before, after in diff]
     more = len(fields) - _MOST_FIELDS
     return (*fields[:_MOST_FIELDS], AuditDiff(f"and {more} more fields")) if more > 0 else tuple(fields)

@@ -1,4 +1,4 @@
-"""An API server that actions are sent to, over a connection of its own."""
+"""An API server that actions are sent to, over a separate connection."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ GUARD: Final = object()
 
 
 class NotAllowedError(SourceError):
-    """Actions are not allowed here; the message says why, and how to allow them."""
+    """Actions are not allowed here; the message has the reason and the remedy."""
 
 
 class Permit:
@@ -20,7 +20,7 @@ class Permit:
     __slots__ = ("most_objects", "server")
 
     def __init__(self, guard: object, server: str, most_objects: int) -> None:
-        """Take what is permitted.
+        """Make a permit.
 
         Raises:
             NotAllowedError: anything but the guard made it.

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     ActionServer: TypeAlias = LiveServer | DemoServer
 
 LOOK_UP_SECONDS: Final = 30.0
-"""How long the outcome is looked up after an answer was lost."""
+"""Maximum time to read the outcome after a lost answer, in seconds."""
 _SETTLE_SECONDS: Final = 5.0
-"""How long a request without an answer may still take effect, before it counts as not carried out."""
+"""Time in which a request without an answer may still take effect, in seconds."""
 _LOOK_UP_EVERY: Final = 0.5
 
 
@@ -55,7 +55,7 @@ class Writer:
         self._sleep, self._monotonic = sleep, monotonic
 
     def look(self, action: Action) -> Document | None:
-        """Return an action's object as it is now; None if it does not exist.
+        """Return an action's current object; None if it does not exist.
 
         Raises:
             SourceError: the server does not answer, or refuses.
