@@ -160,7 +160,7 @@ async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch)
         "there is no action fly",
         "cordon needs an object, such as node/NAME",
         "Deployment a/b: the number of replicas must be from 0 to 100,000",
-        "apply takes the edits of the what-if in front: open it, edit, and type :do",
+        "apply takes the edits of the what-if: open it, edit, and type :do",
         "a: name its kind as well, such as pod/a",
     ]
 
