@@ -157,6 +157,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
             Kind.SERVICE,
             Kind.CRONJOB,
             Kind.REPLICATION_CONTROLLER,
+            Kind.VPA,
         }
     paths = [call.path for call in server.calls]
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
