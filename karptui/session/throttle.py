@@ -254,6 +254,7 @@ class Garbage:
         gc.collect()
         if is_thorough:
             gc.freeze()
+        _give_memory_back()
         ended, took = self._clock(), self._worked() - began
         least, most = EVERY_SECONDS
         self._due = ended + min(max(least, COST_FACTOR * took), most)
@@ -278,6 +279,12 @@ def share_heaps() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+
+
+def _give_memory_back() -> None:
+    """Return free pages to the system, which the GNU C library keeps otherwise; elsewhere do nothing."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def keep_pauses_short() -> None:

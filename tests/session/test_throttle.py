@@ -294,3 +294,24 @@ gate.wait()
 def test_threads_share_two_heaps(words: str, is_shared: bool) -> None:
     ran = subprocess.run([sys.executable, "-c", _HEAPS, words], capture_output=True, text=True, check=True)
     assert (ran.stdout.count("<heap ") <= 2) is is_shared
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries are not asked")
+def test_freed_memory_is_returned_to_the_system() -> None:
+    """A block that is in use above freed ones keeps those from going back by themselves."""
+    code = """
+import sys
+from karptui.session import throttle
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+blocks = [bytearray(b"x" * 100_000) for _ in range(600)]
+last = blocks.pop()
+del blocks
+full = resident()
+garbage = throttle.Garbage(clock=lambda: 1e9)
+garbage._due = 0.0
+garbage.search_at_rest()
+print(full - resident())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) > 30_000_000
