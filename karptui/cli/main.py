@@ -43,7 +43,7 @@ COMMANDS: Final = MappingProxyType(
         "drill": "show which pods become unschedulable if a zone, a capacity type or a NodePool is lost",
         "headroom": "count how many more of a pod fit: on existing nodes, on new ones, until a limit stops launches",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
-        "rightsize": "show nodes and costs if requests were as VPA or KRR recommend, and write the patches",
+        "rightsize": "show nodes and costs if requests were as VPA, KRR or usage recommend, and write the patches",
         "policies": "compare consolidation policies and values of consolidateAfter: savings and evictions",
         "pause": "show how to stop voluntary disruption, what goes on all the same, and what its end releases",
         "rollout": "show whether changes of NodePools and NodeClasses are rolled out, the time left, and blockers",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from karptui.kube.past_time import PastTime
 
 _LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
+_LONGEST_WINDOW_HOURS: Final = 90 * 24
 
 
 def words(text: str) -> list[str]:
@@ -90,6 +91,34 @@ def horizon(text: str) -> int:
     if not 0 < horizon_ns <= _LONGEST_NS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
     return horizon_ns
+
+
+def window(text: str) -> int:
+    """Return a length of history in hours.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    count, unit = text[:-1], text[-1:]
+    hours = int(count) * {"d": 24, "h": 1}.get(unit, 0) if count.isdecimal() and len(count) <= 4 else 0
+    if not 1 <= hours <= _LONGEST_WINDOW_HOURS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length such as 12h or 7d, of 90 days at most")
+    return hours
+
+
+def http_url(text: str) -> str:
+    """Return an http or https address without a trailing slash; one with a password is refused, and not printed.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    import re
+
+    if "@" in text:
+        raise argparse.ArgumentTypeError("an address with a user or password in it is not accepted")
+    if not re.fullmatch(r"https?://([a-zA-Z0-9._-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?(/[a-zA-Z0-9._~%/-]*)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not an address such as http://localhost:9090")
+    return text.rstrip("/")
 
 
 def identity(text: str) -> str:

@@ -210,6 +210,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "rightsize": (
             Entry("karptui rightsize", "by the cluster's VerticalPodAutoscalers: nodes, $/h and blockers"),
             Entry("krr simple -q -f json | karptui rightsize --krr - --horizon 24h", "by KRR's recommendations"),
+            Entry(
+                "karptui rightsize --prometheus http://localhost:9090 --percentile 99 --window 14d",
+                "by the usage that Prometheus has",
+            ),
             Entry("karptui rightsize --filter web --patch > patches.yaml", "patches of some workloads"),
         ),
         "policies": (
@@ -330,6 +334,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
 ENVIRONMENT: Final = (
     Entry("KUBECONFIG", "kubeconfig files, separated by colons"),
     Entry("KARPTUI_CONFIG", "the configuration file instead of the usual one"),
+    Entry("KARPTUI_PROMETHEUS_TOKEN", "the bearer token for rightsize --prometheus"),
     Entry("KARPTUI_<SETTING>", "a setting of the configuration file, its name in capitals: KARPTUI_THEME"),
     Entry("NO_COLOR", "if set, output has no colours"),
     Entry("AWS_PROFILE, AWS_REGION, …", "credentials and region for prices and offerings, as for other AWS tools"),

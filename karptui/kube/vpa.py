@@ -16,6 +16,8 @@ from karptui.kube.resources import CPU, MEMORY, ResourceList
 SIZED: Final = (CPU, MEMORY)
 """Resources that are right-sized."""
 DEFAULT_MODE: Final = "Recreate"
+PROMETHEUS: Final = "Prometheus"
+"""Source of recommendations that are measured usage."""
 
 
 class VerticalPodAutoscaler(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -40,7 +42,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
     update_mode: str = ""
     """Of the VPA; empty without one."""
     is_unsure: bool = False
-    """Whether the recommender reports too little history."""
+    """Whether there is too little history."""
     has_hpa: bool = False
 
 
@@ -48,12 +50,14 @@ class Recommendations(msgspec.Struct, frozen=True, kw_only=True):
     """All recommendations of a source, and the usage data that they rest on; None is unknown."""
 
     source: str
-    """``VPA``, or ``KRR`` with its strategy."""
+    """``VPA``, ``KRR`` with its strategy, or ``Prometheus``."""
     items: tuple[Recommendation, ...]
     cpu_percentile: float | None = None
     memory_buffer_percent: float | None = None
     """Added to the highest memory usage."""
     history_hours: float | None = None
+    known_hours: tuple[float, float] | None = None
+    """Shortest and longest history of a container; None if unknown."""
     without: int = 0
     """Containers, or VPAs, without a recommendation."""
 

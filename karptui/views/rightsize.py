@@ -9,7 +9,7 @@ from karptui.aws.money import per_hour_text, saved_text
 from karptui.kube.resources import CPU, MEMORY, ResourceList, cpu_millis, memory_bytes
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
-from karptui.kube.vpa import Recommendations
+from karptui.kube.vpa import PROMETHEUS, Recommendations
 from karptui.plan.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
 from karptui.views.column import (
     Column,
@@ -34,7 +34,7 @@ CAVEATS: Final = {
     Caveat.USAGE: "the recommended memory is below current usage: memory stays as it is",
     Caveat.POD_LEVEL: "spec.resources of the pod decides: nothing changes",
     Caveat.VPA_ACTS: "its VPA sets requests itself when it creates pods: a patch does not last",
-    Caveat.UNSURE: "its VPA reports low confidence: too little history",
+    Caveat.UNSURE: "too little history: its VPA reports low confidence, or Prometheus has less than a day of it",
     Caveat.HPA: "a HorizontalPodAutoscaler scales it: other requests change its utilization, and the number of pods",
     Caveat.NO_PATCH: "its kind gets no patch",
     Caveat.NO_CONTAINER: "a recommendation is for a container that its pods do not have",
@@ -57,12 +57,23 @@ def rests_on(recommendations: Recommendations) -> str:
         recommendations.memory_buffer_percent,
         recommendations.history_hours,
     )
+    if recommendations.source == PROMETHEUS:
+        lengths = dict.fromkeys(map(_hours_text, recommendations.known_hours or ()))
+        return (
+            f"Prometheus: cpu at percentile {cpu:g} of 5-minute averages, memory at its highest with nothing added"
+            " (pods above their request are evicted and OOM-killed first), of the pod that uses most;"
+            f" {' to '.join(lengths) or 'an unknown length'} of usage, {_hours_text(hours or 0)} asked for"
+        )
     parts = (
         f"cpu at percentile {cpu:g}" if cpu is not None else "percentile unknown",
         f"highest memory +{buffer:g}%" if buffer is not None else "",
         f"up to {hours:g}h of usage" if hours is not None else "length of history unknown",
     )
     return f"{recommendations.source}: {', '.join(filter(None, parts))}"
+
+
+def _hours_text(hours: float) -> str:
+    return duration_text(hours * 3600) if hours >= 1 else "less than 1h"
 
 
 def text_lines(name: str, answer: RightSize) -> Iterator[str]:
