@@ -83,7 +83,11 @@ ANNOTATIONS: Final = MappingProxyType(
 )
 _REMOVALS: Final = frozenset({Operation.REMOVE_DO_NOT_DISRUPT, Operation.REMOVE_DO_NOT_REPAIR})
 _WRITTEN_BY_SERVER: Final = ("managedFields", "creationTimestamp", "generation", "resourceVersion", "uid", "selfLink")
-_WRITTEN_BY_OTHERS: Final = (NODEPOOL_HASH, "karpenter.k8s.aws/ec2nodeclass-hash", "kubectl.kubernetes.io/last-applied")
+_WRITTEN_BY_OTHERS: Final = (
+    NODEPOOL_HASH,
+    "karpenter.k8s.aws/ec2nodeclass-hash",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
 """Beginnings of annotations that Karpenter and kubectl compute."""
 MOST_REPLICAS: Final = 100_000
 

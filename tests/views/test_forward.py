@@ -216,7 +216,7 @@ def test_what_chance_changes_is_said_in_one_line() -> None:
 def test_the_chart_holds_each_value_until_the_next_and_marks_commands() -> None:
     chart = forecast_chart((Forecast(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),), HOUR_NS, "as it is")
     assert chart is not None
-    assert chart.title == "cost, $/h"
+    assert chart.title == "cost, $/h · ▴ disruption command"
     assert chart.lines[0].seconds == (0.0, 60.0, 60.0, 3600.0)
     assert chart.lines[0].values == (2.5, 2.5, 2.0, 2.0)
     assert chart.commands == (60.0,)
