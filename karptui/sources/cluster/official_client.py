@@ -28,10 +28,6 @@ from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.transport import JSON, Transport
 
 
-class UnreadableAnswerError(Exception):
-    """The server's answer has an unexpected shape."""
-
-
 class _Connections:
     """Takes the place of the client's connection pool."""
 
@@ -64,14 +60,13 @@ def api_client(transport: Transport, permit: Permit | None = None) -> ApiClient:
 
 
 def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[bool, str]:
-    """Ask whether the user may do something; return the answer and the authorizer's words.
+    """Ask whether the user may do something; return the answer and the authorizer's words, on one line.
 
     Args:
         attributes: of the resource, as the client names them.
 
     Raises:
-        UnreadableAnswerError: when the answer is no review.
-        SourceError: as ``Transport.get``.
+        SourceError: as ``Transport.get``, and when the answer is no review.
     """
     review = V1SelfSubjectAccessReview(
         api_version="authorization.k8s.io/v1",
@@ -81,8 +76,9 @@ def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[boo
     try:
         status = AuthorizationV1Api(api_client(transport)).create_self_subject_access_review(review).status
     except (ApiException, ValueError, TypeError, AttributeError) as error:
-        raise UnreadableAnswerError(str(error)) from error
-    return (False, "") if status is None else (bool(status.allowed), status.reason or "")
+        why = one_line(str(error))
+        raise UnreachableError(f"{transport.server} did not answer with an access review: {why}") from error
+    return (False, "") if status is None else (bool(status.allowed), one_line(status.reason or ""))
 
 
 def send(transport: Transport, permit: Permit, request: Request) -> dict[str, Any]:
@@ -143,8 +139,6 @@ def may(
     Raises:
         SourceError: as ``Transport.get``.
     """
-    # Imported by whoever asks first: it takes longer than the first rows.
-
     attributes = {
         "verb": verb,
         "group": resource.group,
@@ -154,10 +148,4 @@ def may(
         "namespace": namespace,
         "name": name,
     }
-    try:
-        is_allowed, reason = review_access(transport, {key: value for key, value in attributes.items() if value})
-    except UnreadableAnswerError as error:
-        raise UnreachableError(
-            f"{transport.server} did not answer with an access review: {one_line(str(error))}"
-        ) from error
-    return Permission(is_allowed, one_line(reason))
+    return Permission(*review_access(transport, {key: value for key, value in attributes.items() if value}))

@@ -11,7 +11,7 @@ import pytest
 
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
-from karptui.sources.cluster.official_client import Permission, api_client, may
+from karptui.sources.cluster.official_client import Permission, api_client, may, review_access
 from karptui.sources.cluster.resources import NODES, PODS
 from tests.loopback import Call
 from tests.sources.actions.permits import permit
@@ -56,6 +56,8 @@ def test_denied(serve: Serve) -> None:
 def test_answer_that_is_none(serve: Serve, text: str) -> None:
     with pytest.raises(UnreachableError, match="did not answer with an access review"):
         may(transport_to(serve(lambda call: call.text(text))), "patch", NODES)
+    with pytest.raises(UnreachableError, match="did not answer with an access review"):
+        review_access(transport_to(serve(lambda call: call.text(text))), {"verb": "patch", "resource": "nodes"})
 
 
 def test_errors_are_told_as_those_of_every_request(serve: Serve) -> None:
