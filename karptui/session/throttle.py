@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import sys
 import threading
@@ -277,14 +276,19 @@ def share_heaps() -> None:
 
     By default there are up to eight for each core, and each keeps the most that it ever held.
     """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+    _call_c("mallopt", _M_ARENA_MAX, 2)
 
 
 def _give_memory_back() -> None:
     """Return free pages to the system, which the GNU C library keeps otherwise; elsewhere do nothing."""
+    _call_c("malloc_trim", 0)
+
+
+def _call_c(function: str, *numbers: int) -> None:
+    import ctypes  # noqa: PLC0415 - takes longer to import than this module, before the first frame
+
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        getattr(ctypes.CDLL(None), function)(*numbers)
 
 
 def keep_pauses_short() -> None:
