@@ -34,7 +34,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import RUNS, leave_out_alike, rollout, spent
+from karptui.plan.rollout import RUNS, drained, leave_out_alike, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -212,8 +212,15 @@ def pause(
         released_ns = now_ns + min((until_ns or now_ns + horizon_ns) - now_ns, LONGEST_PLAYED_NS)
     names_reasons = not reasons and is_repairing(base.settings)
     written = VOLUNTARY if names_reasons else reasons
+    claims: dict[str, list[NodeClaim]] = {}
+    for claim in base.inventory.nodeclaims:
+        claims.setdefault(claim.labels.get(NODEPOOL, ""), []).append(claim)
     changes = tuple(
-        _ended(base, pool, reasons) if is_release else _paused(base, pool, written, until_ns) for pool in chosen
+        _with_nodes(
+            _ended(base, pool, reasons) if is_release else _paused(base, pool, written, until_ns),
+            claims.get(pool.name, ()),
+        )
+        for pool in chosen
     )
     played_budget = pause_budget(now_ns, released_ns, written)
     edits = tuple(
@@ -284,17 +291,20 @@ def _with_last(change: PoolPause, budget: dict[str, Any]) -> PoolPause:
     return msgspec.structs.replace(change, budgets=(*change.budgets[:-1], budget))
 
 
-def _change(base: WhatIfBase, pool: NodePool, state: PoolState, **facts: Any) -> PoolPause:
-    claims = [claim for claim in base.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
+def _change(pool: NodePool, state: PoolState, **facts: Any) -> PoolPause:
     return PoolPause(
         name=pool.name,
         state=state,
         owner=gitops_owner("NodePool", pool.name, pool.labels, pool.annotations),
         is_deleting=pool.is_deleting,
-        nodes=sum(1 for claim in claims if not claim.is_deleting),
-        spot_nodes=sum(1 for claim in claims if claim.labels.get(CAPACITY_TYPE) == SPOT and not claim.is_deleting),
         **facts,
     )
+
+
+def _with_nodes(change: PoolPause, claims: Iterable[NodeClaim]) -> PoolPause:
+    staying = [claim for claim in claims if not claim.is_deleting]
+    spot = sum(claim.labels.get(CAPACITY_TYPE) == SPOT for claim in staying)
+    return msgspec.structs.replace(change, nodes=len(staying), spot_nodes=spot)
 
 
 def _is_unreadable(base: WhatIfBase, pool: NodePool) -> bool:
@@ -306,19 +316,19 @@ def _paused(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason], until_n
     now_ns = base.now_ns
     applying = [reason for reason in reasons_of_pool(pool, base.settings) if reason in (reasons or VOLUNTARY)]
     if not applying:
-        return _change(base, pool, PoolState.NOT_CONCERNED)
+        return _change(pool, PoolState.NOT_CONCERNED)
     if _is_unreadable(base, pool):
-        return _change(base, pool, PoolState.UNREADABLE)
+        return _change(pool, PoolState.UNREADABLE)
     active = active_pauses(pool, now_ns)
     lasting = [one for one in active if _lasts(one, until_ns)]
     if all(any(one.covers(reason) for one in lasting) for reason in applying):
-        return _change(base, pool, PoolState.ALREADY, kept=tuple(lasting))
+        return _change(pool, PoolState.ALREADY, kept=tuple(lasting))
     present = budget_documents(pool)
     if len(present) >= MOST_BUDGETS:
-        return _change(base, pool, PoolState.FULL)
+        return _change(pool, PoolState.FULL)
     budget = pause_budget(now_ns, until_ns, reasons)
     patch = ({"op": "add", "path": f"{_POINTER}/-", "value": budget},)
-    return _change(base, pool, PoolState.CHANGED, budgets=(*present, budget), patch=patch, kept=active)
+    return _change(pool, PoolState.CHANGED, budgets=(*present, budget), patch=patch, kept=active)
 
 
 def _lasts(pause: ActivePause, until_ns: int | None) -> bool:
@@ -330,12 +340,12 @@ def _lasts(pause: ActivePause, until_ns: int | None) -> bool:
 def _ended(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason]) -> PoolPause:
     """Return the end of a NodePool's pauses; windows that recur stay, and so do pauses of other reasons."""
     if _is_unreadable(base, pool):
-        return _change(base, pool, PoolState.UNREADABLE)
+        return _change(pool, PoolState.UNREADABLE)
     active = active_pauses(pool, base.now_ns)
     ended = tuple(one for one in active if not one.is_recurring and (not reasons or any(map(one.covers, reasons))))
     kept = tuple(one for one in active if one not in ended)
     if not ended:
-        return _change(base, pool, PoolState.NOT_PAUSED, kept=kept)
+        return _change(pool, PoolState.NOT_PAUSED, kept=kept)
     present = budget_documents(pool)
     gone = {one.index for one in ended}
     left = [budget for index, budget in enumerate(present) if index not in gone]
@@ -348,7 +358,6 @@ def _ended(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason]) -> PoolP
         left = [dict(DEFAULT_BUDGET)]
         patch.append({"op": "add", "path": f"{_POINTER}/-", "value": DEFAULT_BUDGET})
     return _change(
-        base,
         pool,
         PoolState.CHANGED,
         budgets=tuple(left),
@@ -370,7 +379,7 @@ class _Scope(NamedTuple):
 def _events(base: WhatIfBase, played: Played, released_ns: int, scope: _Scope) -> Iterator[PauseEvent]:
     """Yield the removals that go on until the release, then the released ones, in order of time."""
     claims = {claim.node_name or claim.name: claim for claim in base.inventory.nodeclaims}
-    gone = {name: step.at_ns for step in played.steps if step.kind is StepKind.DRAIN for name in step.nodes}
+    gone = drained(played)
     yield from _under_way(base, {name: at_ns for name, at_ns in gone.items() if at_ns <= released_ns})
     for step in played.steps:
         if step.kind not in (StepKind.DISRUPT, StepKind.EXPIRE):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -25,10 +26,9 @@ from karptui.karpenter.labels import NODEPOOL, NODEPOOL_HASH
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import Condition, with_condition
-from karptui.plan.rollout import RUNS, Rollout
+from karptui.plan.rollout import RUNS, Rollout, drained
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason
+from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason, as_drifted
 from karptui.whatif.drift.hashes import NODEPOOL_HASH_VERSION, nodepool_hash
 from karptui.whatif.situation import DRIFTED, WhatIfBase
 
@@ -212,13 +212,19 @@ def rollout_report(
     played = None
     if old and plays:
         played = Rollout(base, _with_drift(base, old)).play(horizon_ns=horizon_ns, reporter=reporter)
-    if old:
-        nodes = tuple(_with_facts(base, nodes, played))
+    survey = BlockerSurvey(base.fleet) if old else None
+    if survey is not None:
+        nodes = tuple(_with_facts(base, nodes, played, survey))
+    by_pool: dict[str, list[RolloutNode]] = {}
+    by_class: dict[str, list[RolloutNode]] = {}
+    for node in nodes:
+        by_pool.setdefault(node.pool, []).append(node)
+        by_class.setdefault(node.nodeclass, []).append(node)
     groups = [
         RolloutGroup(
             kind="NodePool",
             name=pool.name,
-            nodes=tuple(node for node in nodes if node.pool == pool.name),
+            nodes=tuple(by_pool.get(pool.name, ())),
             is_seen=_is_seen(pool),
             is_hashed=NODEPOOL_HASH in pool.annotations,
         )
@@ -228,7 +234,7 @@ def rollout_report(
         RolloutGroup(
             kind=one.kind,
             name=one.name,
-            nodes=tuple(node for node in nodes if node.nodeclass == one.key),
+            nodes=tuple(by_class.get(one.key, ())),
             is_seen=not _is_unobserved(one),
             is_hashed=bool(_hash_key(one)) or not is_ec2(one),
         )
@@ -236,7 +242,7 @@ def rollout_report(
     ]
     return RolloutReport(
         groups=tuple(groups),
-        cluster_holds=tuple(_holds(BlockerSurvey(base.fleet).cluster)) if old else (),
+        cluster_holds=tuple(_holds(survey.cluster)) if survey is not None else (),
         from_ns=base.now_ns,
         horizon_ns=horizon_ns,
         played=played,
@@ -373,8 +379,7 @@ def _with_drift(base: WhatIfBase, old: Mapping[str, RolloutNode]) -> Any:
         node = old.get(claim.node_name or claim.name)
         if node is None or node.is_marked:
             return claim
-        condition = Condition(type=DRIFTED, status="True", reason=node.reason, last_transition_ns=base.now_ns)
-        return msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, condition))
+        return as_drifted(claim, node.reason, base.now_ns)
 
     return msgspec.structs.replace(base.inventory, nodeclaims=tuple(map(marked, base.inventory.nodeclaims)))
 
@@ -383,17 +388,21 @@ def _holds(blockers: Iterable[Blocker]) -> Iterator[Hold]:
     return (Hold(one.code, one.object_ref, one.until_ns) for one in blockers if one.blocks & _DRIFTS)
 
 
-def _with_facts(base: WhatIfBase, nodes: Iterable[RolloutNode], played: Played | None) -> Iterator[RolloutNode]:
+def _with_facts(
+    base: WhatIfBase, nodes: Iterable[RolloutNode], played: Played | None, survey: BlockerSurvey
+) -> Iterator[RolloutNode]:
     """Yield nodes with their blockers, their end by forecast, and known dates."""
     steps = played.steps if played is not None else ()
     begun = {name: step.at_ns for step in reversed(steps) if step.kind in _BEGINS for name in step.nodes}
-    gone = {name: step.at_ns for step in steps if step.kind is StepKind.DRAIN for name in step.nodes}
-    survey, states = BlockerSurvey(base.fleet), {state.name: state for state in base.fleet.nodes}
+    gone = drained(played) if played is not None else {}
+    states = {state.name: state for state in base.fleet.nodes}
     claims = {claim.node_name or claim.name: claim for claim in base.inventory.nodeclaims}
-    openings = {
-        pool.name: next_opening(pool, Reason.DRIFTED, base.fleet.use.get(pool.name), base.now_ns)
-        for pool in base.inventory.nodepools
-    }
+    pools = {pool.name: pool for pool in base.inventory.nodepools}
+
+    @cache
+    def opening(pool: str) -> int | None:
+        return next_opening(pools[pool], Reason.DRIFTED, base.fleet.use.get(pool), base.now_ns)
+
     for node in nodes:
         state = states.get(node.name)
         if node.state not in (NodeState.OLD, NodeState.LEAVING) or state is None:
@@ -408,7 +417,7 @@ def _with_facts(base: WhatIfBase, nodes: Iterable[RolloutNode], played: Played |
         deadline = deadline_of(claim)
         dates = [
             *(hold.until_ns for hold in holds),
-            openings.get(node.pool) if is_budget else None,
+            opening(node.pool) if is_budget else None,
             deadline.at_ns if deadline is not None else None,
         ]
         known = [date for date in dates if date is not None and date > base.now_ns]

@@ -226,10 +226,10 @@ class RemedyForecasts:
         )
 
 
-def drained(played: Played, names: Collection[str]) -> dict[str, int]:
-    """Return when nodes are gone, by name; nodes that stay are left out."""
+def drained(played: Played, names: Collection[str] | None = None) -> dict[str, int]:
+    """Return when nodes are gone, by name, all of them without ``names``; nodes that stay are left out."""
     drains = [step for step in played.steps if step.kind is StepKind.DRAIN]
-    return {name: step.at_ns for step in drains for name in step.nodes if name in names}
+    return {name: step.at_ns for step in drains for name in step.nodes if names is None or name in names}
 
 
 def seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:

@@ -290,7 +290,12 @@ def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns
         return claim
     if claim.name in cleared:
         return replace(claim, conditions=without_condition(claim.conditions, DRIFTED))
-    condition = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
+    return as_drifted(claim, reasons[claim.name], now_ns)
+
+
+def as_drifted(claim: NodeClaim, reason: str, now_ns: int) -> NodeClaim:
+    """Return a NodeClaim with the drift condition."""
+    condition = Condition(type=DRIFTED, status="True", reason=reason, last_transition_ns=now_ns)
     return replace(claim, conditions=with_condition(claim.conditions, condition))
 
 
