@@ -9,8 +9,8 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, instant_text
 from karptui.session.answers import Overview
-from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
-from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
 _DAY_NS: Final = 86_400 * NS_PER_SECOND
@@ -88,6 +88,24 @@ def instant_value(instant_ns: int | None) -> str | None:
 def second_value(instant_ns: int | None) -> str | None:
     """Return an instant in whole seconds for scripts; None if unknown."""
     return instant_value(instant_ns - instant_ns % NS_PER_SECOND) if instant_ns else None
+
+
+def instant_column(
+    heading: Heading, read: Callable[[ItemT], int | None], since: Callable[[ItemT], int], name: str
+) -> Column[ItemT]:
+    """Return a column of instants, dated if they are on another day.
+
+    Args:
+        since: Returns the instant whose day needs no date.
+        name: Its key in JSON.
+    """
+
+    def cell(item: ItemT, _: int) -> Cell:
+        at_ns = read(item)
+        return Cell(dated_text(at_ns, since(item))) if at_ns is not None else NOT_APPLICABLE
+
+    value = Value[ItemT](name, lambda item, _: second_value(read(item)), INSTANT_OR_NULL, heading.help)
+    return Column(heading, cell, read, values=(value,))
 
 
 def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -31,8 +31,8 @@ from karptui.views.column import (
     texts,
 )
 from karptui.views.gitops import OWNER, revert_text
-from karptui.views.instants import dated_text, second_value
-from karptui.views.row import NOT_APPLICABLE, Cell
+from karptui.views.instants import dated_text, instant_column, second_value
+from karptui.views.row import Cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -254,15 +254,6 @@ def _when(event: PauseEvent, now_ns: int) -> str:
     return "now" if event.kind in (EventKind.DRAINING, EventKind.COMMANDED) else dated_text(event.at_ns, now_ns)
 
 
-def _instant_column(heading: Heading, read: Callable[[PauseEvent], int | None], name: str) -> Column[PauseEvent]:
-    def cell(event: PauseEvent, _: int) -> Cell:
-        at_ns = read(event)
-        return Cell(dated_text(at_ns, event.at_ns)) if at_ns is not None else NOT_APPLICABLE
-
-    value = Value[PauseEvent](name, lambda event, _: second_value(read(event)), INSTANT_OR_NULL, heading.help)
-    return Column(heading, cell, read, values=(value,))
-
-
 TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
     "removals",
     (
@@ -300,14 +291,16 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
             lambda event: event.evictions,
             json="evictions",
         ),
-        _instant_column(
+        instant_column(
             Heading("gone", "GONE", "When the last node is gone, by forecast.", 9, 21, drop_order=4),
             lambda event: event.gone_ns,
+            lambda event: event.at_ns,
             "goneAt",
         ),
-        _instant_column(
+        instant_column(
             Heading("forced", "FORCED", "When terminationGracePeriod ends the drain by force.", 9, 21, drop_order=5),
             lambda event: event.forced_ns,
+            lambda event: event.at_ns,
             "forcedAt",
         ),
     ),

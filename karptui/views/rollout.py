@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from karptui.disruption.codes import CODES
@@ -12,7 +12,6 @@ from karptui.kube.units import counted, first_of, instant_text, span_text, verb
 from karptui.plan.revisions import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
 from karptui.views.column import (
     INSTANT_OR_NULL,
-    Column,
     Heading,
     Value,
     one_of,
@@ -20,8 +19,8 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.instants import dated_text, second_value
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.instants import dated_text, instant_column, second_value
+from karptui.views.row import Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -125,15 +124,6 @@ def _holds_text(node: RolloutNode) -> str:
     return ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds))
 
 
-def _instant_column(heading: Heading, read: Callable[[RolloutNode], int | None], name: str) -> Column[RolloutNode]:
-    def cell(node: RolloutNode, _: int) -> Cell:
-        at_ns = read(node)
-        return Cell(dated_text(at_ns, node.seen_ns)) if at_ns is not None else NOT_APPLICABLE
-
-    value = Value[RolloutNode](name, lambda node, _: second_value(read(node)), INSTANT_OR_NULL, heading.help)
-    return Column(heading, cell, read, values=(value,))
-
-
 def _tone(node: RolloutNode) -> Tone:
     return Tone.WARNING if node.state is NodeState.OLD and node.gone_ns is None else Tone.NORMAL
 
@@ -183,24 +173,28 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
             tone=_tone,
             values=(records("blockers", lambda node: node.holds, _HOLD),),
         ),
-        _instant_column(
+        instant_column(
             Heading("begins", "REPLACED", "When its removal begins, by forecast; - if it stays.", 9, 21, drop_order=4),
             lambda node: node.begins_ns,
+            lambda node: node.seen_ns,
             "removalBeginsAt",
         ),
-        _instant_column(
+        instant_column(
             Heading("gone", "GONE", "When it is gone, by forecast; - if it is not.", 9, 21),
             lambda node: node.gone_ns,
+            lambda node: node.seen_ns,
             "goneAt",
         ),
-        _instant_column(
+        instant_column(
             Heading("until", "NOT BEFORE", "When a blocker ends at the earliest.", 10, 21, drop_order=3),
             lambda node: node.date_ns,
+            lambda node: node.seen_ns,
             "notBefore",
         ),
-        _instant_column(
+        instant_column(
             Heading("expires", "EXPIRES", "When it expires.", 9, 21, drop_order=5),
             lambda node: node.expires_ns,
+            lambda node: node.seen_ns,
             "expiresAt",
         ),
     ),
