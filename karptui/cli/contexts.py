@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.cli.errors import UsageError, no_such, say
@@ -18,6 +15,7 @@ from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words, refuse_u
 from karptui.cli.streams import put
 from karptui.paths import own_command
 from karptui.views.sanitize import clean, page
+from karptui.workers.children import kill_group
 
 if TYPE_CHECKING:
     from karptui.session.fleet import Fleet
@@ -108,7 +106,7 @@ def run_verdicts(args: argparse.Namespace) -> int:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in running:
-                _kill(process)
+                kill_group(process)
             raise
     return status
 
@@ -134,19 +132,13 @@ def _ask(name: str, words: Sequence[str], running: list[subprocess.Popen[str]]) 
     except subprocess.TimeoutExpired:
         return _Answer(2, "", [f"no answer within {LONGEST_SECONDS:.0f} s"])
     finally:
-        _kill(process)
+        kill_group(process)
         assert stdin is not None
         stdin.close()
     lines = [line.removeprefix("karptui verdict: ") for line in said.splitlines() if line.strip()]
     if process.returncode not in _ANSWERED:
         lines = lines or [f"its process ended with status {process.returncode}"]
     return _Answer(process.returncode, printed, lines[:_MOST_MESSAGES])
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _print(name: str, answer: _Answer, form: str) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, show_progress
-from karptui.cli.history import opened, span
+from karptui.cli.history import span
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, rows_of
 from karptui.cli.loading import Loaded, load, with_notes
 from karptui.cli.options import add_span_flags, add_step_flag, refuse_unused
@@ -82,16 +83,13 @@ def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 def _over_time(args: argparse.Namespace, loaded: Loaded) -> tuple[Loaded, Dollars]:
     from karptui.session.dollars import dollars_of, over_time
     from karptui.session.history_report import recorded_span
-    from karptui.sources.history.store import HistoryError
+    from karptui.sources.history.store import History, HistoryError
 
     path = chosen_history(args)
     try:
-        history = opened(path)
-        try:
+        with closing(History(path)) as history:
             from_ns, to_ns = recorded_span(history, *span(history, args.since, args.until))
             sessions = history.sessions()
-        finally:
-            history.close()
     except HistoryError as error:
         raise UsageError(str(error)) from error
     step_ns = args.step or max((to_ns - from_ns) // _USUAL, 1)

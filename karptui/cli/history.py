@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError
@@ -37,13 +37,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the history. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.session.history_report import default_step, recorded_span, report_of
-    from karptui.sources.history.store import HistoryError
+    from karptui.sources.history.store import History, HistoryError
     from karptui.views.history import lines_above, table_of
 
     path = chosen_history(args)
     try:
-        history = opened(path)
-        try:
+        with closing(History(path)) as history:
             from_ns, to_ns = span(history, args.since, args.until)
             from_ns, to_ns = recorded_span(history, from_ns, to_ns)
             step_ns = args.step or default_step(from_ns, to_ns)
@@ -54,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
             loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
             view = loaded.view
             told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
-        finally:
-            history.close()
     except HistoryError as error:
         raise UsageError(str(error)) from error
     if args.pool is not None and args.pool not in told.pools:
@@ -68,20 +65,6 @@ def run(args: argparse.Namespace) -> int:
         print_lines(lines_above(steps, told.predictions))
     print_rows(rows, args)
     return report(loaded)
-
-
-def opened(path: Path) -> History:
-    """Open a history.
-
-    Raises:
-        UsageError: It is none, or cannot be read.
-    """
-    from karptui.sources.history.store import History, HistoryError
-
-    try:
-        return History(path)
-    except HistoryError as error:
-        raise UsageError(str(error)) from error
 
 
 def span(history: History, since: PastTime, until: PastTime | None) -> tuple[int, int]:

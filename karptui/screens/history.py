@@ -18,7 +18,7 @@ from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import PastMoment
 from karptui.session.history_report import HistoryReport, HistoryStep
 from karptui.sources.history.store import HistoryError
-from karptui.views.history import TABLE, charts_of, lines_above, pool_text, table_of
+from karptui.views.history import TABLE, charts_of, pool_text, sparklines, sum_lines, table_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
@@ -85,9 +85,10 @@ class HistoryScreen(ListScreen[HistoryStep]):
             is_charted = self.size.height >= CHARTS_FROM_HEIGHT
             lines = (
                 ((f"{whose}:", Tone.MUTED),),
-                *lines_above(chosen, self._report.predictions, has_sparklines=not is_charted),
+                *(() if is_charted else sparklines(chosen)),
+                *sum_lines(chosen, self._report.predictions),
             )
-        self.panel.lines.set_lines([line for line in lines if line])
+        self.panel.lines.set_lines(lines)
         charts = [chart for chart in charts_of(self._steps, pool) if chart is not None]
         room = max(self.size.width // _CHART_WIDTH, 1) if self.size.height >= CHARTS_FROM_HEIGHT else 0
         self._chart_row.display = bool(charts[:room])

@@ -23,6 +23,7 @@ from karptui.actions.outcome import Outcome, Result
 from karptui.actions.request import Request, managers_of, request_of
 from karptui.changes.fields import FieldChange, field_changes, fields_of
 from karptui.config import Config
+from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.kube.generated_names import written_owner
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
@@ -235,7 +236,7 @@ def is_shown(preview: Preview, state: ClusterState) -> bool:
     if action.operation is Operation.SCALE:
         return sum(map(partial(_is_pod_of, target), state.pods.values())) == action.replicas
     kind = kept_as(target.kind)
-    item = next((i for i in state.of(kind).values() if (i.namespace, i.name) == (target.namespace, target.name)), None)
+    item = state.of(kind).get(target.key if kind is not Kind.NODECLASS else f"{target.kind}/{target.key}")
     if action.operation in (Operation.DELETE, Operation.EVICT):
         return item is None or item.is_deleting or item.uid != preview.uid
     if item is None:

@@ -318,21 +318,28 @@ def about_lines(karptui: str, controller: ControllerInfo, history: RecordedHisto
     yield prediction_text(history.predictions) or "no prediction has been decided yet"
 
 
-def lines_above(
-    steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share], *, has_sparklines: bool = True
-) -> Iterator[Pieces]:
-    """Yield the charts of a series of steps, its sums, and the share of predictions that came true."""
+def lines_above(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:
+    """Yield the charts of a series of steps in a line each, and its sums with an empty line below."""
     chosen = [step for step in steps if step.pool == steps[0].pool] if steps else []
+    yield from sparklines(chosen)
+    if sums := tuple(sum_lines(chosen, predictions)):
+        yield from (*sums, ())
+
+
+def sparklines(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
+    """Yield charts of nodes and cost in a line each."""
     for title, read, text in (("nodes", _nodes, _mean_text), ("$/h", _price, _money)):
-        if not has_sparklines:
-            break
-        values = [read(step) for step in chosen]
+        values = [read(step) for step in steps]
         known = [value for value in values if value is not None]
         line = sparkline([None if value is None else round(value * 10_000) for value in values])
         if line and known:
             span = f"{text(min(known))} to {text(max(known))}, last {text(known[-1])}"
             yield ((f"{title:<6} {line}  {span}", Tone.NORMAL),)
-    counted_steps = [step for step in chosen if step.launches is not None]
+
+
+def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:
+    """Yield what happened in all steps, and the share of predictions that came true; nothing if nothing is recorded."""
+    counted_steps = [step for step in steps if step.launches is not None]
     if not counted_steps:
         return
     reasons, refused = Counter[str](), Counter[str]()
@@ -357,7 +364,6 @@ def lines_above(
                 Tone.WARNING,
             ),
         )
-    yield ()
 
 
 def _nodes(step: HistoryStep) -> float | None:

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 MOST_LINE: Final = 64 << 10
 """Longest line of a child, in bytes."""
@@ -55,7 +55,7 @@ class Children:
             self._is_over.set()
             running = list(self._running.values())
         for process in running:
-            _kill(process)
+            kill_group(process)
 
     def pids(self) -> dict[str, int]:
         """Return the running processes by name."""
@@ -93,7 +93,7 @@ class Children:
         try:
             why = self._listen(name, process)
         finally:
-            _kill(process)
+            kill_group(process)
             for stream in (process.stdin, process.stdout):
                 assert stream is not None
                 stream.close()
@@ -121,7 +121,8 @@ class Children:
                 return "its process printed something else"
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[Any]) -> None:
+    """Kill a process that leads a group, and everything in it."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
