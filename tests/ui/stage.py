@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from textual.app import App
@@ -12,11 +13,13 @@ from textual.screen import Screen
 
 from karptui.app import KarptuiApp
 from karptui.cli.evidence import evidence_source
-from karptui.clock import Clock
+from karptui.clock import Clock, FrozenClock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
 from tests.still_demo import StillDemo
@@ -57,6 +60,12 @@ def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
     return an_app(source, clock=clock, evidence=evidence_source(source, Config()), **given)
 
 
+def history_app(path: Path) -> KarptuiApp:
+    """Return the app over the last moment of a history, at that moment."""
+    snapshot = SnapshotReader().read([path], keeps_manifests=True)
+    return an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+
+
 def front(app: App[Any], kind: type[Front]) -> Front:
     """Return the screen in front, which is of a kind."""
     assert isinstance(app.screen, kind)
@@ -88,6 +97,13 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
             app.poll_now()
         await answered(pilot)
     return app
+
+
+async def worked(pilot: Pilot[Any]) -> None:
+    """Wait until the screen's own workers are done, and what they found is drawn."""
+    await settled(pilot)
+    await pilot.app.workers.wait_for_complete()
+    await settled(pilot)
 
 
 async def answered(pilot: Pilot[Any]) -> None:

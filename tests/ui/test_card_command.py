@@ -14,11 +14,9 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import History
-from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from karptui.views.row import Tone
 from tests.histories import BEGIN_NS, record_demo
-from tests.ui.stage import an_app, demo_app, settled
+from tests.ui.stage import demo_app, history_app, settled, worked
 
 
 async def told_after(
@@ -37,8 +35,7 @@ async def told_after(
         await settled(pilot)
         for line in lines[:-1]:
             app.run_command(line)
-            await pilot.app.workers.wait_for_complete()
-            await settled(pilot)
+            await worked(pilot)
         patch.setattr(app, "tell", tell)
         app.run_command(lines[-1])
         await asyncio.wait_for(over.wait(), 100)
@@ -51,8 +48,7 @@ async def test_the_card_of_the_history_on_the_screens_is_written_by_another_proc
     history, folder = tmp_path / "demo.karptui", tmp_path / "card"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     record_demo(history, 30)
-    snapshot = SnapshotReader().read([history], keeps_manifests=True)
-    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    app: Any = history_app(history)
     told = await told_after(app, [f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[0] == "the incident card is being written: this takes some seconds"
     assert told[1].startswith(f"incident card: {folder}: ")
@@ -62,18 +58,17 @@ async def test_the_card_of_the_history_on_the_screens_is_written_by_another_proc
 async def test_the_card_ends_with_the_moment_on_the_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history, folder = tmp_path / "demo.karptui", tmp_path / "card"
     record_demo(history, 30)
-    snapshot = SnapshotReader().read([history], keeps_manifests=True)
-    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    app: Any = history_app(history)
+    end_ns = app.now_ns()
     await told_after(app, ["at -20s", f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     with closing(History(folder / "history.karptui")) as written:
-        assert 0 <= written.end_ns() - (snapshot.captured_at_ns - 20 * NS_PER_SECOND) < NS_PER_SECOND
+        assert 0 <= written.end_ns() - (end_ns - 20 * NS_PER_SECOND) < NS_PER_SECOND
 
 
 async def test_an_existing_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history = tmp_path / "demo.karptui"
     record_demo(history, 10)
-    snapshot = SnapshotReader().read([history], keeps_manifests=True)
-    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    app: Any = history_app(history)
     told = await told_after(app, [f"card {tmp_path}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[1] == f"incident card: {tmp_path}: exists already; a card is written to a new folder"
 

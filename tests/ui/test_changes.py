@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.screens.changes import ChangesScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import History
-from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from tests.histories import BEGIN_NS, record_demo
-from tests.ui.stage import an_app, column, demo_app, front, settled
+from tests.ui.stage import column, demo_app, front, history_app, settled, worked
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +23,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def an_app_of(history: Path) -> KarptuiApp:
-    snapshot = SnapshotReader().read([history], keeps_manifests=True)
-    return an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
-
-
-async def ready(pilot: Pilot[Any]) -> None:
-    """Wait until the screen has compared the moments."""
-    await settled(pilot)
-    await pilot.app.workers.wait_for_complete()
-    await settled(pilot)
-
-
 async def test_the_screen_lists_what_changed_and_leads_to_the_object(history: Path) -> None:
-    app = an_app_of(history)
+    app = history_app(history)
     async with app.run_test(size=(140, 40)) as pilot:
         await settled(pilot)
         app.run_command("changes -3m")
-        await ready(pilot)
+        await worked(pilot)
         screen = front(app, ChangesScreen)
         kinds = column(app)
         assert kinds == sorted(kinds, key=["Node", "NodeClaim", "Pod"].index)
@@ -63,7 +46,7 @@ async def test_without_a_history_the_screen_says_so() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         app.run_command("changes")
-        await ready(pilot)
+        await worked(pilot)
         assert column(app) == []
         screen = front(app, ChangesScreen)
         assert screen.listing.rows is not None
@@ -71,14 +54,14 @@ async def test_without_a_history_the_screen_says_so() -> None:
 
 
 async def test_a_time_that_is_not_recorded_and_one_that_is_no_time(history: Path) -> None:
-    app = an_app_of(history)
+    app = history_app(history)
     async with app.run_test(size=(140, 30)) as pilot:
         await settled(pilot)
         app.run_command("changes yesterday")
         await settled(pilot)
         assert not isinstance(app.screen, ChangesScreen)
         app.run_command("changes -0s")
-        await ready(pilot)
+        await worked(pilot)
         screen = front(app, ChangesScreen)
         assert screen.listing.rows is not None
         assert "nothing is recorded in that time" in "".join(
@@ -91,12 +74,12 @@ async def test_events_explain_a_node_that_is_gone(history: Path) -> None:
     last_ns = opened.sessions()[-1].to_ns
     gone = {change.key for change in opened.changes(0, last_ns, ("NodeClaim",)) if change.is_deletion}
     opened.close()
-    app = an_app_of(history)
+    app = history_app(history)
     async with app.run_test(size=(140, 40)) as pilot:
         await settled(pilot)
         app.open_screen("events", filter_text=f"kind=NodeClaim object={min(gone)}")
         await settled(pilot)
         await pilot.press("e")
-        await ready(pilot)
+        await worked(pilot)
         text = front(app, TextScreen).query_one(TextArea).text
         assert text.startswith("The node is gone.\nNodeClaim ")

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.screens.history import HistoryScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import PREDICTION, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
-from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.source import SnapshotSource
 from tests.histories import BEGIN_NS, record_demo, write_marks
-from tests.ui.stage import an_app, column, demo_app, front, settled
+from tests.ui.stage import column, demo_app, front, history_app, settled, worked
 
 MINUTES = 6
 
@@ -42,23 +37,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def an_app_of(history: Path) -> KarptuiApp:
-    snapshot = SnapshotReader().read([history], keeps_manifests=True)
-    return an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
-
-
-async def ready(pilot: Pilot[Any]) -> None:
-    await settled(pilot)
-    await pilot.app.workers.wait_for_complete()
-    await settled(pilot)
-
-
 async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor(history: Path) -> None:
-    app = an_app_of(history)
+    app = history_app(history)
     async with app.run_test(size=(190, 50)) as pilot:
         await settled(pilot)
         app.run_command("history")
-        await ready(pilot)
+        await worked(pilot)
         screen = front(app, HistoryScreen)
         assert {"-", "general", "batch"} <= set(column(app, 1))
         assert screen.current is not None
@@ -71,7 +55,7 @@ async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor
         assert cpu.lines[0].values == pytest.approx((10.0, 20.0, 30.0, 40.0, 50.0))
         assert not screen.charts[2].display, "nothing is known about memory"
         app.run_command("filter pool=batch")
-        await ready(pilot)
+        await worked(pilot)
         assert screen.current.pool == "batch"
         cost = screen.charts[0].chart
         assert cost is not None
@@ -83,7 +67,7 @@ async def test_without_a_history_the_screen_says_so() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         app.run_command("history")
-        await ready(pilot)
+        await worked(pilot)
         screen = front(app, HistoryScreen)
         assert column(app) == []
         assert screen.listing.rows is not None
@@ -95,11 +79,11 @@ async def test_about_shows_the_recorded_time_and_the_share_of_right_predictions(
         Mark(at_ns=BEGIN_NS + 10**9, cause=PREDICTION, code=code, object_kind="Pod") for code in ("right", "wrong")
     ]
     write_marks(history, marks)
-    app = an_app_of(history)
+    app = history_app(history)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         app.run_command("about")
-        await ready(pilot)
+        await worked(pilot)
         text = front(app, TextScreen).query_one(TextArea).text
         assert "recorded from 2026-11-28 14:00:00Z to 2026-11-28 14:06:00Z" in text
         assert "predictions: 1 of 2 placements right (50 %)" in text
