@@ -36,6 +36,7 @@ _PROTECTION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 
 async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
     """Let an operation be picked for the marked objects, or the one under the cursor, and preview it."""
+    wanted: tuple[Action, ...] = ()
     try:
         scenario = screen.scenario_in_front()
         if scenario is None and screen.current_object() is None:
@@ -47,9 +48,10 @@ async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
             wanted = await _picked(screen)
     except ActionError as error:
         screen.say(str(error), Tone.WARNING)
-        return
     if wanted:
         screen.app.push_screen(ActionScreen(actions, wanted))
+    else:
+        actions.close()
 
 
 async def _picked(screen: FrameScreen) -> tuple[Action, ...]:

@@ -515,6 +515,7 @@ def _do(app: CommandHost, text: str) -> None:
         elif app.front is not None:
             app.front.run_worker(act_on_front(app.front, actions), exclusive=True, group="actions")
     except ActionError as error:
+        actions.close()
         raise CommandError(str(error)) from error
 
 

@@ -18,7 +18,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config, ContextSettings
 from karptui.screens.actions import ActionScreen, edits_as_actions
 from karptui.screens.dialogs import AskScreen, PickScreen
-from karptui.session.actions import open_actions
+from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
 from tests.cli.conftest import NOON_NS
@@ -207,3 +207,18 @@ def test_edits_of_a_what_if_become_manifests() -> None:
     for edit in (RemoveNode("a"), SetField(ObjectRef("PodDisruptionBudget", "b", "web"), ("spec", "x"), 1)):
         with pytest.raises(ActionError):
             list(edits_as_actions(Scenario(name="a", edits=(edit,))))
+
+
+async def test_actions_that_nobody_picks_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(Actions, "close", lambda _: closed.append("closed"))
+    app = an_acting_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.run_command("do")
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: bool(closed))
+        app.run_command("do frobnicate x")
+        await settled(pilot)
+        assert closed == ["closed", "closed"]
