@@ -149,7 +149,9 @@ COVERED_RULES: Final = frozenset(
 """Rules of Advice whose errors and warnings another finding reports."""
 _COVERED_ERRORS: Final = frozenset({"volume-zone-without-offering"})
 """Rules whose errors the line of the pending pods says as well."""
-_EXPLAINING_RULES: Final = frozenset({"pool-daemonset-types", "pool-no-types", "setting-gate-off"})
+_EXPLAINING_RULES: Final = frozenset(
+    {"pool-daemonset-types", "pool-no-types", "pool-wildcard-value", "setting-gate-off"}
+)
 """Rules whose errors explain why pods of their NodePools are pending."""
 _TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
 """Rules whose errors name the pending pods of their workloads."""

@@ -156,7 +156,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     rows += [(name, a.figures) for name, a in (("with it", best), ("runner-up", second)) if a is not None]
     yield "Result", [f"{words}: {_figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
-    yield "Lost", [f"{beside(solved, attempt)}: {attempt.why_not}" for attempt in losers]
+    yield "Not chosen", [f"{beside(solved, attempt)}: {attempt.why_not}" for attempt in losers]
     yield "Search", [_search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
     yield "Approximated", list(solved.approximated)
     yield "Not modelled", list(solved.not_modelled)

@@ -31,7 +31,7 @@ def test_the_answer_comes_first_with_the_runner_up(capsys: pytest.CaptureFixture
     assert first.startswith("demo: NodePool general: allow ")
     assert "; runner-up NodePool general: allow " in first
     headings = [line.strip() for line in lines if line.startswith("  ") and line[2] != " "]
-    assert headings == ["Change", "Result", "Lost", "Search", "Approximated", "Not modelled"]
+    assert headings == ["Change", "Result", "Not chosen", "Search", "Approximated", "Not modelled"]
 
 
 def test_scenario_manifests_and_commands_hold_the_same_edits(

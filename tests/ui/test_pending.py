@@ -71,7 +71,7 @@ async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: Make
             "ignored in silence",
         ):
             assert part in text
-        assert app.screen.query_one(TabLine).notes == {"advice": "6", "pending": "9"}
+        assert app.screen.query_one(TabLine).notes == {"advice": "5", "pending": "9"}
 
 
 async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:

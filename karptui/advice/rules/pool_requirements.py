@@ -12,7 +12,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed, share
-from karptui.aws.lint import unknown_operators, wildcard_values
+from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
 from karptui.karpenter.nodeclass import EC2_KIND
@@ -267,7 +267,11 @@ _WORDS: Final = {
 )
 def _no_types(context: AdviceContext) -> Iterator[Finding]:
     left_out_of = context.prepared.left_out
-    without = [pool for pool in context.pools if left_out_of.get(pool.name) is not None and not pool.is_static]
+    without = [
+        pool
+        for pool in context.pools
+        if left_out_of.get(pool.name) is not None and not pool.is_static and not _has_dead_wildcard(pool)
+    ]
     types = context.pool_types({pool.name for pool in without}) if without else {}
     for pool in without:
         left_out, pool_types = left_out_of[pool.name], types[pool.name]
@@ -399,7 +403,7 @@ def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity(str(operator.severity)),
                 objects=(ref,),
-                fact=operator.fact,
+                fact=f"NodePool {pool.name}: {operator.fact}",
                 remedy=operator.remedy,
                 edits=edits,
             )
@@ -426,14 +430,26 @@ def _respelled(pool: NodePool) -> tuple[SetField, ...]:
 )
 def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        for value in wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
+        is_left_out = context.prepared.left_out.get(pool.name) is not None and not pool.is_static
+        for value in _wildcards(pool):
+            is_dead = is_left_out and value.severity is LintSeverity.ERROR
+            effect = "cannot launch any node: it requires" if is_dead else "requires"
             yield Finding(
                 severity=Severity(str(value.severity)),
                 objects=(pool_ref(pool),),
-                fact=value.fact,
+                fact=f"NodePool {pool.name} {effect} {value.fact}",
                 remedy=value.remedy,
                 edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, _without_stars(pool)),),
             )
+
+
+def _wildcards(pool: NodePool) -> tuple[LintFinding, ...]:
+    return wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements)
+
+
+def _has_dead_wildcard(pool: NodePool) -> bool:
+    """Return whether a requirement allows nothing but values that hold a star; its own rule reports it."""
+    return any(value.severity is LintSeverity.ERROR for value in _wildcards(pool))
 
 
 def _without_stars(pool: NodePool) -> list[dict[str, Any]]:
