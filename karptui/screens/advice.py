@@ -103,15 +103,12 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     def action_whatif(self) -> None:
         """Begin a what-if with the edits of the remedy; if weights look like shares, ask for the shares."""
-        pools = self._pools_to_share()
-        if not pools:
-            super().action_whatif()
-            return
-        routes.ask_for_proportion(self, pools)
-
-    def _pools_to_share(self) -> tuple[str, ...]:
         line = self.current
-        return pools_to_share(line.finding) if isinstance(line, AdviceEntry) else ()
+        pools = pools_to_share(line.finding) if isinstance(line, AdviceEntry) else ()
+        if pools:
+            routes.ask_for_proportion(self, pools)
+        else:
+            super().action_whatif()
 
     def whatif_opening(self) -> Opening:
         """Begin a what-if with the edits of the remedy."""
@@ -194,11 +191,10 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
 
     def action_whatif(self) -> None:
         """Begin a what-if with the edits of the remedy; if weights look like shares, ask for the shares."""
-        pools = pools_to_share(self._entry.finding)
-        if not pools:
+        if pools := pools_to_share(self._entry.finding):
+            routes.ask_for_proportion(self, pools)
+        else:
             super().action_whatif()
-            return
-        routes.ask_for_proportion(self, pools)
 
     def whatif_opening(self) -> Opening:
         """Begin a what-if with the edits of the remedy."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from karptui.disruption.analysis import NextReport
 from karptui.disruption.codes import meanings_by_word
 from karptui.kube.units import count_text
-from karptui.screens import routes
+from karptui.screens.destinations import ToNode
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
@@ -187,7 +187,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         if not isinstance(line, BlockerEntry) or line.findings is None:
             self.say("put the cursor on a node's blocker first", Tone.MUTED)
         else:
-            routes.show_node(self, line.findings.key)
+            self.host.go(ToNode(line.findings.key))
 
     def action_open_object(self) -> None:
         self.action_describe()
@@ -238,4 +238,4 @@ class NextScreen(ListScreen[NodeEntry]):
         self.table.action_select()
 
     def open_row(self, item: NodeEntry) -> None:
-        routes.show_node(self, item.key)
+        self.host.go(ToNode(item.key))

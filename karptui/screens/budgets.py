@@ -23,7 +23,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
     """One row for each NodePool and reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_nodes", "Nodes of the pool", show=False, id="budgets.nodes"),
+        Binding("o", "open_of_pool('nodes')", "Nodes of the pool", show=False, id="budgets.nodes"),
     ]
 
     entry_name = "budgets"
@@ -64,10 +64,6 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
             return detail_text(entries or [item], self.host.now_ns(), self._local)
 
         routes.show_made_text(self, f"Budgets of {item.pool.name}", text)
-
-    def action_open_nodes(self) -> None:
-        if self.current is not None:
-            self.host.open_screen("nodes", filter_text=f"pool={self.current.pool.name}")
 
     def open_row(self, item: BudgetEntry) -> None:  # noqa: ARG002 - it is under the cursor
         self.action_describe()

@@ -7,13 +7,11 @@ from typing import ClassVar, Final
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.report import Churn
 from karptui.karpenter.nodeclaim import claim_key
-from karptui.screens import routes
+from karptui.screens.destinations import ToNode
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
@@ -26,8 +24,7 @@ from karptui.views.churn.sentences import (
     summary_lines,
 )
 from karptui.views.row import Pieces, Tone
-from karptui.views.wrapping import hanging
-from karptui.widgets.sentences import phrase
+from karptui.widgets.sentences import Sentences
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodeClaim": "Without NodeClaims, launches and removals are unknown.",
@@ -52,7 +49,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
-        self._charts = Static(id="churn", markup=False)
+        self._charts = Sentences(id="churn")
         super().__init__(POOLS, SessionList("churn"), story=self.story_of, above=(self._charts,))
 
     def refresh_info(self) -> None:
@@ -69,9 +66,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
             lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "computing…", Tone.ACTIVE),),)
         else:
             lines = summary_lines(churn, width, are_events_hidden=events_hidden(statuses))
-        content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
-        if content != self._charts.content:
-            self._charts.update(content)
+        self._charts.set_hanging(lines)
 
     def explain(self) -> Pieces:
         return (("enter: each replacement · from NodeClaims, events and removals that karptui saw", Tone.MUTED),)
@@ -166,4 +161,4 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         if not self._is_there(claim):
             self.say(f"{claim} is gone; o shows its events")
         else:
-            routes.show_node(self, claim_key(claim))
+            self.host.go(ToNode(claim_key(claim)))

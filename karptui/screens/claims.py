@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens import routes
+from karptui.screens.destinations import ToNode
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import CHURN
 from karptui.screens.row_sources import SessionList
@@ -77,4 +78,4 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
             self.say("the claim has no node")
 
     def open_row(self, item: ClaimEntry) -> None:
-        routes.show_node(self, item.key)
+        self.host.go(ToNode(item.key))

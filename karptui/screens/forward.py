@@ -14,7 +14,7 @@ from karptui.kube.durations import format_duration, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, span_text
 from karptui.screens import routes
-from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment
+from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment, ToNode
 from karptui.screens.dialogs import AskScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
@@ -27,7 +27,7 @@ from karptui.views.forward.sentences import BEFORE, UNEDITED, answer_lines, play
 from karptui.views.plan import plan_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.study import HORIZONS_NS
+from karptui.views.study import HORIZONS_NS, next_horizon
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
 from karptui.widgets.time_chart import TimeChartView
@@ -264,7 +264,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         for name in item.step.nodes if item is not None else ():
             node_key = self.host.session.node_key("Node", name)
             if node_key:
-                routes.show_node(self, node_key)
+                self.host.go(ToNode(node_key))
                 return
         self.say("its nodes do not exist yet: they are launched in the forecast")
 
@@ -286,8 +286,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
             routes.show_made_text(self, f"Plan ─ {clean(self._scenarios[0].name)}", lambda: plan.markdown)
 
     def action_horizon(self) -> None:
-        at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
-        self._horizon_ns = HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
+        self._horizon_ns = next_horizon(self._horizon_ns)
         self._play()
 
     def action_seeds(self) -> None:

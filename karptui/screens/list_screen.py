@@ -18,6 +18,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from karptui.screens import routes
+from karptui.screens.destinations import ToExplanation, ToHeadroom
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.listing import LIST_KEYS, Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
@@ -453,7 +454,16 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         if self.is_explanation:
             self.say("this is already the explanation; esc goes back")
         elif (meant := self.current_object()) is not None:
-            routes.show_explanation(self, *meant)
+            self.host.go(ToExplanation(*meant))
+
+    def action_headroom(self) -> None:
+        if (meant := self.current_object()) is not None:
+            self.host.go(ToHeadroom(*meant))
+
+    def action_open_of_pool(self, name: str) -> None:
+        """Open another list, of the NodePool only."""
+        if (meant := self.current_object()) is not None:
+            self.host.open_screen(name, filter_text=f"pool={meant[1]}")
 
     def action_open_object(self) -> None:
         if (meant := self.current_object()) is not None:

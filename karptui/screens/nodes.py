@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
 from karptui.remembered import remember
-from karptui.screens import routes
+from karptui.screens.destinations import ToLedger, ToNode
 from karptui.screens.frame import MANY_NODES, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
@@ -251,7 +251,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         remember("node_sort", f"{sort.column_id}={'dsc' if sort.is_descending else 'asc'}")
 
     def open_row(self, item: NodeEntry) -> None:
-        routes.show_node(self, item.key)
+        self.host.go(ToNode(item.key))
 
     def action_explain_why(self) -> None:
         self.table.action_select()
@@ -261,7 +261,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         if item is None or not item.pool or not item.instance_type:
             self.say("no NodePool, or no instance type yet: there is no ledger", Tone.MUTED)
         else:
-            routes.show_ledger(self, item.pool, item.instance_type)
+            self.host.go(ToLedger(item.pool, item.instance_type))
 
     def action_open_pods(self) -> None:
         item = self.current

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Generic, TypeAlias
 
 from textual.containers import VerticalScroll
-from textual.content import Content
 
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces
 from karptui.widgets.sentences import Sentences
-from karptui.widgets.titled_pane import TITLE_EDGES, fitted_title
+from karptui.widgets.titled_pane import FittedTitle
 
 
-class Panel(VerticalScroll):
+class Panel(VerticalScroll, FittedTitle):
     """A scrolling panel of text above a table."""
 
     def __init__(self, name: str, *, can_focus: bool = False) -> None:
@@ -25,22 +24,6 @@ class Panel(VerticalScroll):
         """
         self.lines = Sentences(id=f"{name}-lines")
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
-        self._whole: Content | None = None
-        self._title: Content | None = None
-
-    def show_title(self, title: Content) -> None:
-        """Show as many parts of a title as fit; an unchanged title is not redrawn."""
-        self._whole = title
-        self._fit_title()
-
-    def on_resize(self) -> None:
-        self._fit_title()
-
-    def _fit_title(self) -> None:
-        title = fitted_title(self._whole, self.outer_size.width - TITLE_EDGES) if self._whole is not None else None
-        if title is not None and title != self._title:
-            self._title = title
-            self.border_title = title
 
     def scroll_half(self, step: int) -> None:
         """Scroll by half a page."""

@@ -12,6 +12,7 @@ from karptui.pending.groups import PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.screens import routes
+from karptui.screens.destinations import ToLedger, ToNode, ToPending
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import HEADROOM, Kept
@@ -51,7 +52,7 @@ def _show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> Non
         screen.say(NO_TYPE, Tone.MUTED)
     else:
         keys = tuple(pod.key for pod in group.pods)
-        routes.show_ledger(screen, pool.nodepool, pool.nearest.instance_type, keys)
+        screen.host.go(ToLedger(pool.nodepool, pool.nearest.instance_type, keys))
 
 
 class PendingScreen(ListScreen[PendingEntry]):
@@ -124,15 +125,12 @@ class PendingScreen(ListScreen[PendingEntry]):
     def action_open_ledger(self) -> None:
         _show_nearest_ledger(self, self.current.group if self.current is not None else None)
 
-    def action_headroom(self) -> None:
-        routes.show_headroom(self)
-
     def action_explain_why(self) -> None:
         self.table.action_select()
 
     def open_row(self, item: PendingEntry) -> None:
         """Show the first of the pods at length."""
-        routes.show_pending(self, item.group.first.key)
+        self.host.go(ToPending(item.group.first.key))
 
 
 class PendingDetailScreen(ListScreen[RemedyEntry]):
@@ -295,4 +293,4 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
         if not node_key:
             self.say(f"node {clean(item.node)} no longer exists")
         else:
-            routes.show_node(self, node_key)
+            self.host.go(ToNode(node_key))

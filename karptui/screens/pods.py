@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from karptui.decode.kinds import Kind
-from karptui.screens import routes
+from karptui.screens.destinations import ToNode, ToPending
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import HEADROOM
 from karptui.screens.row_sources import SessionList
@@ -61,12 +61,9 @@ class PodsScreen(ListScreen[PodEntry]):
     def open_row(self, item: PodEntry) -> None:
         """Explain a pending pod; describe any other."""
         if not self._node_key(item):
-            routes.show_pending(self, item.pod.key)
+            self.host.go(ToPending(item.pod.key))
         else:
             self.action_describe()
-
-    def action_headroom(self) -> None:
-        routes.show_headroom(self)
 
     def action_open_node(self) -> None:
         item = self.current
@@ -75,7 +72,7 @@ class PodsScreen(ListScreen[PodEntry]):
             return
         key = self._node_key(item)
         if key:
-            routes.show_node(self, key)
+            self.host.go(ToNode(key))
         else:
             self.say(f"node {item.pod.node_name} is not there")
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.screens import routes
+from karptui.screens.destinations import ToPool, ToTypes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import CHURN, HEADROOM
 from karptui.screens.panel import Panel
@@ -24,8 +23,7 @@ from karptui.views.pools.overlap import cluster_lines, cost_text
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.wrapping import hanging
-from karptui.widgets.sentences import phrase
+from karptui.widgets.sentences import Sentences, phrase
 
 WORKING: Final = "computing the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
@@ -44,9 +42,9 @@ class PoolsScreen(ListScreen[PoolRow]):
     BINDINGS: ClassVar[list[BindingType]] = [
         CHURN,
         HEADROOM,
-        Binding("o", "open_nodes", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
+        Binding("o", "open_of_pool('nodes')", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
-        Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
+        Binding("b", "open_of_pool('budgets')", "Budgets", show=False, id="pools.budgets"),
     ]
 
     entry_name = "pools"
@@ -55,7 +53,7 @@ class PoolsScreen(ListScreen[PoolRow]):
     consequences = CONSEQUENCES
 
     def __init__(self) -> None:
-        self._cluster = Static(id="pools-cluster", markup=False)
+        self._cluster = Sentences(id="pools-cluster")
         """Text about all pools."""
         super().__init__(
             pools_table(), SessionList("pools"), story=self.story_of, is_story_hanging=True, below=(self._cluster,)
@@ -85,10 +83,7 @@ class PoolsScreen(ListScreen[PoolRow]):
         if around is not None:
             overview, is_short = self.host.session.overview(), self.has_class("-narrow")
             lines = cluster_lines(around, overview, self.host.now_ns(), is_short=is_short)
-        width = self._cluster.content_size.width
-        content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
-        if content != self._cluster.content:
-            self._cluster.update(content)
+        self._cluster.set_hanging(lines)
 
     def on_resize(self) -> None:
         self.refresh_info()
@@ -111,17 +106,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         if self.current is not None:
             self.open_row(self.current)
 
-    def action_open_nodes(self) -> None:
-        if self.current is not None:
-            self.host.open_screen("nodes", filter_text=f"pool={self.current.name}")
-
-    def action_open_budgets(self) -> None:
-        if self.current is not None:
-            self.host.open_screen("budgets", filter_text=f"pool={self.current.name}")
-
-    def action_headroom(self) -> None:
-        routes.show_headroom(self)
-
     def action_share_out(self) -> None:
         around = self.around(PoolsAround)
         if self.current is not None and around is not None:
@@ -129,19 +113,19 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def action_open_types(self) -> None:
         if self.current is not None:
-            routes.show_types(self, self.current.name)
+            self.host.go(ToTypes(self.current.name))
 
     def open_row(self, item: PoolRow) -> None:
-        routes.show_pool(self, item.name)
+        self.host.go(ToPool(item.name))
 
 
 class PoolDetailScreen(ListScreen[DaemonRow]):
     """A NodePool at length."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_nodes", "Nodes", id="pool.nodes", tooltip="The nodes of the pool"),
+        Binding("o", "open_of_pool('nodes')", "Nodes", id="pool.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pool.types", tooltip="The instance types of the pool"),
-        Binding("b", "open_budgets", "Budgets", show=False, id="pool.budgets"),
+        Binding("b", "open_of_pool('budgets')", "Budgets", show=False, id="pool.budgets"),
         Binding("ctrl+d", "scroll_panel(1)", "Scroll down", show=False, id="pool.down"),
         Binding("ctrl+u", "scroll_panel(-1)", "Scroll up", show=False, id="pool.up"),
     ]
@@ -185,14 +169,8 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
     def current_object(self) -> tuple[str, str] | None:
         return ("NodePool", self._pool_name)
 
-    def action_open_nodes(self) -> None:
-        self.host.open_screen("nodes", filter_text=f"pool={self._pool_name}")
-
-    def action_open_budgets(self) -> None:
-        self.host.open_screen("budgets", filter_text=f"pool={self._pool_name}")
-
     def action_open_types(self) -> None:
-        routes.show_types(self, self._pool_name)
+        self.host.go(ToTypes(self._pool_name))
 
     def open_row(self, item: DaemonRow) -> None:
         routes.show_yaml(self, "DaemonSet", item.daemonset.key)

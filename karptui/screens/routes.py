@@ -4,20 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.decode.kinds import Kind
-from karptui.screens.destinations import (
-    ToExplanation,
-    ToHeadroom,
-    ToLedger,
-    ToNode,
-    ToPending,
-    ToPool,
-    ToText,
-    ToTypes,
-)
+from karptui.screens.destinations import ToExplanation, ToNode, ToPool, ToText
 from karptui.session.answers import Proportion
 from karptui.views.row import Tone
 
@@ -28,77 +19,34 @@ if TYPE_CHECKING:
 # Text
 
 
-def show_text(
-    screen: FrameScreen, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None
-) -> None:
-    """Show a text that may take a moment."""
-    screen.host.go(ToText(title, fetch, language))
-
-
 def show_made_text(screen: FrameScreen, title: str, make: Callable[[], str], language: str | None = None) -> None:
     """Show a text that is there at once."""
 
     async def fetch() -> str:
         return make()
 
-    show_text(screen, title, fetch, language)
+    screen.host.go(ToText(title, fetch, language))
 
 
 def show_yaml(screen: FrameScreen, kind: str, key: str) -> None:
     """Show an object as the API server gives it."""
     host = screen.host
-    show_text(screen, f"{kind} {key}", lambda: host.cluster.fetch_raw(kind, key), "yaml")
+    screen.host.go(ToText(f"{kind} {key}", lambda: host.cluster.fetch_raw(kind, key), "yaml"))
 
 
 def show_description(screen: FrameScreen, kind: str, key: str) -> None:
     """Show what karptui knows of an object."""
     host = screen.host
-
-    def fetch() -> str:
-        return host.session.describe(kind, key, host.now_ns())
-
-    show_made_text(screen, f"{kind} {key}", fetch)
-
-
-# Details
-
-
-def show_node(screen: FrameScreen, key: str) -> None:
-    """Show a node in detail."""
-    screen.host.go(ToNode(key))
-
-
-def show_pool(screen: FrameScreen, name: str) -> None:
-    """Show a NodePool at length."""
-    screen.host.go(ToPool(name))
-
-
-def show_pending(screen: FrameScreen, pod_key: str) -> None:
-    """Show why a pod waits."""
-    screen.host.go(ToPending(pod_key))
-
-
-def show_types(screen: FrameScreen, pool: str) -> None:
-    """Show the instance types of a NodePool."""
-    screen.host.go(ToTypes(pool))
-
-
-def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collection[str] = ()) -> None:
-    """Show the deductions from the memory of an instance type.
-
-    Args:
-        pods: Keys of pending pods to compare; the first is shown.
-    """
-    screen.host.go(ToLedger(pool, instance_type, pods))
+    show_made_text(screen, f"{kind} {key}", lambda: host.session.describe(kind, key, host.now_ns()))
 
 
 def show_object(screen: FrameScreen, kind: str, key: str) -> None:
     """Show a node or pool at length, a pod's description, where settings come from, and else the YAML."""
     session = screen.host.session
     if kind == Kind.NODE and (node_key := session.node_key(kind, key)):
-        show_node(screen, node_key)
+        screen.host.go(ToNode(node_key))
     elif kind == Kind.NODEPOOL and session.has_object(kind, key):
-        show_pool(screen, key)
+        screen.host.go(ToPool(key))
     elif kind == "Setting":
         screen.host.run_command("sources")
     elif kind == Kind.POD:
@@ -110,21 +58,9 @@ def show_object(screen: FrameScreen, kind: str, key: str) -> None:
 def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
     """Show the object of a what-if line: a pending pod, a node or a NodePool."""
     if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
-        show_explanation(screen, kind, key)
+        screen.host.go(ToExplanation(kind, key))
     else:
         show_object(screen, kind, key)
-
-
-def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
-    """Explain an object, or report why there is no explanation."""
-    screen.host.go(ToExplanation(kind, key))
-
-
-def show_headroom(screen: FrameScreen) -> None:
-    """Show how many more of the pod under the cursor fit."""
-    current_object = screen.current_object()
-    if current_object is not None:
-        screen.host.go(ToHeadroom(*current_object))
 
 
 # What-ifs

@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens import routes
+from karptui.screens.destinations import ToLedger
 from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
@@ -171,7 +171,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     def open_row(self, item: TypeEntry) -> None:
         """Show where the memory of the type goes."""
-        routes.show_ledger(self, self._pool, item.name)
+        self.host.go(ToLedger(self._pool, item.name))
 
 
 class TypeLedgerScreen(FrameScreen):

@@ -14,11 +14,21 @@ from karptui.kube.units import counted, duration_text
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
 from karptui.session.answers import Overview
 from karptui.session.facts import AdviceAround
-from karptui.views.column import Column, Field, FieldKind, FieldValue, Heading, NumberHeading, SortKey, Value
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    FieldValue,
+    Heading,
+    NumberHeading,
+    SortKey,
+    Value,
+    text_column,
+)
 from karptui.views.instants import unready_line
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.scenario import NOTHING, Opening, Replay
 
@@ -94,8 +104,8 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             "severity",
             "SEVERITY",
             "error: cannot work or is stuck; warning: costs money or safety; info: good to know.",
-            min_width=9,
-            max_width=30,
+            9,
+            30,
         ),
         _cell(
             lambda entry: Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity]),
@@ -110,7 +120,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         },
     ),
     Column(
-        Heading("kind", "KIND", "Kind of the object that tells most.", min_width=8, max_width=19, drop_order=3),
+        Heading("kind", "KIND", "Kind of the object that tells most.", 8, 19, drop_order=3),
         _cell(_kind),
         _sort(lambda entry: entry.first.kind if entry.first is not None else None),
         filters={
@@ -122,9 +132,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         },
     ),
     Column(
-        Heading(
-            "name", "OBJECT", "The object that tells most, and how many more there are.", min_width=12, max_width=34
-        ),
+        Heading("name", "OBJECT", "The object that tells most, and how many more there are.", 12, 34),
         _cell(_object_cell),
         _sort(lambda entry: entry.object_name or None),
         values=(
@@ -145,7 +153,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         },
     ),
     Column(
-        Heading("finding", "FINDING", "The trap in a few words.", min_width=30, max_width=48),
+        Heading("finding", "FINDING", "The trap in a few words.", 30, 48),
         _cell(
             lambda entry: text_cell(entry.rule.title),
             lambda group: Cell(counts_text(group.severities), TONES[group.severity]),
@@ -158,8 +166,8 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             "price",
             "NODES $/H",
             "Cost of the affected nodes together; the savings of removing them are $/H HELD on Blockers.",
-            min_width=9,
-            max_width=10,
+            9,
+            10,
             drop_order=2,
         ),
         _cell(_money),
@@ -180,7 +188,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         },
     ),
     Column(
-        Heading("rule", "RULE", "Its id, as docs/advice.md has it.", min_width=27, max_width=30, drop_order=5),
+        Heading("rule", "RULE", "Its id, as docs/advice.md has it.", 27, 30, drop_order=5),
         _cell(lambda entry: text_cell(entry.rule.id, Tone.MUTED)),
         _sort(lambda entry: entry.rule.id),
         values=(
@@ -190,7 +198,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters={"rule": Field(FieldKind.TEXT, _field(lambda entry: entry.rule.id), help="id of the rule")},
     ),
     Column(
-        Heading("fact", "FACT", "The fact in this cluster.", min_width=40, max_width=300, drop_order=6),
+        Heading("fact", "FACT", "The fact in this cluster.", 40, 300, drop_order=6),
         _cell(lambda entry: text_cell(entry.finding.fact)),
         _sort(lambda entry: entry.finding.fact),
         values=(
@@ -224,30 +232,19 @@ OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
         Column(
             Heading("place", "#", "Rank among the objects, the most relevant first.", is_right_aligned=True),
             lambda item, _: text_cell(str(item[0] + 1), Tone.MUTED),
-            lambda item: float(item[0]),
+            lambda item: item[0],
         ),
-        Column(
-            Heading("kind", "KIND", "Kind of the object.", min_width=8, max_width=24),
-            lambda item, _: text_cell(item[1].kind),
-            lambda item: item[1].kind,
+        text_column(Heading("kind", "KIND", "Kind of the object.", 8, 24), lambda item: item[1].kind),
+        text_column(
+            Heading("namespace", "NAMESPACE", "Its namespace.", 9, 30, drop_order=1), lambda item: item[1].namespace
         ),
-        Column(
-            Heading("namespace", "NAMESPACE", "Its namespace.", min_width=9, max_width=30, drop_order=1),
-            lambda item, _: text_cell(item[1].namespace),
-            lambda item: item[1].namespace or None,
-        ),
-        Column(
-            Heading("name", "NAME", "Its name.", min_width=12, max_width=80, is_name=True),
-            lambda item, _: text_cell(item[1].name, Tone.STRONG),
-            lambda item: natural_key(item[1].name),
+        text_column(
+            Heading("name", "NAME", "Its name.", 12, 80, is_name=True),
+            lambda item: item[1].name,
+            tone=lambda _: Tone.STRONG,
         ),
     ),
     text=lambda item: f"{item[1].kind} {item[1].key}".lower(),
-    more_filters={
-        "kind": Field(FieldKind.TEXT, lambda item, _: item[1].kind, help="kind of the object"),
-        "namespace": Field(FieldKind.TEXT, lambda item, _: item[1].namespace, help="its namespace"),
-        "name": Field(FieldKind.TEXT, lambda item, _: item[1].name, help="its name"),
-    },
     key=lambda item: f"{item[1].kind}/{item[1].key}",
     default_sort=Sort("place"),
 )

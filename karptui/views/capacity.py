@@ -11,12 +11,13 @@ from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, mem
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, text_column
 from karptui.views.last_hour import last_hour_column
+from karptui.views.nodes.cells import capacity_tone
 from karptui.views.prices import known_sum_text
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_zone
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import count_cell, hidden_cell, share_cell, share_values
 
 _TITLES: Final = {"zone": "ZONE", "pool": "POOL", "type": "TYPE"}
@@ -37,6 +38,10 @@ def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
 def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
     hidden = _hidden(entry, str(entry.pods.capacity))
     return hidden or msgspec.structs.replace(count_cell(entry.pods), bar=None)
+
+
+def _per_hour(entry: CapacityEntry) -> float | None:
+    return entry.total.per_hour if entry.total.priced else None
 
 
 def _hidden(entry: CapacityEntry, capacity: str) -> Cell | None:
@@ -127,17 +132,16 @@ def capacity_table(grouping: str = GROUPINGS[0], *, has_prices: bool = True) -> 
 
 
 def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
-    name: Column[CapacityEntry] = Column(
+    name: Column[CapacityEntry] = text_column(
         Heading("name", _TITLES[grouping], _HELP[grouping], min_width=8, max_width=40, is_name=True),
-        lambda entry, _: text_cell(entry.name),
-        lambda entry: natural_key(entry.name) if entry.name else None,
+        lambda entry: entry.name,
         values=(Value("name", lambda entry, _: entry.name or None, str | None, "Zone, NodePool or instance type."),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping])},
     )
-    capacity_type: Column[CapacityEntry] = Column(
-        Heading("cap", "CAP", "The capacity type: spot, on-demand or reserved.", min_width=9),
-        lambda entry, _: text_cell(entry.capacity_type, Tone.SPOT if entry.capacity_type == "spot" else Tone.NORMAL),
-        lambda entry: entry.capacity_type or None,
+    capacity_type: Column[CapacityEntry] = text_column(
+        Heading("cap", "CAP", "The capacity type: spot, on-demand or reserved.", 9),
+        lambda entry: entry.capacity_type,
+        tone=lambda entry: capacity_tone(entry.capacity_type),
         values=(
             Value("cap", lambda entry, _: entry.capacity_type or None, str | None, "Capacity type, where by zone."),
         ),
@@ -152,12 +156,12 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             "nodes",
             "NODES",
             "Nodes, of all there are; + NodeClaims that have no node yet.",
-            min_width=5,
+            5,
             fill_width=16,
             bar_min=3,
         ),
         _nodes_cell,
-        lambda entry: float(entry.nodes),
+        lambda entry: entry.nodes,
         values=(
             Value("nodes", lambda entry, _: entry.nodes, int),
             Value("starting", lambda entry, _: entry.starting, int, "NodeClaims without a node."),
@@ -165,9 +169,9 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         filters={"nodes": Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes")},
     ),
     Column(
-        NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", min_width=7, drop_order=3),
+        NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", 7, drop_order=3),
         _pods_cell,
-        lambda entry: float(entry.pods.requested),
+        lambda entry: entry.pods.requested,
         values=_amounts("pods", "", lambda entry: entry.pods),
     ),
     _share_column("cpu", "_millis", lambda entry: entry.cpu, cpu_pair_text, cpu_text),
@@ -177,11 +181,11 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             "free",
             "FREE",
             "Cpu and memory that no pod has requested, of all nodes together: one pod finds the most on one node.",
-            min_width=15,
+            15,
             drop_order=4,
         ),
         _free_cell,
-        lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
+        lambda entry: entry.cpu.free if entry.cpu.capacity else None,
         values=(
             Value("free_cpu_millis", lambda entry, _: _free(entry, entry.cpu), int | None),
             Value("free_mem_bytes", lambda entry, _: _free(entry, entry.memory), int | None),
@@ -192,32 +196,24 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             "price",
             "$/H",
             "Cost of the nodes per hour, of all nodes; + if a price is unknown.",
-            min_width=6,
+            6,
             fill_width=18,
             bar_min=3,
         ),
         _cost_cell,
-        lambda entry: entry.total.per_hour if entry.total.priced else None,
+        _per_hour,
         values=(
-            Value(
-                "price_per_hour", lambda entry, _: entry.total.per_hour if entry.total.priced else None, float | None
-            ),
+            Value("price_per_hour", lambda entry, _: _per_hour(entry), float | None),
             Value("unpriced", lambda entry, _: entry.total.unpriced, int, "Nodes with unknown price."),
         ),
-        filters={
-            "$": Field(
-                FieldKind.MONEY,
-                lambda entry, _: entry.total.per_hour if entry.total.priced else None,
-                help="price per hour",
-            )
-        },
+        filters={"$": Field(FieldKind.MONEY, lambda entry, _: _per_hour(entry), help="price per hour")},
     ),
     Column(
         NumberHeading(
             "held",
             "HELD",
             "Savings per hour if its blocked nodes were all removed (simulated); ≤ marks an upper bound.",
-            min_width=6,
+            6,
             drop_order=1,
         ),
         _held_cell,

@@ -8,9 +8,10 @@ import msgspec
 
 from karptui.aws.money import per_hour_text
 from karptui.changes.row import COST, ObjectChange, What
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, instant_text, span_text
 from karptui.views.column import INSTANT_OR_NULL, Column, Heading, Value, one_of, text_column
+from karptui.views.instants import second_value
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
 
@@ -117,14 +118,7 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
             Heading("when", "WHEN", "When it last changed, in UTC; a dash if that is unknown.", 9, 15, drop_order=1),
             _when,
             lambda row: float(row.at_ns) or None,
-            values=(
-                Value(
-                    "at",
-                    lambda row, _: format_timestamp(row.at_ns // NS_PER_SECOND * NS_PER_SECOND) if row.at_ns else None,
-                    INSTANT_OR_NULL,
-                    "When it last changed; null if that is unknown.",
-                ),
-            ),
+            values=(Value("at", lambda row, _: second_value(row.at_ns), INSTANT_OR_NULL, "Null if that is unknown."),),
         ),
         text_column(
             Heading("by", "BY", "Field manager of the last change: who made it.", 6, 28, drop_order=2),

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, get_type_hints
 import msgspec
 
 from karptui.kube.quantity import QuantityError, parse_quantity
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 
@@ -298,14 +298,18 @@ def texts(name: str, read: Callable[[ItemT], Iterable[str]], about: str = "") ->
     return Value(name, lambda item, _: list(read(item)), list[str], about, flat=len)
 
 
-def lifted(values: Iterable[Value[PartT]], part: Callable[[ItemT], PartT]) -> tuple[Value[ItemT], ...]:
-    """Return the values of a part as values of the whole item."""
+def lifted(values: Iterable[Value[PartT]], part: Callable[[ItemT], PartT | None]) -> tuple[Value[ItemT], ...]:
+    """Return the values of a part as values of the whole item; null if the item has no such part."""
 
-    def read_part(value: Value[PartT]) -> Callable[[ItemT, int], Any]:
-        return lambda item, now_ns: value.read(part(item), now_ns)
+    def reader(value: Value[PartT]) -> Callable[[ItemT, int], Any]:
+        def read(item: ItemT, now_ns: int) -> Any:
+            found = part(item)
+            return None if found is None else value.read(found, now_ns)
+
+        return read
 
     return tuple(
-        Value(value.name, read_part(value), value.schema, value.about, is_optional=value.is_optional)
+        Value(value.name, reader(value), value.schema, value.about, value.after, value.flat, value.is_optional)
         for value in values
     )
 
@@ -356,27 +360,58 @@ def one_of(*options: str) -> Schema:
     return {"enum": list(map(str, options))}
 
 
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+def natural_key(text: str) -> tuple[float | str, ...]:
+    """Return a sort key that orders ``node-9`` before ``node-10``.
+
+    Text and numbers alternate, so keys always compare.
+    """
+    parts = _DIGITS.split(text)
+    return tuple(float(part) if index % 2 else part for index, part in enumerate(parts))
+
+
+def filter_help(heading: Heading) -> str:
+    """Return a heading's help as a phrase: ``its NodePool``."""
+    text = heading.help.rstrip(".")
+    return f"{text[0].lower()}{text[1:]}" if text[1:2].islower() else text
+
+
 def text_column(
     heading: Heading,
     read: Callable[[ItemT], str],
     *,
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
     short: Callable[[ItemT], str] = lambda _: "",
+    missing: Cell = NOT_APPLICABLE,
+    sort: Callable[[ItemT], SortKey] | None = None,
     json: str = "",
+    or_null: str = "",
     values: tuple[Value[ItemT], ...] = (),
+    filters: Mapping[str, Field[ItemT]] | None = None,
+    words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
-    """Return a column of texts; an empty one is a dash.
+    """Return a column of texts; items without a text show a dash and sort last.
 
     Args:
+        missing: The cell of an item without a text.
+        sort: The item's place, if it is not that of its text.
         json: The text's name in JSON and CSV, if exported unchanged.
+        or_null: The same if an empty text is exported as null.
+        filters: Filters, if they differ from one on the text.
     """
 
     def cell(item: ItemT, _: int) -> Cell:
         text = clean(read(item))
-        return Cell(text, tone(item), clean(short(item))) if text else NOT_APPLICABLE
+        return Cell(text, tone(item), clean(short(item))) if text else missing
 
-    field = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field}, values=values or named(json, read, str, heading))
+    if filters is None:
+        filters = {heading.id: Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=filter_help(heading))}
+    values = values or named(json, read, str, heading)
+    values = values or named(or_null, lambda item: read(item) or None, str | None, heading)
+    place = sort or (lambda item: natural_key(read(item)) if read(item) else None)
+    return Column(heading, cell, place, values=values, filters=filters, words=words)
 
 
 def count_column(
@@ -384,19 +419,55 @@ def count_column(
     read: Callable[[ItemT], int],
     *,
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
+    zero: Cell = NOT_APPLICABLE,
     is_at_least: Callable[[ItemT], bool] = lambda _: False,
     json: str = "",
     values: tuple[Value[ItemT], ...] = (),
+    filters: Mapping[str, Field[ItemT]] | None = None,
+    words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
-    """Return a column of counts; 0 is a dash, and a lower bound ends in a plus."""
+    """Return a column of counts; a lower bound ends in a plus."""
 
     def cell(item: ItemT, _: int) -> Cell:
         count = read(item)
-        return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else NOT_APPLICABLE
+        return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else zero
 
-    field = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    values = values or named(json, read, int, heading)
-    return Column(heading, cell, read, filters={heading.id: field}, values=values)
+    if filters is None:
+        filters = {heading.id: Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=filter_help(heading))}
+    return Column(heading, cell, read, values=values or named(json, read, int, heading), filters=filters, words=words)
+
+
+def amount_column(
+    heading: Heading,
+    kind: FieldKind,
+    read: Callable[[ItemT], int],
+    name: str,
+    about: str = "",
+    *,
+    filter_name: str = "",
+) -> Column[ItemT]:
+    """Return a column of cpu (millicores) or memory (bytes); 0 is dim.
+
+    Args:
+        name: The amount's name in JSON and CSV.
+    """
+    text = cpu_text if kind is FieldKind.CPU else memory_text
+
+    def cell(item: ItemT, _: int) -> Cell:
+        amount = read(item)
+        return Cell(text(amount), Tone.NORMAL if amount else Tone.MUTED)
+
+    def value(item: ItemT, _: int) -> int:
+        return read(item)
+
+    field = Field[ItemT](kind, value, help=filter_help(heading))
+    return Column(
+        heading,
+        cell,
+        read,
+        values=(Value(name, value, int, about),),
+        filters={filter_name or heading.id: field},
+    )
 
 
 def named(name: str, read: Callable[[ItemT], Any], schema: Schema, heading: Heading) -> tuple[Value[ItemT], ...]:

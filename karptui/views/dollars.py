@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
 from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import format_timestamp
-from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_text
+from karptui.kube.units import count_text, counted, first_of
 from karptui.session.dollars import BY_LABEL, CORE, GIB, Dollars, Part, Payer
 from karptui.views.column import (
     INSTANT,
@@ -18,7 +16,9 @@ from karptui.views.column import (
     Heading,
     NumberHeading,
     Value,
+    amount_column,
     count_column,
+    natural_key,
     one_of,
     records,
 )
@@ -26,7 +26,7 @@ from karptui.views.column import number_heading as number
 from karptui.views.prices import known_sum_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 _LABELS: Final = {Part.DAEMONSETS: "DaemonSets and static pods", Part.IDLE: "idle (not requested)"}
 _MICRO: Final = 1_000_000
@@ -84,31 +84,26 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
     )
 
 
-def _amount(
-    name: str, kind: FieldKind, json: str, text: Callable[[int], str], read: Callable[[Payer], int]
-) -> Column[Payer]:
-    return Column(
-        number(name, name.upper(), "What they request, or what is idle.", 10),
-        lambda payer, _: Cell(text(read(payer))),
-        lambda payer: float(read(payer)),
-        values=(Value(json, lambda payer, _: read(payer), int, "Requested, or idle."),),
-        filters={name: Field(kind, lambda payer, _: read(payer), help="amount requested")},
-    )
-
-
 _COLUMNS: Final[tuple[Column[Payer], ...]] = (
     count_column(number("pods", "PODS", "Pods on nodes.", drop_order=2), lambda payer: payer.pods, json="pods"),
     count_column(number("nodes", "NODES", "Nodes that they run on.", drop_order=3), lambda p: p.nodes, json="nodes"),
-    _amount("cpu", FieldKind.CPU, "cpu_millis", cpu_text, attrgetter("cpu_millis")),
-    _amount("mem", FieldKind.BYTES, "memory_bytes", memory_text, attrgetter("memory_bytes")),
+    amount_column(
+        number("cpu", "CPU", "What they request, or what is idle.", 10),
+        FieldKind.CPU,
+        lambda payer: payer.cpu_millis,
+        "cpu_millis",
+        "Requested, or idle.",
+    ),
+    amount_column(
+        number("mem", "MEM", "What they request, or what is idle.", 10),
+        FieldKind.BYTES,
+        lambda payer: payer.memory_bytes,
+        "memory_bytes",
+        "Requested, or idle.",
+    ),
     Column(
         NumberHeading(
-            "price",
-            "$/H",
-            "Their share of the nodes' prices; + if a price is unknown.",
-            min_width=6,
-            fill_width=24,
-            bar_min=3,
+            "price", "$/H", "Their share of the nodes' prices; + if a price is unknown.", 6, fill_width=24, bar_min=3
         ),
         _cost_cell,
         lambda payer: (-list(Part).index(payer.part), payer.per_hour),  # what is apart is last

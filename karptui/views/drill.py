@@ -13,13 +13,11 @@ from karptui.plan.rehearsal import Rehearsal
 from karptui.views.column import Column, Heading, Value, count_column, number_heading, records, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
-from karptui.views.study import Study, answer_lines, notes_of
+from karptui.views.study import Study, answer_lines, notes_of, section_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.difference_lines import Unplaced
 from karptui.whatif.scenario import Scenario
 
-MAX_LINES: Final = 12
-"""Maximum number of lines per section; JSON has all."""
 _FEW: Final = 3
 """Maximum number of node kinds or workloads named in a line."""
 _WORDS: Final = {LossKind.ZONE: "zone", LossKind.CAPACITY_TYPE: "capacity type", LossKind.NODEPOOL: "NodePool"}
@@ -89,13 +87,13 @@ def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
 
 def detail_lines(drill: Drill) -> Iterator[str]:
     """Yield the details of a drill."""
-    yield from part("Stay pending", reasons_text(drill.pending))
-    yield from part("Schedulable today, not after the loss", reasons_text(drill.also_pending))
-    yield from part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
-    yield from part("New nodes", [launch_text(launch) for launch in drill.launches])
-    yield from part("Lost: no owner recreates them", drill.lost)
-    yield from part("Assumed", drill.assumed)
-    yield from part("Not modelled", drill.not_modelled)
+    yield from section_lines("Stay pending", reasons_text(drill.pending))
+    yield from section_lines("Schedulable today, not after the loss", reasons_text(drill.also_pending))
+    yield from section_lines("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
+    yield from section_lines("New nodes", [launch_text(launch) for launch in drill.launches])
+    yield from section_lines("Lost: no owner recreates them", drill.lost)
+    yield from section_lines("Assumed", drill.assumed)
+    yield from section_lines("Not modelled", drill.not_modelled)
 
 
 def story_lines(drill: Drill) -> Iterator[str]:
@@ -125,16 +123,6 @@ def reasons_text(pods: Sequence[Unplaced]) -> list[str]:
 
 def _counted(things: Sequence[tuple[str, int]]) -> str:
     return first_of([f"{count:,} {words}" for words, count in things], _FEW)
-
-
-def part(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield a title and its first lines; nothing without lines."""
-    if not lines:
-        return
-    yield f"  {title}"
-    yield from (f"    {line}" for line in lines[:MAX_LINES])
-    if len(lines) > MAX_LINES:
-        yield f"    and {len(lines) - MAX_LINES} more: -o json has all"
 
 
 LAUNCH: Final[tuple[Value[DrillLaunch], ...]] = (

@@ -9,11 +9,11 @@ from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text
 from karptui.session.events import DELETED, HEALTHY_FALSE, EventEntry
-from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value, natural_key
 from karptui.views.instants import instant_value, seconds_since
-from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
+from karptui.views.row import NOT_AVAILABLE, TONE_RANKS, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 _GOOD: Final = ("Ready", "Launched", "Registered", "Initialized")
 _LEAVING: Final = ("Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason")
@@ -80,7 +80,6 @@ def event_text(entry: EventEntry, now_ns: int, local: tzinfo | None = None) -> s
 
 
 _LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
-_TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 
 
 def _age(at_ns: int, now_ns: int) -> Cell:
@@ -154,7 +153,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     Column(
         Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
         lambda entry, _: text_cell(entry.reason, event_tone(entry)),
-        lambda entry: (float(_TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
+        lambda entry: (float(TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
         values=(Value("reason", lambda entry, _: entry.reason, str),),
         filters={
             "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")

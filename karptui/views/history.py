@@ -22,11 +22,13 @@ from karptui.views.column import (
     Heading,
     NumberHeading,
     Value,
+    filter_help,
+    natural_key,
     number_heading,
     records,
     text_column,
 )
-from karptui.views.instants import instant_value
+from karptui.views.instants import second_value
 from karptui.views.last_hour import sparkline
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -61,7 +63,7 @@ def _number(heading: Heading, read: Read, text: Callable[[float], str], name: st
         cell,
         read,
         values=(Value(name, rounded, float | None, f"{heading.help} Null if unknown."),),
-        filters={heading.id: Field(FieldKind.COUNT, lambda step, _: read(step), help=heading.help.rstrip(".").lower())},
+        filters={heading.id: Field(FieldKind.COUNT, lambda step, _: read(step), help=filter_help(heading))},
     )
 
 
@@ -120,13 +122,14 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
             lambda step, _: Cell(instant_text(step.from_ns)[:-4] if step.from_ns else ""),
             lambda step: float(step.from_ns),
             values=(
-                Value("from", lambda step, _: _second(step.from_ns), INSTANT, "Begin of the step."),
-                Value("to", lambda step, _: _second(step.to_ns), INSTANT, "End of the step."),
+                Value("from", lambda step, _: second_value(step.from_ns), INSTANT, "Begin of the step."),
+                Value("to", lambda step, _: second_value(step.to_ns), INSTANT, "End of the step."),
             ),
         ),
         text_column(
             Heading("pool", "POOL", "The NodePool; a dash is the whole cluster.", 6, 32),
             pool_text,
+            sort=lambda step: natural_key(pool_text(step)),
             values=(
                 Value(
                     "pool",
@@ -234,10 +237,6 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
     ),
 )
 """Columns of a history in steps."""
-
-
-def _second(instant_ns: int) -> str | None:
-    return instant_value(instant_ns // NS_PER_SECOND * NS_PER_SECOND)
 
 
 def table_of(steps: Sequence[HistoryStep]) -> TableSpec[HistoryStep]:

@@ -113,6 +113,11 @@ def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:
     return (now_ns - instant_ns) // NS_PER_SECOND if instant_ns else None
 
 
+def seconds_until(instant_ns: int | None, now_ns: int) -> int | None:
+    """Return the whole seconds until an instant, negative if it is past; None if unknown."""
+    return (instant_ns - now_ns) // NS_PER_SECOND if instant_ns is not None else None
+
+
 def seconds_of(span_ns: int | None) -> int | None:
     """Return a duration in whole seconds; None if unknown."""
     return span_ns // NS_PER_SECOND if span_ns is not None else None

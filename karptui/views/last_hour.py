@@ -74,7 +74,7 @@ def last_hour_column(
             "hour",
             "LAST HOUR",
             "NodeClaims every five minutes, between the fewest and the most, and how many more there are now.",
-            min_width=15,
+            15,
             drop_order=drop_order,
         ),
         cell,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
@@ -10,12 +11,22 @@ from karptui.session.answers import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import share_saved
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Schema,
+    Value,
+    count_column,
+    text_column,
+)
 from karptui.views.pods import lost_text
 from karptui.views.prices import money_cell, price_cell, sort_price
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.why.labels import why_cell, why_sort, why_words
 from karptui.views.why.lanes import short_method
 
@@ -140,14 +151,8 @@ def _how(entry: NodeEntry, _: int) -> Cell:
     return Cell(f"{freed.outcome} with {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
 
 
-def _lost(entry: NodeEntry, _: int) -> Cell:
-    count = len(entry.findings.lost_pods) if entry.findings is not None else 0
-    return Cell(count_text(count), Tone.FAULT) if count else NOT_APPLICABLE
-
-
-def _method(entry: NodeEntry, _: int) -> Cell:
-    name = _method_name(entry)
-    return text_cell(name, short=short_method(name))
+def _lost_pods(entry: NodeEntry) -> Sequence[str]:
+    return entry.findings.lost_pods if entry.findings is not None else ()
 
 
 def _method_name(entry: NodeEntry) -> str:
@@ -198,37 +203,26 @@ def replacement_values(replacement: Replacement) -> dict[str, Any]:
 
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
-    Column(
-        Heading("name", "NODE", "The node to be removed.", min_width=14, max_width=44, is_name=True),
-        lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
-        lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, str),),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node")},
+    text_column(
+        Heading("name", "NODE", "The node to be removed.", 14, 44, is_name=True),
+        lambda entry: entry.name,
+        tone=lambda _: Tone.STRONG,
+        short=lambda entry: short_name(entry.name),
+        json="name",
     ),
-    Column(
-        Heading("pool", "POOL", "Its NodePool.", 6, 24, drop_order=3),
-        lambda entry, _: text_cell(entry.pool),
-        lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, str | None),),
-        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+    text_column(
+        Heading("pool", "POOL", "Its NodePool.", 6, 24, drop_order=3), lambda entry: entry.pool, or_null="pool"
     ),
-    Column(
+    text_column(
         Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=4),
-        lambda entry, _: text_cell(entry.instance_type),
-        lambda entry: natural_key(entry.instance_type),
-        values=(Value("type", lambda entry, _: entry.instance_type or None, str | None),),
+        lambda entry: entry.instance_type,
+        or_null="type",
     ),
     Column(
         NumberHeading("price", "$/H", "Its cost.", 6, 10, drop_order=2),
         lambda entry, _: price_cell(entry),
         sort_price,
-        values=(
-            Value(
-                "price_per_hour",
-                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
-                float | None,
-            ),
-        ),
+        values=(Value("price_per_hour", lambda entry, _: sort_price(entry), float | None),),
     ),
     Column(
         NumberHeading("saves", "SAVES", "What would be saved per hour.", 6, 10),
@@ -276,26 +270,26 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             ),
         ),
     ),
-    Column(
+    count_column(
         Heading(
             "lost", "LOST", "Pods that nothing recreates after their eviction: they have no owner.", 4, 6, drop_order=6
         ),
-        _lost,
-        lambda entry: len(entry.findings.lost_pods) if entry.findings is not None else 0,
+        lambda entry: len(_lost_pods(entry)),
+        tone=lambda _: Tone.FAULT,
         values=(
             Value(
                 "lost_pods",
-                lambda entry, _: list(entry.findings.lost_pods) if entry.findings is not None else [],
+                lambda entry, _: list(_lost_pods(entry)),
                 list[str],
                 "Pods that nothing recreates after their eviction.",
             ),
         ),
     ),
-    Column(
+    text_column(
         Heading("method", "METHOD", "Karpenter's method that would remove it.", 6, 24, drop_order=5),
-        _method,
-        lambda entry: _method(entry, 0).text,
-        values=(Value("method", lambda entry, _: _method_name(entry) or None, str | None),),
+        _method_name,
+        short=lambda entry: short_method(_method_name(entry)),
+        or_null="method",
     ),
 )
 TABLE: Final[TableSpec[NodeEntry]] = TableSpec(

@@ -34,7 +34,7 @@ from karptui.views.gitops import OWNER, revert_text
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
+from karptui.views.study import Study, Values, answer_lines, fault_of, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.yaml.write import write_block
 
@@ -363,13 +363,6 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
     def until(text: str) -> Study[Any, Any]:
         return pause_study(structs.replace(request, until=text), horizon_ns)
 
-    def fault(text: str) -> str:
-        try:
-            end_of(text or "1h", 0)
-        except ValueError as error:
-            return str(error)
-        return ""
-
     end = f"{END_FORMS}; empty for none"
     return Study(
         title=f"{'Release of a pause' if request.is_release else 'Pause'} ─ {clean(', '.join(request.pools)) or 'all'}",
@@ -384,7 +377,9 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
         text=lambda pause: "\n".join((headline(pause), *more_lines(pause), "", *command_lines(pause))),
         tab="budgets",
         further=lambda: pause_study(request, next_horizon(horizon_ns)),
-        values=None if request.is_release else Values("End of the pause", request.until, end, fault, until),
+        values=None
+        if request.is_release
+        else Values("End of the pause", request.until, end, fault_of(lambda text: end_of(text or "1h", 0)), until),
     )
 
 

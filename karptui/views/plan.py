@@ -21,15 +21,13 @@ from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
-from karptui.views.study import answer_lines, plain_lines
+from karptui.views.study import answer_lines, cut, plain_lines, section_lines
 from karptui.views.whatif.document import BLOCKER, DIFFERENCE
 from karptui.views.whatif.sentences import headline_text, placements_text
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import DriftLine, PoolChange
 from karptui.whatif.edits import AnyEdit
 
-MAX_LINES = 12
-"""Maximum number of lines per section; JSON has all."""
 _FEW = 3
 _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
 
@@ -137,9 +135,7 @@ def text_lines(name: str, plan: Plan) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield f"{name}: {headline(plan)}"
     for heading, lines in parts_of(plan):
-        if lines:
-            yield f"  {heading}"
-            yield from (f"    {line}" for line in _cut(lines))
+        yield from section_lines(heading, lines)
 
 
 def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[str]:
@@ -156,15 +152,10 @@ def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[st
         yield ""
         yield f"<details><summary>{heading}</summary>" if is_long else f"### {heading}"
         yield ""
-        yield from (f"- {markdown_text(line)}" for line in _cut(lines))
+        yield from (f"- {markdown_text(line)}" for line in cut(lines))
         if is_long:
             yield ""
             yield "</details>"
-
-
-def _cut(lines: Sequence[str]) -> list[str]:
-    rest = [f"and {len(lines) - MAX_LINES} more: -o json has all"] if len(lines) > MAX_LINES else []
-    return [*lines[:MAX_LINES], *rest]
 
 
 def _finding(finding: Finding) -> str:

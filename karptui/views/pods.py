@@ -11,11 +11,23 @@ from karptui.kube import resources
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import age_text, counted, cpu_text, first_of, memory_text
 from karptui.session.pods import PodEntry
-from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, Words
+from karptui.views.column import (
+    NOTHING,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    Words,
+    amount_column,
+    count_column,
+    text_column,
+)
 from karptui.views.instants import age_column, seconds_since
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.row import TONE_RANKS, ZERO, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import latest_cpu, latest_memory, used_cell, used_column
 
 _DEAD: Final = {
@@ -84,9 +96,6 @@ def _kept_words(entry: PodEntry) -> str:
     return f"PodDisruptionBudget {names} allows no eviction now: it blocks its node's removal"
 
 
-_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
-
-
 def _protection(entry: PodEntry, now_ns: int) -> Cell:
     text = entry.protection_text(now_ns)
     if entry.protection(now_ns).is_active:
@@ -94,10 +103,6 @@ def _protection(entry: PodEntry, now_ns: int) -> Cell:
     if entry.kept_by:
         return text_cell(text, Tone.WARNING, short="PDB")
     return text_cell(text, Tone.MUTED, short=text)
-
-
-def _amount(text: str) -> Cell:
-    return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
 
 
 def _accelerator_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
@@ -111,26 +116,22 @@ def _priority_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
 
 
 COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
-    Column(
-        Heading("name", "NAME", "The pod.", min_width=18, max_width=63, is_name=True),
-        lambda entry, _: text_cell(entry.pod.name, Tone.STRONG),
-        lambda entry: natural_key(entry.pod.name),
-        values=(Value("name", lambda entry, _: entry.pod.name, str),),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.pod.name, help="pod")},
+    text_column(
+        Heading("name", "NAME", "The pod.", 18, 63, is_name=True),
+        lambda entry: entry.pod.name,
+        tone=lambda _: Tone.STRONG,
+        json="name",
     ),
-    Column(
-        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=10, max_width=32),
-        lambda entry, _: text_cell(entry.pod.namespace),
+    text_column(
+        Heading("namespace", "NAMESPACE", "Its namespace.", 10, 32),
         lambda entry: entry.pod.namespace,
-        values=(Value("namespace", lambda entry, _: entry.pod.namespace, str),),
+        json="namespace",
         filters={"ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace")},
     ),
     Column(
-        Heading(
-            "status", "STATUS", "The state that matters most; worst first when sorted.", min_width=10, max_width=24
-        ),
+        Heading("status", "STATUS", "The state that matters most; worst first when sorted.", 10, 24),
         lambda entry, now_ns: text_cell(pod_status_text(entry, now_ns), pod_status(entry)[1]),
-        lambda entry: float(_RANKS.get(pod_status(entry)[1], 9)),
+        lambda entry: TONE_RANKS.get(pod_status(entry)[1], 9),
         values=(
             Value("status", lambda entry, _: pod_status(entry)[0], str),
             Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), int | None),
@@ -139,19 +140,18 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…")
         },
     ),
-    Column(
-        NumberHeading("cpu", "CPU", "Cpu requested.", min_width=5),
-        lambda entry, _: _amount(cpu_text(entry.cpu_millis)),
-        lambda entry: float(entry.cpu_millis),
-        values=(Value("cpu_millis", lambda entry, _: entry.cpu_millis, int, "Effective requests."),),
-        filters={"cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested")},
+    amount_column(
+        NumberHeading("cpu", "CPU", "Cpu requested.", 5),
+        FieldKind.CPU,
+        lambda entry: entry.cpu_millis,
+        "cpu_millis",
+        "Effective requests.",
     ),
-    Column(
-        NumberHeading("mem", "MEM", "Memory requested.", min_width=6),
-        lambda entry, _: _amount(memory_text(entry.memory_bytes)),
-        lambda entry: float(entry.memory_bytes),
-        values=(Value("mem_bytes", lambda entry, _: entry.memory_bytes, int),),
-        filters={"mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested")},
+    amount_column(
+        NumberHeading("mem", "MEM", "Memory requested.", 6),
+        FieldKind.BYTES,
+        lambda entry: entry.memory_bytes,
+        "mem_bytes",
     ),
     used_column(
         resources.CPU,
@@ -167,43 +167,31 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
         filter_help="memory in use",
     ),
-    Column(
-        NumberHeading("gpu", "GPU", "Accelerators requested.", min_width=3, is_wide_only=True),
-        lambda entry, _: Cell(str(entry.accelerators)) if entry.accelerators else NOT_APPLICABLE,
-        lambda entry: float(entry.accelerators) or None,
-        values=(Value("gpu", lambda entry, _: entry.accelerators, int),),
-        filters={"gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators, help="accelerators requested")},
+    count_column(
+        NumberHeading("gpu", "GPU", "Accelerators requested.", 3, is_wide_only=True),
+        lambda entry: entry.accelerators,
+        json="gpu",
         words=Words(2, _accelerator_words),
     ),
-    Column(
-        Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3, is_name=True),
-        lambda entry, _: text_cell(entry.pod.node_name, short=short_name(entry.pod.node_name)),
-        lambda entry: natural_key(entry.pod.node_name) if entry.pod.node_name else None,
-        values=(Value("node", lambda entry, _: entry.pod.node_name or None, str | None),),
+    text_column(
+        Heading("node", "NODE", "The node it is bound to.", 14, 48, drop_order=3, is_name=True),
+        lambda entry: entry.pod.node_name,
+        short=lambda entry: short_name(entry.pod.node_name),
+        or_null="node",
         filters={
             "node": Field(
                 FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
             )
         },
     ),
-    Column(
-        Heading("pool", "POOL", "The NodePool of its node.", min_width=7, max_width=24, drop_order=4),
-        lambda entry, _: text_cell(entry.pool),
-        lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool of its node."),),
-        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+    text_column(
+        Heading("pool", "POOL", "The NodePool of its node.", 7, 24, drop_order=4),
+        lambda entry: entry.pool,
+        or_null="pool",
     ),
-    Column(
-        Heading(
-            "owner",
-            "OWNER",
-            "Its workload: the Deployment rather than the ReplicaSet.",
-            min_width=14,
-            max_width=40,
-            drop_order=5,
-        ),
-        lambda entry, _: text_cell(entry.owner),
-        lambda entry: entry.owner or None,
+    text_column(
+        Heading("owner", "OWNER", "Its workload: the Deployment rather than the ReplicaSet.", 14, 40, drop_order=5),
+        lambda entry: entry.owner,
         values=(Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),),
         filters={"owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*")},
         words=Words(1, lambda entry, _: (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING),
@@ -214,8 +202,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             "PROTECTION",
             "do-not-disrupt (DND), and a PodDisruptionBudget that allows no eviction (PDB), block "
             "its node's removal; DaemonSet and static pods end with the node.",
-            min_width=3,
-            max_width=22,
+            3,
+            22,
             drop_order=2,
         ),
         _protection,
@@ -239,14 +227,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     ),
     Column(
         Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
-        lambda entry, _: _amount(str(entry.pod.template.priority)),
-        lambda entry: float(entry.pod.template.priority),
+        lambda entry, _: Cell(str(entry.pod.template.priority)) if entry.pod.template.priority else ZERO,
+        lambda entry: entry.pod.template.priority,
         values=(Value("priority", lambda entry, _: entry.pod.template.priority, int),),
         filters={"priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority")},
         words=Words(3, _priority_words),
     ),
     age_column(
-        Heading("age", "AGE", "Since it was created.", min_width=4, is_right_aligned=True, drop_order=1),
+        Heading("age", "AGE", "Since it was created.", is_right_aligned=True, drop_order=1),
         lambda entry: entry.pod.created_ns,
         words_place=4,
     ),

@@ -12,7 +12,7 @@ from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text, counted
 from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, named
+from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, filter_help, named
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
 
@@ -138,9 +138,14 @@ def without_text(left_out: NotCounted) -> str:
     return f"without {text}" if text else ""
 
 
+def per_hour_of(price: Price | None) -> float | None:
+    """Return a price per hour; None if unknown."""
+    return price.per_hour if price is not None else None
+
+
 def sort_price(entry: NodeEntry) -> float | None:
     """Return the price to sort by; None sorts last."""
-    return entry.price.per_hour if entry.price is not None else None
+    return per_hour_of(entry.price)
 
 
 def money_column(
@@ -159,5 +164,5 @@ def money_column(
             return NOT_AVAILABLE if left_out else NOT_APPLICABLE
         return Cell(f"{sum_text(amount)}{'+' if left_out else ''}", Tone.NORMAL)
 
-    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
+    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=filter_help(heading))
     return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, float, heading))

@@ -23,9 +23,10 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.drill import LAUNCH, UNPLACED, landing_columns, launch_text, part, places_text, reasons_text
+from karptui.views.drill import LAUNCH, UNPLACED, landing_columns, launch_text, places_text, reasons_text
 from karptui.views.prices import known_sum_text, money_column
 from karptui.views.row import Tone
+from karptui.views.study import section_lines
 from karptui.views.table import Sort, TableSpec
 
 NO_GROUP: Final = "(no group)"
@@ -114,14 +115,16 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
 
 def detail_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """Yield the details of a migration, by section."""
-    yield from part("Over time", [drain_text(rehearsal.drain), *drain_lines(rehearsal.drain)])
-    yield from part("Unschedulable", reasons_text(rehearsal.pending))
-    yield from part("New nodes", [launch_text(launch) for launch in rehearsal.launches])
-    yield from part("Blocked by PodDisruptionBudgets today: their drain waits", rehearsal.held)
-    yield from part("Lost: no owner recreates them", rehearsal.lost)
-    yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in rehearsal.daemons])
-    yield from part("DaemonSets that would not run on new nodes", list(_absent(rehearsal)))
-    yield from part("Manifests", rehearsal.notes)
+    yield from section_lines("Over time", [drain_text(rehearsal.drain), *drain_lines(rehearsal.drain)])
+    yield from section_lines("Unschedulable", reasons_text(rehearsal.pending))
+    yield from section_lines("New nodes", [launch_text(launch) for launch in rehearsal.launches])
+    yield from section_lines("Blocked by PodDisruptionBudgets today: their drain waits", rehearsal.held)
+    yield from section_lines("Lost: no owner recreates them", rehearsal.lost)
+    yield from section_lines(
+        "DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in rehearsal.daemons]
+    )
+    yield from section_lines("DaemonSets that would not run on new nodes", list(_absent(rehearsal)))
+    yield from section_lines("Manifests", rehearsal.notes)
 
 
 def story_lines(rehearsal: Rehearsal) -> Iterator[str]:

@@ -101,6 +101,10 @@ NOT_APPLICABLE: Final = Cell("-", Tone.MUTED)
 """There is no such value for this object."""
 FORBIDDEN: Final = Cell("!rbac", Tone.WARNING)
 """The value exists, and a missing permission hides it."""
+ZERO: Final = Cell("0", Tone.MUTED)
+"""A known zero that means little."""
+TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
+"""Places of states that need attention, worst first."""
 
 
 def text_cell(text: str, tone: Tone = Tone.NORMAL, *, short: str = "") -> Cell:

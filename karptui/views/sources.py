@@ -13,8 +13,8 @@ import msgspec
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text, span_text
 from karptui.session.status import KindStatus, plural
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, text_column
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 
@@ -209,50 +209,40 @@ def _last_contact(status: KindStatus, now_ns: int) -> Cell:
     return Cell(f"{age_text(status.last_contact_ns, now_ns)} ago")
 
 
-FIELDS: Final[Mapping[str, Field[KindStatus]]] = {
-    "kind": Field(FieldKind.TEXT, lambda status, _: status.kind, help="kind"),
-    "phase": Field(FieldKind.TEXT, lambda status, _: status.phase, help="live, forbidden…"),
-}
-
 TABLE: Final[TableSpec[KindStatus]] = TableSpec(
     noun="kinds",
     columns=(
-        Column(
-            Heading("kind", "KIND", "The kind of object or source.", min_width=12),
-            lambda status, _: text_cell(str(status.kind), Tone.STRONG),
-            lambda status: str(status.kind),
+        text_column(
+            Heading("kind", "KIND", "The kind of object or source.", 12),
+            lambda status: status.kind,
+            tone=lambda _: Tone.STRONG,
         ),
-        Column(
-            Heading("phase", "PHASE", "Progress of the source.", min_width=13),
-            lambda status, _: text_cell(str(status.phase), _TONES.get(status.phase, Tone.NORMAL)),
-            lambda status: str(status.phase),
+        text_column(
+            Heading("phase", "PHASE", "Progress of the source.", 13),
+            lambda status: status.phase,
+            tone=lambda status: _TONES.get(status.phase, Tone.NORMAL),
+            filters={"phase": Field(FieldKind.TEXT, lambda status, _: status.phase, help="live, forbidden…")},
         ),
-        Column(
-            NumberHeading("count", "OBJECTS", "Number of objects."),
-            _count,
-            lambda status: float(status.count),
-        ),
+        Column(NumberHeading("count", "OBJECTS", "Number of objects."), _count, lambda status: status.count),
         Column(
             Heading("since", "SINCE", "Duration of the phase.", is_right_aligned=True),
             lambda status, now_ns: Cell(age_text(status.since_ns, now_ns)),
-            lambda status: -float(status.since_ns),
+            lambda status: -status.since_ns,
         ),
         Column(
             Heading("heard", "HEARD", "When the server last sent data.", is_right_aligned=True, drop_order=1),
             _last_contact,
-            lambda status: -float(status.last_contact_ns) or None,
+            lambda status: -status.last_contact_ns or None,
         ),
-        Column(
-            Heading("error", "WHY", "Why it is not live.", min_width=10, max_width=200),
-            lambda status, _: text_cell(
-                status.last_error, Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING
-            ),
-            lambda status: status.last_error or None,
+        text_column(
+            Heading("error", "WHY", "Why it is not live.", 10, 200),
+            lambda status: status.last_error,
+            tone=lambda status: Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING,
+            filters={},
         ),
     ),
     text=lambda status: f"{status.kind} {status.phase}".lower(),
-    more_filters=FIELDS,
-    key=lambda status: str(status.kind),
+    key=lambda status: status.kind,
     default_sort=Sort("kind"),
     is_notable=lambda status, _: _TONES.get(status.phase) in (Tone.WARNING, Tone.FAULT),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic
 
@@ -82,6 +82,36 @@ def plain_lines(*lines: str) -> tuple[Pieces, ...]:
 def notes_of(assumed: Sequence[str], not_modelled: Sequence[str] = ()) -> tuple[tuple[str, Sequence[str]], ...]:
     """Return the lists of the help."""
     return ("Assumed", assumed), ("Not modelled", not_modelled)
+
+
+MAX_LINES: Final = 12
+"""Maximum number of lines per section of a text; JSON has all."""
+
+
+def cut(lines: Sequence[str], most: int = MAX_LINES) -> Sequence[str]:
+    """Return the first lines, and the number of the others."""
+    more = len(lines) - most
+    return [*lines[:most], f"and {more} more: -o json has all"] if more > 0 else lines
+
+
+def section_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield a title and its first lines, indented; nothing without lines."""
+    if lines:
+        yield f"  {title}"
+        yield from (f"    {line}" for line in cut(lines))
+
+
+def fault_of(parse: Callable[[str], object]) -> Callable[[str], str]:
+    """Return a check of texts: the error message if one cannot be parsed, else an empty string."""
+
+    def fault(text: str) -> str:
+        try:
+            parse(text)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    return fault
 
 
 def next_horizon(horizon_ns: int) -> int:

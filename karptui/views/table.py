@@ -18,7 +18,6 @@ from karptui.views.sanitize import clean
 
 _SORTED_AT_ONCE: Final = 25_000
 _MERGED_AT_ONCE: Final = 4
-_DIGITS: Final = re.compile(r"(\d+)")
 _URGENT: Final = frozenset({Tone.WARNING, Tone.FAULT})
 
 
@@ -252,15 +251,6 @@ def sort_gently(indexes: Sequence[int], values: Sequence[Any], *, is_descending:
         groups = [runs[start : start + _MERGED_AT_ONCE] for start in range(0, len(runs), _MERGED_AT_ONCE)]
         runs = [sorted(chain(*group), key=value_of, reverse=is_descending) for group in groups]
     return list(*runs)
-
-
-def natural_key(text: str) -> tuple[float | str, ...]:
-    """Return a sort key that orders ``node-9`` before ``node-10``.
-
-    Text and numbers alternate, so keys always compare.
-    """
-    parts = _DIGITS.split(text)
-    return tuple(float(part) if index % 2 else part for index, part in enumerate(parts))
 
 
 _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!$|[\d.,]+ ?[A-Za-z%$/µ]{0,10}$)")

@@ -18,7 +18,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import NotCounted
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, first_of, span_text
-from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, PolicySpread, Worth, afters_of
+from karptui.plan.policies import NEVER, Comparison, PolicyOutcome, PolicySpread, Worth, afters_of
 from karptui.session.answers import StudyAnswer
 from karptui.session.protocol import Session
 from karptui.views.column import (
@@ -40,12 +40,12 @@ from karptui.views.forward.sentences import UNEDITED, holders_text
 from karptui.views.prices import known_text, money_column, without_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, plain_lines
+from karptui.views.study import Study, Values, answer_lines, fault_of, next_horizon, notes_of, plain_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.sweep import Sweep, SweepError, SweepPoint, SweepResult, parse_values
+from karptui.whatif.sweep import Sweep, SweepPoint, SweepResult, parse_values
 
 _FEW: Final = 3
 
@@ -405,18 +405,11 @@ def values_study(
         asked = {"current": current, "horizon_ns": horizon_ns, "seeds": seeds, **changed}
         return values_study(asked.pop("sweep", sweep), mode, **asked)
 
-    def fault(text: str) -> str:
-        try:
-            parse_values(text)
-        except SweepError as error:
-            return str(error)
-        return ""
-
     values = Values(
         title=f"Values of {name}",
         value=",".join(sweep.values),
         hint=_HINT,
-        fault=fault,
+        fault=fault_of(parse_values),
         study=lambda text: again(sweep=structs.replace(sweep, values=parse_values(text))),
     )
     if sweep.is_of_disruption:
@@ -496,7 +489,7 @@ def policies_study(
             title="Values of consolidateAfter",
             value=" ".join(afters),
             hint="such as 30s 10m 1h Never; empty for 0s, 5m, 1h and those in use",
-            fault=_fault_of_afters,
+            fault=fault_of(lambda text: afters_of(text or NEVER)),
             study=lambda text: again(afters=tuple(text.replace(",", " ").split())),
         ),
     )
@@ -525,11 +518,3 @@ def _forecasts(
         scenario=lambda row: None if row.is_as_it_is else Scenario(name=name_of(row), edits=row.edits),
         tab="pools",
     )
-
-
-def _fault_of_afters(text: str) -> str:
-    try:
-        afters_of(text or NEVER)
-    except PolicyError as error:
-        return str(error)
-    return ""

@@ -103,14 +103,7 @@ class LineView(ScrollView):
     }
     """
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
         self._lines: dict[int, Strip] = {}
         """Finished lines by their place in the widget, its border included."""
         self._lines_size = Size()
@@ -121,7 +114,7 @@ class LineView(ScrollView):
         """Whether the pointer is over the scroll bar."""
         self._hovered = -1
         """The item under the pointer, -1 without one."""
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        super().__init__(id=id)
 
     @property
     def _body(self) -> Size:

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
+from textual.widget import Widget
 
 TITLE_EDGES: Final = 2
 """Cells that a frame keeps of the line of its title: a piece of the line at either end."""
@@ -28,15 +29,15 @@ def fitted_title(title: Content, width: int) -> Content:
     return title[: ends[-1] + 1] if ends else title
 
 
-class TitledPane(Vertical):
-    """Widgets below each other in a frame with a title."""
+class FittedTitle(Widget):
+    """A frame whose title shows the parts that have room."""
 
     _whole: Content | None = None
     _title: Content | None = None
     _is_titling = False
 
     def show_title(self, title: Content) -> None:
-        """Put a title into the frame, with as many of its parts as have room."""
+        """Show as many parts of a title as fit; an unchanged title is not redrawn."""
         self._whole = title
         self._fit_title()
 
@@ -59,3 +60,7 @@ class TitledPane(Vertical):
             left, top = self.content_offset
             regions = (Region(-left, -top, self.outer_size.width, 1),)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+class TitledPane(Vertical, FittedTitle):
+    """Widgets below each other in a frame with a title."""

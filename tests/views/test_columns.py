@@ -17,7 +17,7 @@ from karptui.cli.main import LISTS, main
 from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
-from karptui.views.column import Column, Heading, Value, in_published_order, row_schema
+from karptui.views.column import Column, Heading, Value, in_published_order, row_schema, text_column
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
@@ -169,3 +169,13 @@ def test_csv_may_have_something_else_than_json() -> None:
 def test_a_value_has_to_stand_somewhere(after: str) -> None:
     with pytest.raises(ValueError, match="loop"):
         in_published_order((_value("a", after=after), _value("b")))
+
+
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_texts_sort_by_their_numbers_and_items_without_one_are_last(is_descending: bool) -> None:
+    column = text_column(Heading("name", "NAME", "Its name."), lambda name: name, or_null="name")
+    table: TableSpec[str] = TableSpec("things", (column,), key=str, default_sort=Sort("name"), text=str)
+    rows = build_rows(table, ["node-10", "", "node-9"], sort=Sort("name", is_descending), now_ns=0)
+    assert list(rows.items) == (["node-10", "node-9", ""] if is_descending else ["node-9", "node-10", ""])
+    assert [row["name"] for row in rows.values()][-1] is None
+    assert column.filters["name"].help == "its name"

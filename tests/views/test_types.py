@@ -29,7 +29,6 @@ from karptui.views.types.pools import (
     TABLE,
     aws_sentence,
     carries,
-    cheapest,
     filter_lines,
     finding_lines,
     note_of,
@@ -187,7 +186,7 @@ def test_pool_rows() -> None:
     assert TABLE.values(TRINO.entry, AT_NS)["left_after_pod"] == 3
     assert TABLE.values(TRINO.entry, AT_NS)["cheapest_price_per_hour"] == 2.712
     assert TABLE.values(pool_of(VIEW, "flex").entry, AT_NS)["cheapest"] is None
-    assert cheapest(pool_of(VIEW, "flex").entry) is None
+    assert pool_of(VIEW, "flex").entry.first is None
     for column in TABLE.columns:
         build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
 

@@ -14,13 +14,14 @@ from karptui.aws.money import change_text
 from karptui.decode.kinds import Kind
 from karptui.kube.units import counted
 from karptui.screens import routes
-from karptui.screens.destinations import ToPolicies, ToValues
+from karptui.screens.destinations import ToPolicies, ToText, ToValues
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.views.row import Tone
+from karptui.views.study import fault_of
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.field_path import path_text
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
@@ -28,7 +29,7 @@ from karptui.whatif.quick_edits.catalogue import quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import Sheet
-from karptui.whatif.sweep import SweepError, parse_sweep, parse_values, proposed_values
+from karptui.whatif.sweep import parse_sweep, parse_values, proposed_values
 from karptui.whatif.yaml.parse import Document
 
 GROUP: Final = "asking"
@@ -244,18 +245,11 @@ class Dialogs:
             return
         offer = next(sweepable for sweepable in offers if sweepable.choice.id == chosen)
 
-        def fault(text: str) -> str:
-            try:
-                parse_values(text)
-            except SweepError as error:
-                return str(error)
-            return ""
-
         asked = AskScreen(
             f"Values of {chosen}",
             value=self._proposed(offer),
             hint=f"from..to/step, or a list: {EXAMPLES[offer.input]}",
-            check=fault,
+            check=fault_of(parse_values),
         )
         values = await self._app.push_screen_wait(asked)
         if values is not None:
@@ -278,7 +272,7 @@ class Dialogs:
         async def checked() -> str:
             return await asyncio.to_thread(session.whatif.self_check, cluster.now_ns())
 
-        routes.show_text(self._screen, "Does the model reproduce Karpenter's NodeClaims?", checked)
+        self._screen.host.go(ToText("Does the model reproduce Karpenter's NodeClaims?", checked))
 
 
 class Sweepable(NamedTuple):

@@ -16,6 +16,7 @@ from textual.widgets import TextArea
 
 from karptui.kube.units import counted
 from karptui.screens import routes
+from karptui.screens.destinations import ToLedger
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.study import ask_for_goal
 from karptui.screens.whatif.controller import WhatIf
@@ -280,7 +281,7 @@ class WhatIfScreen(FrameScreen):
     def _show_target(self, target: Target) -> None:
         """Show the object of a line; an object that only the scenario has is reported."""
         if target.kind == INSTANCE_TYPE and self._is_there("NodePool", target.pool_name):
-            routes.show_ledger(self, target.pool_name, target.key)
+            self.host.go(ToLedger(target.pool_name, target.key))
         elif target.kind != INSTANCE_TYPE and self._is_there(target.kind, target.key):
             routes.show_line_target(self, target.kind, target.key)
         else:

@@ -11,11 +11,21 @@ from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, SortKey, Words, cell_words
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    SortKey,
+    Words,
+    cell_words,
+    natural_key,
+)
 from karptui.views.prices import money_cell
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.why.labels import LABELS
 from karptui.views.why.sentences import held_text
 
@@ -145,7 +155,7 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
         return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
     price = entry.node.price if entry.node is not None else None
     currency = price.currency if price is not None else "USD"
-    return money_cell(held, currency, Tone.NORMAL) if held else Cell("0", Tone.MUTED)
+    return money_cell(held, currency, Tone.NORMAL) if held else ZERO
 
 
 def _group_held(group: BlockerGroup) -> Cell:
@@ -187,7 +197,7 @@ def recent_pods(members: Iterable[BlockerEntry]) -> int:
 
 
 def _recent(count: int) -> Cell:
-    return Cell(f"{count_text(count)}/h", Tone.WARNING, count_text(count)) if count else Cell("0", Tone.MUTED)
+    return Cell(f"{count_text(count)}/h", Tone.WARNING, count_text(count)) if count else ZERO
 
 
 def _words(cell: Cell, before: str) -> tuple[str, Tone]:
@@ -249,9 +259,7 @@ def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[Block
 
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
-        Heading(
-            "kind", "GROUP · KIND", "The group, or the node's blocker: see the codes below.", min_width=16, max_width=34
-        ),
+        Heading("kind", "GROUP · KIND", "The group, or the node's blocker: see the codes below.", 16, 34),
         _kind_cell,
         _sort(lambda entry: entry.kind),
         filters={"kind": _text_field(lambda entry: entry.kind, "do-not-disrupt, PDB, budget…")},
@@ -275,14 +283,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         },
     ),
     Column(
-        Heading(
-            "node",
-            "NODE",
-            "The blocked node; for a group, the number of nodes.",
-            min_width=12,
-            max_width=44,
-            is_name=True,
-        ),
+        Heading("node", "NODE", "The blocked node; for a group, the number of nodes.", 12, 44, is_name=True),
         _on_blockers(
             lambda entry, _: text_cell(entry.blocker.node_name, short=short_name(entry.blocker.node_name)), _group_nodes
         ),
@@ -372,7 +373,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "recent_pods",
             "NEW",
             "Pods scheduled to the node in the last hour, without DaemonSet pods.",
-            min_width=3,
+            3,
             drop_order=1,
         ),
         _on_blockers(_recent_cell, _group_recent),

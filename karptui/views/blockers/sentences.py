@@ -13,7 +13,7 @@ from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import Held, held_of
 from karptui.views.prices import known_sum_text, money_cell
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import held_text
 
@@ -31,7 +31,7 @@ def nodes_cell(effect: Effect | None) -> Cell:
     if effect is None:
         return NOT_APPLICABLE
     if not total(effect):
-        return Cell("0", Tone.MUTED)
+        return ZERO
     if effect.unknown == total(effect):
         return Cell("…", Tone.ACTIVE)
     if effect.untried and not effect.goes:

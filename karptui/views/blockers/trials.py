@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +14,7 @@ from karptui.kube.units import clock_text, count_text, counted, duration_text, v
 from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, text_column
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -152,27 +152,29 @@ def _score(row: TriedRemedy) -> Cell:
 
 
 COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
-    Column(
+    text_column(
         Heading(
             "group", "BLOCKERS", "Source of the blockers: a workload, a NodePool, or the nodes themselves.", 12, 40
         ),
-        lambda row, _: Cell(clean(row.group)),
-        lambda row: (row.group_place, row.place),
+        lambda row: row.group,
+        sort=lambda row: (row.group_place, row.place),
         values=(Value("group", lambda row, _: row.group, str, "Common property of the blockers."),),
         filters={"group": Field(FieldKind.TEXT, lambda row, _: row.group, help="common property of the blockers")},
     ),
-    Column(
+    text_column(
         Heading("remedy", "REMEDY", "The remedy; best first once all have been tried.", 28, 44),
-        lambda row, _: Cell(row.remedy.title, Tone.STRONG),
-        lambda row: (row.group_place, row.place),
+        lambda row: row.remedy.title,
+        tone=lambda _: Tone.STRONG,
+        sort=lambda row: (row.group_place, row.place),
         values=(
             Value("remedy", lambda row, _: row.remedy.kind.name.lower(), {"enum": _KINDS}),
             Value("title", lambda row, _: row.remedy.title, str),
             Value("place", lambda row, _: row.place + 1, int, "Among the remedies of the group: 1 is the best."),
         ),
+        filters={"remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="the remedy")},
     ),
     Column(
-        Heading("nodes", "FREES", "Number of nodes that this remedy lets Karpenter remove (simulated).", min_width=8),
+        Heading("nodes", "FREES", "Number of nodes that this remedy lets Karpenter remove (simulated).", 8),
         lambda row, _: _nodes(row),
         _goes,
         values=(
@@ -219,7 +221,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         ),
     ),
     Column(
-        NumberHeading("saves", "SAVES", "Per hour, by the prices of the NodePools (simulated).", min_width=7),
+        NumberHeading("saves", "SAVES", "Per hour, by the prices of the NodePools (simulated).", 7),
         lambda row, _: _saves(row),
         _saved,
         values=(
@@ -242,6 +244,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "Nodes whose savings are unknown; the savings exclude them.",
             ),
         ),
+        filters={"saves": Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour")},
     ),
     Column(
         Heading("evicts", "EVICTS", "Pods moved from these nodes, and protected pods that are interrupted.", 9),
@@ -262,10 +265,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     ),
     Column(
         NumberHeading(
-            "score",
-            "$/DAY",
-            "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
-            min_width=7,
+            "score", "$/DAY", "Savings in the first day, starting after WHEN, minus the cost of repeated work.", 7
         ),
         lambda row, _: _score(row),
         lambda row: row.trial.score if row.trial is not None and row.trial.is_saving_known else None,
@@ -279,16 +279,17 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             Value("drifts", _of_trial(lambda trial: trial.drifts), int | None, "NodeClaims that it drifts."),
         ),
     ),
-    Column(
+    count_column(
         Heading("edits", "EDITS", "Edits of its what-if; - if there are none.", drop_order=5, is_right_aligned=True),
-        lambda row, _: Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE,
-        lambda row: float(len(row.remedy.edits)),
+        lambda row: len(row.remedy.edits),
         values=(Value("edits", lambda row, _: len(row.remedy.edits), int, "Edits to apply in the what-if."),),
+        filters={},
     ),
-    Column(
+    text_column(
         Heading("risk", "RISK", "Risks.", 12, 60, drop_order=4),
-        lambda row, _: Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE,
-        lambda row: row.trial.risk if row.trial is not None else None,
+        lambda row: row.trial.risk if row.trial is not None else "",
+        tone=lambda _: Tone.MUTED,
+        filters={},
         values=(
             Value("risk", lambda row, _: row.trial.risk if row.trial else "", str, "Risks."),
             Value("says", lambda row, _: trial_text(row), str, "The result of the trial, as a text."),
@@ -304,15 +305,10 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     ),
 )
 """Every column in order."""
-FIELDS: Final[Mapping[str, Field[TriedRemedy]]] = {
-    "remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="the remedy"),
-    "saves": Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour"),
-}
 REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
     noun="remedies",
     columns=COLUMNS,
     text=lambda row: f"{row.remedy.title} {row.remedy.sentence}".lower(),
-    more_filters=FIELDS,
     key=lambda row: f"{row.group}/{row.remedy.kind.name}" if row.group else row.remedy.kind.name,
     default_sort=Sort("remedy"),
     is_notable=lambda row, _: bool(_goes(row)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import Final
+from typing import Any, Final
 
+from karptui.disruption.budget_calendar import LineWindow
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.budgets import BudgetEntry
 from karptui.views.budgets.sentences import (
     LEGEND,
@@ -18,11 +18,23 @@ from karptui.views.budgets.sentences import (
     strip_text,
     window_text,
 )
-from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
-from karptui.views.instants import in_text, instant_value, weekday_text
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.column import (
+    INSTANT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Schema,
+    Value,
+    lifted,
+    natural_key,
+    text_column,
+)
+from karptui.views.instants import in_text, instant_value, seconds_until, weekday_text
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, ZERO, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 _WAITING: Final = Cell("…", Tone.MUTED)
 
@@ -47,7 +59,7 @@ def _used(names: Callable[[BudgetEntry], tuple[str, ...]], tone: Tone) -> Callab
         if entry.state is None:
             return _missing(entry)
         count = len(names(entry))
-        return Cell(str(count), tone) if count else Cell("0", Tone.MUTED)
+        return Cell(str(count), tone) if count else ZERO
 
     return cell
 
@@ -70,7 +82,7 @@ def _left(entry: BudgetEntry, _: int) -> Cell:
 
 
 def _left_sort(entry: BudgetEntry) -> float | None:
-    return float(entry.state.left) if entry.state is not None else None
+    return entry.state.left if entry.state is not None else None
 
 
 def _line(entry: BudgetEntry, _: int) -> Cell:
@@ -124,13 +136,9 @@ def _strip(entry: BudgetEntry, _: int) -> Cell:
     return Cell(strip_text(entry.week, 4), Tone.NORMAL, strip_text(entry.week, 6))
 
 
-def _number(id_: str, title: str, help_: str, drop_order: int) -> Heading:
-    return NumberHeading(id_, title, help_, len(title), 9, drop_order=drop_order)
-
-
 def _of_state(
     name: str,
-    read: Callable[[BudgetState], int | None],
+    read: Callable[[BudgetState], Any],
     schema: Schema = int | None,
     *,
     about: str = "",
@@ -140,25 +148,44 @@ def _of_state(
     return Value(name, lambda entry, _: None if entry.state is None else read(entry.state), schema, about, after)
 
 
-def _next_sort(entry: BudgetEntry) -> float | None:
-    change = entry.change(entry.budgets.minute_ns) if entry.budgets is not None else None
-    return float(change.at_ns) if change is not None else None
+def _change_ns(entry: BudgetEntry, now_ns: int) -> int | None:
+    change = entry.change(now_ns)
+    return change.at_ns if change is not None else None
 
 
+def _allowed_next(entry: BudgetEntry, now_ns: int) -> int | None:
+    change = entry.change(now_ns)
+    return change.allowed if change is not None and change.allowed < UNLIMITED else None
+
+
+_BINDING: Final[tuple[Value[LineWindow], ...]] = (
+    Value(
+        "binding_index",
+        lambda binding, _: binding.line.index,
+        int | None,
+        "Position of the line that binds.",
+        after="not_ready_nodes",
+    ),
+    Value("binding_line", lambda binding, _: line_text(binding.line.budget), str | None),
+)
+_WINDOW: Final[tuple[Value[LineWindow], ...]] = (
+    Value("window_start", lambda binding, _: instant_value(binding.start_ns), INSTANT_OR_NULL, after="binding_line"),
+    Value("window_end", lambda binding, _: instant_value(binding.end_ns), INSTANT_OR_NULL),
+)
 _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
-    Column(
+    text_column(
         Heading("name", "POOL", "The NodePool.", 7, 30),
-        lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
-        lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
-        values=(Value("pool", lambda entry, _: entry.pool.name, str),),
+        lambda entry: entry.pool.name,
+        tone=lambda _: Tone.STRONG,
+        sort=lambda entry: (*natural_key(entry.pool.name), entry.reason),
+        json="pool",
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, help="NodePool")},
     ),
-    Column(
+    text_column(
         Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
-        lambda entry, _: Cell(str(entry.reason)),
-        lambda entry: str(entry.reason),
-        values=(Value("reason", lambda entry, _: str(entry.reason), {"enum": sorted(Reason)}),),
-        filters={"reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help=", ".join(Reason))},
+        lambda entry: entry.reason,
+        values=(Value("reason", lambda entry, _: entry.reason, {"enum": sorted(Reason)}),),
+        filters={"reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help=", ".join(Reason))},
     ),
     Column(
         NumberHeading(
@@ -170,13 +197,13 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             is_wide_only=True,
         ),
         lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
-        lambda entry: float(entry.state.nodes) if entry.state is not None else None,
+        lambda entry: entry.state.nodes if entry.state is not None else None,
         values=(_of_state("nodes", lambda state: state.nodes),),
     ),
     Column(
-        _number("allowed", "ALLOWED", "Nodes that the binding line allows.", 5),
+        NumberHeading("allowed", "ALLOWED", "Nodes that the binding line allows.", 7, 9, drop_order=5),
         _allowed,
-        lambda entry: float(entry.state.allowed) if entry.state is not None else None,
+        lambda entry: entry.state.allowed if entry.state is not None else None,
         values=(
             _of_state("is_limited", lambda state: state.allowed < UNLIMITED, bool | None),
             _of_state("allowed", lambda state: state.allowed if state.allowed < UNLIMITED else None),
@@ -188,9 +215,11 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         },
     ),
     Column(
-        _number("deleting", "−DEL", "Nodes being removed, for any cause: each uses up the budget.", 6),
+        NumberHeading(
+            "deleting", "−DEL", "Nodes being removed, for any cause: each uses up the budget.", 4, 9, drop_order=6
+        ),
         _used(_deleting, Tone.LEAVING),
-        lambda entry: float(len(_deleting(entry))),
+        lambda entry: len(_deleting(entry)),
         values=(
             _of_state("deleting", lambda state: len(state.deleting)),
             Value(
@@ -206,9 +235,9 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         },
     ),
     Column(
-        _number("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 6),
+        NumberHeading("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 7, 9, drop_order=6),
         _used(_not_ready, Tone.FAULT),
-        lambda entry: float(len(_not_ready(entry))),
+        lambda entry: len(_not_ready(entry)),
         values=(
             _of_state("not_ready", lambda state: len(state.not_ready), after="deleting"),
             Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), str, after="deleting_nodes"),
@@ -223,7 +252,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         },
     ),
     Column(
-        _number("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 0),
+        NumberHeading("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 5, 9),
         _left,
         _left_sort,
         values=(
@@ -241,23 +270,12 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         _line,
         lambda entry: _line(entry, 0).text,
         values=(
-            Value(
-                "binding_index",
-                lambda entry, _: entry.binding.line.index if entry.binding is not None else None,
-                int | None,
-                "Position of the line that binds.",
-                after="not_ready_nodes",
-            ),
-            Value(
-                "binding_line",
-                lambda entry, _: line_text(entry.binding.line.budget) if entry.binding is not None else None,
-                str | None,
-            ),
-            Value(
+            *lifted(_BINDING, lambda entry: entry.binding),
+            _of_state(
                 "problem",
-                lambda entry, _: (entry.state.problem or None) if entry.state is not None else None,
+                lambda state: state.problem or None,
                 str | None,
-                "Why a schedule cannot be read.",
+                about="Why a schedule cannot be read.",
                 after="week",
             ),
         ),
@@ -293,34 +311,20 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
         Column(
             Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
             _next(local),
-            _next_sort,
+            lambda entry: _change_ns(entry, entry.budgets.minute_ns) if entry.budgets is not None else None,
             values=(
                 Value(
                     "next_change",
-                    lambda entry, now_ns: (
-                        instant_value(change.at_ns) if (change := entry.change(now_ns)) is not None else None
-                    ),
+                    lambda entry, now_ns: instant_value(_change_ns(entry, now_ns)),
                     INSTANT_OR_NULL,
                     after="window_end",
                 ),
-                Value(
-                    "next_allowed",
-                    lambda entry, now_ns: (
-                        change.allowed
-                        if (change := entry.change(now_ns)) is not None and change.allowed < UNLIMITED
-                        else None
-                    ),
-                    int | None,
-                ),
+                Value("next_allowed", _allowed_next, int | None),
             ),
             filters={
                 "next": Field(
                     FieldKind.DURATION,
-                    lambda entry, now_ns: (
-                        (change.at_ns - now_ns) / NS_PER_SECOND
-                        if (change := entry.change(now_ns)) is not None
-                        else None
-                    ),
+                    lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
                     help="until a window opens or closes",
                 )
             },
@@ -328,20 +332,8 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
         Column(
             Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 13, 44, drop_order=7),
             _window(local),
-            lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
-            values=(
-                Value(
-                    "window_start",
-                    lambda entry, _: instant_value(entry.binding.start_ns) if entry.binding is not None else None,
-                    INSTANT_OR_NULL,
-                    after="binding_line",
-                ),
-                Value(
-                    "window_end",
-                    lambda entry, _: instant_value(entry.binding.end_ns) if entry.binding is not None else None,
-                    INSTANT_OR_NULL,
-                ),
-            ),
+            lambda entry: entry.binding.end_ns if entry.binding is not None else None,
+            values=lifted(_WINDOW, lambda entry: entry.binding),
         ),
     )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.objects import EMPTY_LABELS
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, span_text
-from karptui.session.churn import ChurnEntry
+from karptui.session.churn import ChurnEntry, Counters
 from karptui.views.churn.sentences import LOOP_WORDS, per_hour, rate_text, reasons_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
@@ -18,33 +16,14 @@ from karptui.views.column import (
     Heading,
     NumberHeading,
     Value,
+    count_column,
+    lifted,
     number_heading,
+    text_column,
 )
-from karptui.views.instants import instant_value, seconds_of
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.table import Sort, TableSpec, natural_key
-
-
-def _count(count: int, tone: Tone = Tone.NORMAL) -> Cell:
-    return Cell(count_text(count), tone if count else Tone.MUTED)
-
-
-def _counts(
-    heading: Heading,
-    read: Callable[[ChurnEntry], int],
-    values: tuple[Value[ChurnEntry], ...],
-    *,
-    filter_help: str,
-    tone: Tone = Tone.NORMAL,
-) -> Column[ChurnEntry]:
-    """Return a column of counts; ``tone`` applies to counts above 0."""
-    return Column(
-        heading,
-        lambda entry, _: _count(read(entry), tone),
-        lambda entry: float(read(entry)),
-        values=values,
-        filters={heading.id: Field(FieldKind.COUNT, lambda entry, _: read(entry), help=filter_help)},
-    )
+from karptui.views.instants import second_value, seconds_of
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone
+from karptui.views.table import Sort, TableSpec
 
 
 def _rate(entry: ChurnEntry) -> Cell:
@@ -65,11 +44,8 @@ def _loop(entry: ChurnEntry) -> Cell:
     return Cell(f"⟳ {words}", Tone.WARNING) if words else NOT_APPLICABLE
 
 
-def _since(entry: ChurnEntry) -> str | None:
-    """Return the start of the counters, in whole seconds."""
-    if entry.counters is None:
-        return None
-    return instant_value(entry.counters.since_ns // NS_PER_SECOND * NS_PER_SECOND)
+def _loop_kinds(entry: ChurnEntry) -> list[str]:
+    return [str(loop.kind) for loop in entry.figures.loops]
 
 
 def _counters(entry: ChurnEntry) -> Cell:
@@ -83,11 +59,27 @@ def _rounded(rate: float | None) -> float | None:
     return None if rate is None else round(rate, 2)
 
 
+_COUNTERS: Final[tuple[Value[Counters], ...]] = (
+    Value(
+        "karpenter_since",
+        lambda counters, _: second_value(counters.since_ns),
+        INSTANT_OR_NULL,
+        "When Karpenter's own counters began.",
+    ),
+    Value("karpenter_created", lambda counters, _: counters.created, int | None),
+    Value(
+        "karpenter_disrupted",
+        lambda counters, _: dict(counters.disrupted),
+        {"type": ["object", "null"], "additionalProperties": int},
+        "By Karpenter's reason in lower case.",
+    ),
+    Value("karpenter_terminated", lambda counters, _: counters.terminated, int | None),
+)
 COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
-    Column(
+    text_column(
         Heading("name", "POOL", "The NodePool.", 8, 32),
-        lambda entry, _: text_cell(entry.name, Tone.STRONG),
-        lambda entry: natural_key(entry.name),
+        lambda entry: entry.name,
+        tone=lambda _: Tone.STRONG,
         values=(
             Value(
                 "pool",
@@ -96,9 +88,8 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Null for NodeClaims whose NodePool is unknown.",
             ),
         ),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
     ),
-    Column(
+    count_column(
         Heading(
             "nodes",
             "STAY",
@@ -108,13 +99,14 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             drop_order=4,
             is_right_aligned=True,
         ),
-        lambda entry, _: _count(entry.figures.nodes),
-        lambda entry: float(entry.figures.nodes),
-        values=(Value("nodes", lambda entry, _: entry.figures.nodes, int, "NodeClaims that are there and stay."),),
+        lambda entry: entry.figures.nodes,
+        zero=ZERO,
+        json="nodes",
     ),
-    _counts(
+    count_column(
         number_heading("created", "CREATED", "NodeClaims created in the observed period.", 8, drop_order=2),
         lambda entry: entry.figures.created,
+        zero=ZERO,
         values=(
             Value("created", lambda entry, _: entry.figures.created, int),
             Value(
@@ -125,18 +117,17 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 after="removed",
             ),
         ),
-        filter_help="NodeClaims created",
     ),
-    _counts(
+    count_column(
         number_heading("removed", "REMOVED", "NodeClaims removed in the observed period.", 8),
         lambda entry: entry.figures.removed,
+        zero=ZERO,
         values=(Value("removed", lambda entry, _: entry.figures.removed, int, after="created"),),
-        filter_help="NodeClaims removed",
     ),
     Column(
         NumberHeading("rate", "/H", "Removed per hour; n/a over less than ten minutes.", 4, 7, drop_order=5),
         lambda entry, _: _rate(entry),
-        lambda entry: float(entry.figures.removed),
+        lambda entry: entry.figures.removed,
         values=(
             Value(
                 "removed_per_hour",
@@ -146,10 +137,9 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             ),
         ),
     ),
-    Column(
+    text_column(
         Heading("why", "WHY", "Why they were removed, the most frequent first.", 15, 60),
-        lambda entry, _: text_cell(reasons_text(entry.figures.reasons)),
-        lambda entry: reasons_text(entry.figures.reasons) or None,
+        lambda entry: reasons_text(entry.figures.reasons),
         values=(
             Value(
                 "reasons",
@@ -172,7 +162,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             "life", "LIVED", "Median lifetime of the removed NodeClaims.", 5, 7, drop_order=3, is_right_aligned=True
         ),
         lambda entry, _: _life(entry),
-        lambda entry: None if entry.figures.median_life_ns is None else float(entry.figures.median_life_ns),
+        lambda entry: entry.figures.median_life_ns,
         values=(
             Value(
                 "median_life_seconds",
@@ -190,16 +180,16 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filters={
             "life": Field(
                 FieldKind.DURATION,
-                lambda entry, _: (
-                    None if entry.figures.median_life_ns is None else entry.figures.median_life_ns / NS_PER_SECOND
-                ),
+                lambda entry, _: seconds_of(entry.figures.median_life_ns),
                 help="median lifetime of removed nodes",
             )
         },
     ),
-    _counts(
+    count_column(
         number_heading("short", "<30M", "Removed by Karpenter within 30m of creation.", 6, drop_order=6),
         lambda entry: entry.figures.short,
+        tone=lambda _: Tone.WARNING,
+        zero=ZERO,
         values=(
             Value(
                 "removed_within_30m",
@@ -208,10 +198,8 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Underutilized, Empty or Drifted within half an hour of their creation.",
             ),
         ),
-        filter_help="removed within 30m",
-        tone=Tone.WARNING,
     ),
-    _counts(
+    count_column(
         number_heading(
             "again",
             "AGAIN",
@@ -220,21 +208,14 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             drop_order=7,
         ),
         lambda entry: entry.figures.again,
-        values=(
-            Value(
-                "same_type_again",
-                lambda entry, _: entry.figures.again,
-                int,
-                "Removed as Underutilized or Empty, then the same type launched again within 15 minutes.",
-            ),
-        ),
-        filter_help="launched again with the same type",
-        tone=Tone.WARNING,
+        tone=lambda _: Tone.WARNING,
+        zero=ZERO,
+        json="same_type_again",
     ),
-    Column(
+    count_column(
         NumberHeading("moved", "MOVED", "Pods seen to leave nodes of the pool that were leaving.", 5, 7, drop_order=8),
-        lambda entry, _: _count(entry.figures.moves),
-        lambda entry: float(entry.figures.moves),
+        lambda entry: entry.figures.moves,
+        zero=ZERO,
         values=(
             Value(
                 "pods_moved",
@@ -252,50 +233,21 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
     Column(
         Heading("loop", "LOOP", "Churn loop, after at least three repetitions.", 8, 32),
         lambda entry, _: _loop(entry),
-        lambda entry: -float(sum(loop.times for loop in entry.figures.loops)) if entry.figures.loops else None,
+        lambda entry: -sum(loop.times for loop in entry.figures.loops) if entry.figures.loops else None,
         values=(
             Value(
                 "loops",
-                lambda entry, _: [str(loop.kind) for loop in entry.figures.loops],
+                lambda entry, _: _loop_kinds(entry),
                 {"type": "array", "items": {"enum": ["short-lived", "same-type", "never-joined"]}},
             ),
         ),
-        filters={
-            "loop": Field(
-                FieldKind.TEXT,
-                lambda entry, _: tuple(str(loop.kind) for loop in entry.figures.loops),
-                help="short-lived…",
-            )
-        },
+        filters={"loop": Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), help="short-lived…")},
     ),
     Column(
         Heading("counters", "KARPENTER", "Its own counters, since its controller began.", 12, 40, is_wide_only=True),
         lambda entry, _: _counters(entry),
-        lambda entry: float(entry.counters.created) if entry.counters is not None else None,
-        values=(
-            Value(
-                "karpenter_since",
-                lambda entry, _: _since(entry),
-                INSTANT_OR_NULL,
-                "When Karpenter's own counters began.",
-            ),
-            Value(
-                "karpenter_created",
-                lambda entry, _: entry.counters.created if entry.counters is not None else None,
-                int | None,
-            ),
-            Value(
-                "karpenter_disrupted",
-                lambda entry, _: dict(entry.counters.disrupted) if entry.counters is not None else None,
-                {"type": ["object", "null"], "additionalProperties": int},
-                "By Karpenter's reason in lower case.",
-            ),
-            Value(
-                "karpenter_terminated",
-                lambda entry, _: entry.counters.terminated if entry.counters is not None else None,
-                int | None,
-            ),
-        ),
+        lambda entry: entry.counters.created if entry.counters is not None else None,
+        values=lifted(_COUNTERS, lambda entry: entry.counters),
     ),
 )
 """Every column in order."""

@@ -5,16 +5,25 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, span_text
 from karptui.session.churn import ReplacedClaim
 from karptui.views.churn.sentences import came, successors_text
-from karptui.views.column import INSTANT, INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value
-from karptui.views.instants import instant_value, seconds_of
-from karptui.views.nodes.cells import capacity_type_cell
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.column import (
+    INSTANT,
+    INSTANT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    text_column,
+)
+from karptui.views.instants import instant_value, second_value, seconds_of, seconds_since
+from karptui.views.nodes.cells import CAPACITY_SHORT, capacity_tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 
 def _why_tone(why: Removal | None) -> Tone:
@@ -28,10 +37,6 @@ def _lived(item: ReplacedClaim) -> Cell:
     if lived_ns is None:
         return NOT_AVAILABLE
     return Cell(span_text(lived_ns), Tone.WARNING if item.is_short else Tone.NORMAL)
-
-
-def _unknown(text: str, tone: Tone = Tone.NORMAL, *, short: str = "") -> Cell:
-    return text_cell(text, tone, short=short) if text else NOT_AVAILABLE
 
 
 def _successors(item: ReplacedClaim) -> Cell:
@@ -53,19 +58,14 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
     Column(
         Heading("age", "AGO", "How long ago its deletion began.", 5, 7, is_right_aligned=True),
         lambda item, now_ns: Cell(age_text(item.life.removed_ns, now_ns)),
-        lambda item: -float(item.life.removed_ns),
+        lambda item: -item.life.removed_ns,
         values=(
-            Value(
-                "removed",
-                lambda item, _: format_timestamp(item.life.removed_ns // NS_PER_SECOND * NS_PER_SECOND),
-                INSTANT,
-                "When its deletion began.",
-            ),
+            Value("removed", lambda item, _: second_value(item.life.removed_ns), INSTANT, "When its deletion began."),
         ),
         filters={
             "age": Field(
                 FieldKind.DURATION,
-                lambda item, now_ns: (now_ns - item.life.removed_ns) / NS_PER_SECOND,
+                lambda item, now_ns: seconds_since(item.life.removed_ns, now_ns),
                 help="since its end",
             )
         },
@@ -73,55 +73,51 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
     Column(
         Heading("time", "TIME", "The same as the time of day.", 9, 9, drop_order=4),
         lambda item, _: Cell(clock_text(item.life.removed_ns)),
-        lambda item: -float(item.life.removed_ns),
+        lambda item: -item.life.removed_ns,
     ),
-    Column(
+    text_column(
         Heading("name", "NODECLAIM", "The NodeClaim that was removed.", 13, 40, is_name=True),
-        lambda item, _: text_cell(item.life.claim, Tone.STRONG),
-        lambda item: natural_key(item.life.claim),
-        values=(Value("nodeclaim", lambda item, _: item.life.claim, str),),
-        filters={"name": Field(FieldKind.TEXT, lambda item, _: item.life.claim, help="NodeClaim")},
+        lambda item: item.life.claim,
+        tone=lambda _: Tone.STRONG,
+        json="nodeclaim",
     ),
-    Column(
+    text_column(
         Heading("node", "NODE", "Its node.", 13, 48, drop_order=6, is_name=True),
-        lambda item, _: _unknown(item.life.node, short=short_name(clean(item.life.node))),
-        lambda item: natural_key(item.life.node) if item.life.node else None,
-        values=(Value("node", lambda item, _: item.life.node or None, str | None),),
-        filters={"node": Field(FieldKind.TEXT, lambda item, _: item.life.node, help="node")},
+        lambda item: item.life.node,
+        short=lambda item: short_name(item.life.node),
+        missing=NOT_AVAILABLE,
+        or_null="node",
     ),
-    Column(
+    text_column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=8),
-        lambda item, _: _unknown(item.life.pool),
-        lambda item: item.life.pool or None,
-        values=(Value("pool", lambda item, _: item.life.pool or None, str | None),),
-        filters={"pool": Field(FieldKind.TEXT, lambda item, _: item.life.pool, help="NodePool")},
+        lambda item: item.life.pool,
+        missing=NOT_AVAILABLE,
+        or_null="pool",
     ),
-    Column(
+    text_column(
         Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=5),
-        lambda item, _: _unknown(item.life.instance_type),
-        lambda item: natural_key(item.life.instance_type) if item.life.instance_type else None,
-        values=(Value("type", lambda item, _: item.life.instance_type or None, str | None),),
-        filters={"type": Field(FieldKind.TEXT, lambda item, _: item.life.instance_type, help="instance type")},
+        lambda item: item.life.instance_type,
+        missing=NOT_AVAILABLE,
+        or_null="type",
     ),
-    Column(
+    text_column(
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=7),
-        lambda item, _: capacity_type_cell(item.life.capacity_type) if item.life.capacity_type else NOT_AVAILABLE,
-        lambda item: item.life.capacity_type or None,
-        values=(Value("capacity_type", lambda item, _: item.life.capacity_type or None, str | None),),
-        filters={
-            "cap": Field(FieldKind.TEXT, lambda item, _: item.life.capacity_type, help="spot, on-demand, reserved")
-        },
+        lambda item: item.life.capacity_type,
+        tone=lambda item: capacity_tone(item.life.capacity_type),
+        short=lambda item: CAPACITY_SHORT.get(item.life.capacity_type, ""),
+        missing=NOT_AVAILABLE,
+        or_null="capacity_type",
     ),
-    Column(
+    text_column(
         Heading("zone", "ZONE", "Its zone.", 10, 16, is_wide_only=True),
-        lambda item, _: _unknown(item.life.zone),
-        lambda item: item.life.zone or None,
-        values=(Value("zone", lambda item, _: item.life.zone or None, str | None),),
+        lambda item: item.life.zone,
+        missing=NOT_AVAILABLE,
+        or_null="zone",
     ),
-    Column(
+    text_column(
         Heading("status", "WHY", "Why it was removed.", 13, 16),
-        lambda item, _: text_cell(str(item.life.why), _why_tone(item.life.why)),
         lambda item: str(item.life.why),
+        tone=lambda item: _why_tone(item.life.why),
         values=(Value("reason", lambda item, _: str(item.life.why), str, after="created"),),
         filters={
             "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…")
@@ -130,23 +126,21 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
     Column(
         Heading("lived", "LIVED", "From its creation until its deletion.", 5, 7, is_right_aligned=True),
         lambda item, _: _lived(item),
-        lambda item: None if item.life.lived_ns is None else float(item.life.lived_ns),
+        lambda item: item.life.lived_ns,
         values=(
             Value("created", lambda item, _: instant_value(item.life.created_ns), INSTANT_OR_NULL, after="zone"),
             Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), int | None, after="reason"),
         ),
         filters={
             "lived": Field(
-                FieldKind.DURATION,
-                lambda item, _: None if item.life.lived_ns is None else item.life.lived_ns / NS_PER_SECOND,
-                help="from creation until deletion",
+                FieldKind.DURATION, lambda item, _: seconds_of(item.life.lived_ns), help="from creation until deletion"
             )
         },
     ),
     Column(
         NumberHeading("moved", "PODS", "Pods seen to leave it.", 4, 6, drop_order=3),
         lambda item, _: _pods(item),
-        lambda item: float(item.moves),
+        lambda item: item.moves,
         values=(Value("pods_moved", lambda item, _: item.moves, int),),
         filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
     ),

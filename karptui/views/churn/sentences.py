@@ -16,6 +16,7 @@ from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
+from karptui.views.instants import instant_value, second_value, seconds_of
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -286,16 +287,12 @@ BINS: Final = 24
 def window_values(window: ChurnWindow) -> dict[str, Any]:
     """Return the observed window; None for unknown ends."""
     return {
-        "now": _whole(window.now_ns),
-        "events_since": format_timestamp(window.events_since_ns) if window.events_since_ns else None,
-        "observed_since": _whole(window.observed_since_ns) if window.observed_since_ns else None,
+        "now": second_value(window.now_ns),
+        "events_since": instant_value(window.events_since_ns),
+        "observed_since": second_value(window.observed_since_ns),
         "seconds": window.length_ns // NS_PER_SECOND,
         "not_seen": window_limits(window),
     }
-
-
-def _whole(instant_ns: int) -> str:
-    return format_timestamp(instant_ns // NS_PER_SECOND * NS_PER_SECOND)
 
 
 def chart_values(churn: Churn) -> dict[str, Any]:
@@ -316,8 +313,8 @@ def workload_values(workload: Moved) -> dict[str, Any]:
         "workload": workload.workload,
         "moves": workload.moves,
         "pods": workload.pods,
-        "first": _whole(workload.first_ns),
-        "last": _whole(workload.last_ns),
+        "first": second_value(workload.first_ns),
+        "last": second_value(workload.last_ns),
         "reasons": list(workload.reasons),
     }
 
@@ -329,10 +326,10 @@ def loop_values(loop: Loop) -> dict[str, Any]:
         "pool": loop.pool or None,
         "workload": loop.workload or None,
         "times": loop.times,
-        "first": _whole(loop.first_ns),
-        "last": _whole(loop.last_ns),
+        "first": second_value(loop.first_ns),
+        "last": second_value(loop.last_ns),
         "reasons": {str(reason): count for reason, count in loop.reasons},
-        "median_life_seconds": None if loop.median_life_ns is None else loop.median_life_ns // NS_PER_SECOND,
+        "median_life_seconds": seconds_of(loop.median_life_ns),
         "nodeclaims": list(loop.claims),
         "fact": loop_fact(loop),
     }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text, span_text
 from karptui.session.claims import ClaimEntry, ClaimStep
 from karptui.views.claims.sentences import short_wait, waiting_on
@@ -18,13 +18,15 @@ from karptui.views.column import (
     NumberHeading,
     Value,
     Words,
+    natural_key,
+    text_column,
 )
-from karptui.views.instants import age_column, in_text, instant_value, seconds_of
-from karptui.views.nodes.cells import CAPACITY_TONES, capacity_type_cell, expires_cell
+from karptui.views.instants import age_column, in_text, instant_value, seconds_of, seconds_until
+from karptui.views.nodes.cells import CAPACITY_SHORT, capacity_tone, expires_cell
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 
 def _step(step: ClaimStep) -> str:
@@ -45,13 +47,21 @@ def _life_sort(entry: ClaimEntry) -> float | None:
     """Return the seconds until it was initialized; starting claims sort first."""
     last = entry.steps(0)[-1]
     if last.is_done:
-        return float(last.seconds) if last.seconds is not None else None
+        return last.seconds
     return float("inf") if entry.is_starting else None
 
 
+def _drift_reason(entry: ClaimEntry) -> str | None:
+    return entry.drifted.reason if entry.drifted is not None else None
+
+
 def _drift(entry: ClaimEntry, _: int) -> Cell:
-    condition = entry.drifted
-    return NOT_APPLICABLE if condition is None else text_cell(condition.reason or "Drifted", Tone.WARNING)
+    reason = _drift_reason(entry)
+    return NOT_APPLICABLE if reason is None else text_cell(reason or "Drifted", Tone.WARNING)
+
+
+def _deadline_ns(entry: ClaimEntry) -> int | None:
+    return entry.deadline.at_ns if entry.deadline is not None else None
 
 
 def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
@@ -74,9 +84,8 @@ def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
 
 def _deadline_sort(entry: ClaimEntry) -> float | None:
     """Return the deadline; drains without one sort first."""
-    if entry.deadline is not None:
-        return float(entry.deadline.at_ns)
-    return float("-inf") if entry.claim.is_deleting else None
+    at_ns = _deadline_ns(entry)
+    return float("-inf") if at_ns is None and entry.claim.is_deleting else at_ns
 
 
 def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
@@ -91,59 +100,44 @@ def _node(entry: ClaimEntry, _: int) -> Cell:
     return text_cell(name, short=short_name(name))
 
 
-def _took(entry: ClaimEntry, name: str, now_ns: int) -> int | None:
+def _took(name: str, entry: ClaimEntry, now_ns: int) -> int | None:
     """Return the seconds from creation until a lifecycle step was done."""
     return next((step.seconds for step in entry.steps(now_ns) if step.name == name and step.is_done), None)
 
 
-def _left(at_ns: int | None, now_ns: int) -> float | None:
-    return (at_ns - now_ns) / NS_PER_SECOND if at_ns is not None else None
-
-
 COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
-    Column(
+    text_column(
         Heading("name", "NAME", "The NodeClaim.", 14, 40, is_name=True),
-        lambda entry, _: text_cell(entry.claim.name, Tone.STRONG),
-        lambda entry: natural_key(entry.claim.name),
-        values=(Value("name", lambda entry, _: entry.claim.name, str),),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.claim.name, help="NodeClaim")},
+        lambda entry: entry.claim.name,
+        tone=lambda _: Tone.STRONG,
+        json="name",
     ),
-    Column(
+    text_column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=7),
-        lambda entry, _: text_cell(entry.pool),
-        lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, str | None),),
-        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+        lambda entry: entry.pool,
+        or_null="pool",
         words=Words(4, lambda entry, _: (f"NodePool {clean(entry.pool)}", Tone.NORMAL) if entry.pool else NOTHING),
     ),
-    Column(
+    text_column(
         Heading("type", "TYPE", "Its instance type, once it is launched.", 11, 20, drop_order=8),
-        lambda entry, _: text_cell(entry.row.instance_type),
-        lambda entry: natural_key(entry.row.instance_type) if entry.row.instance_type else None,
-        values=(Value("type", lambda entry, _: entry.row.instance_type or None, str | None),),
-        filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.row.instance_type, help="instance type")},
+        lambda entry: entry.row.instance_type,
+        or_null="type",
         words=Words(1, lambda entry, _: (clean(entry.row.instance_type), Tone.NORMAL)),
     ),
-    Column(
+    text_column(
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=9),
-        lambda entry, _: capacity_type_cell(entry.row.capacity_type),
-        lambda entry: entry.row.capacity_type or None,
-        values=(Value("capacity_type", lambda entry, _: entry.row.capacity_type or None, str | None),),
-        filters={
-            "cap": Field(FieldKind.TEXT, lambda entry, _: entry.row.capacity_type, help="spot, on-demand, reserved")
-        },
+        lambda entry: entry.row.capacity_type,
+        tone=lambda entry: capacity_tone(entry.row.capacity_type),
+        short=lambda entry: CAPACITY_SHORT.get(entry.row.capacity_type, ""),
+        or_null="capacity_type",
         words=Words(
-            2,
-            lambda entry, _: (clean(entry.row.capacity_type), CAPACITY_TONES.get(entry.row.capacity_type, Tone.NORMAL)),
-            joins=True,
+            2, lambda entry, _: (clean(entry.row.capacity_type), capacity_tone(entry.row.capacity_type)), joins=True
         ),
     ),
-    Column(
+    text_column(
         Heading("zone", "ZONE", "Its zone.", 10, 16, drop_order=10),
-        lambda entry, _: text_cell(entry.row.zone),
-        lambda entry: entry.row.zone or None,
-        values=(Value("zone", lambda entry, _: entry.row.zone or None, str | None),),
-        filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.row.zone, help="zone")},
+        lambda entry: entry.row.zone,
+        or_null="zone",
         words=Words(3, lambda entry, _: (clean(entry.row.zone), Tone.NORMAL), joins=True),
     ),
     Column(
@@ -156,15 +150,9 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _life,
         _life_sort,
-        values=(
-            Value(
-                "launched_seconds",
-                lambda entry, now_ns: _took(entry, "Launched", now_ns),
-                int | None,
-                "From its creation.",
-            ),
-            Value("registered_seconds", lambda entry, now_ns: _took(entry, "Registered", now_ns), int | None),
-            Value("initialized_seconds", lambda entry, now_ns: _took(entry, "Initialized", now_ns), int | None),
+        values=tuple(
+            Value(f"{name.lower()}_seconds", partial(_took, name), int | None, "From its creation.")
+            for name in ("Launched", "Registered", "Initialized")
         ),
         filters={
             "init": Field(
@@ -186,32 +174,22 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     Column(
         Heading("drift", "DRIFT", "Why it is drifted.", 9, 24, drop_order=5),
         _drift,
-        lambda entry: entry.drifted.reason if entry.drifted is not None else None,
-        values=(
-            Value(
-                "drift",
-                lambda entry, _: entry.drifted.reason if entry.drifted is not None else None,
-                str | None,
-                "The reason.",
-                after="status",
-            ),
-        ),
-        filters={
-            "drift": Field(
-                FieldKind.TEXT, lambda entry, _: entry.drifted.reason if entry.drifted is not None else "", help="why"
-            )
-        },
+        _drift_reason,
+        values=(Value("drift", lambda entry, _: _drift_reason(entry), str | None, "The reason.", after="status"),),
+        filters={"drift": Field(FieldKind.TEXT, lambda entry, _: _drift_reason(entry) or "", help="why")},
     ),
     Column(
         Heading(
             "expires", "EXPIRES", "When Karpenter deletes it for its age.", 7, 10, is_right_aligned=True, drop_order=3
         ),
         lambda entry, now_ns: expires_cell(entry.claim, now_ns),
-        lambda entry: float(entry.expires_ns) if entry.expires_ns is not None else None,
+        lambda entry: entry.expires_ns,
         values=(Value("expires", lambda entry, _: instant_value(entry.expires_ns), INSTANT_OR_NULL),),
         filters={
             "expires": Field(
-                FieldKind.DURATION, lambda entry, now_ns: _left(entry.expires_ns, now_ns), help="until it expires"
+                FieldKind.DURATION,
+                lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
+                help="until it expires",
             )
         },
     ),
@@ -235,7 +213,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             ),
             Value(
                 "deadline",
-                lambda entry, _: instant_value(entry.deadline.at_ns if entry.deadline is not None else None),
+                lambda entry, _: instant_value(_deadline_ns(entry)),
                 INSTANT_OR_NULL,
                 "When terminationGracePeriod ends the drain.",
             ),
@@ -243,7 +221,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         filters={
             "deadline": Field(
                 FieldKind.DURATION,
-                lambda entry, now_ns: _left(entry.deadline.at_ns if entry.deadline is not None else None, now_ns),
+                lambda entry, now_ns: seconds_until(_deadline_ns(entry), now_ns),
                 help="until its drain ends by force",
             )
         },
@@ -251,7 +229,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     Column(
         Heading("waiting", "WAITING ON", "The step that its startup or removal is waiting for.", 32, 90),
         _waiting,
-        lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
+        lambda entry: node_status(entry.row).rank if node_status(entry.row).rank < 9 else None,
         values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, str | None),),
         filters={
             "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on")
@@ -266,7 +244,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
 
 
 def _text(entry: ClaimEntry) -> str:
-    drift = entry.drifted.reason if entry.drifted is not None else ""
+    drift = _drift_reason(entry) or ""
     parts = (entry.claim.name, entry.pool, entry.node_name, entry.row.instance_type, entry.row.zone, drift)
     return f"{' '.join(parts)} {node_status(entry.row).word}".lower()
 

@@ -22,16 +22,18 @@ from karptui.views.column import (
     Heading,
     NumberHeading,
     Value,
+    count_column,
     least_and_greatest,
     lifted,
     one_of,
     record,
     records,
+    text_column,
     texts,
 )
 from karptui.views.forward.sentences import MAX_NAMES, SHOWN, claims_text
 from karptui.views.prices import known_text
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.lanes import short_method
@@ -120,15 +122,14 @@ def _does_text(step: Step) -> str:
     return _WORDS.get(step.kind) or step.decision
 
 
-def _does(row: PlayedStep) -> Cell:
-    tones = {StepKind.PROVISION: Tone.ACTIVE, StepKind.REJECT: Tone.MUTED}
-    return Cell(_does_text(row.step), tones.get(row.step.kind, Tone.LEAVING))
+def _does_tone(row: PlayedStep) -> Tone:
+    return {StepKind.PROVISION: Tone.ACTIVE, StepKind.REJECT: Tone.MUTED}.get(row.step.kind, Tone.LEAVING)
 
 
-def _why(row: PlayedStep) -> Cell:
+def _why(row: PlayedStep) -> str:
     if row.step.kind is StepKind.PROVISION:
-        return Cell("pods pending" if row.step.pods else "replicas")
-    return text_cell(short_method(row.step.method) or "age")
+        return "pods pending" if row.step.pods else "replicas"
+    return short_method(row.step.method) or "age"
 
 
 def _saves(row: PlayedStep) -> Cell:
@@ -159,10 +160,10 @@ def _tone(row: PlayedStep) -> Tone:
     return Tone.ACTIVE if row.change else Tone.NORMAL
 
 
-_CHANGE: Final[Column[PlayedStep]] = Column(
+_CHANGE: Final[Column[PlayedStep]] = text_column(
     Heading("change", "CHANGE", "How the edits change the step; empty if they do not.", 11, 16),
-    lambda row, _: text_cell(row.change, _tone(row)),
     lambda row: row.change,
+    tone=_tone,
     filters={"change": Field(FieldKind.TEXT, lambda row, _: row.change, help="only before, only after, … later")},
 )
 
@@ -186,45 +187,35 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     "steps",
     (
         _time_column(0, Heading("time", "TIME", "When, in UTC.", 9, 9)),
-        Column(
+        text_column(
             Heading("does", "ACTION", "Karpenter's action; skip: a command that fails.", 7, 15),
-            lambda row, _: _does(row),
             lambda row: _does_text(row.step),
-            filters={"does": Field(FieldKind.TEXT, lambda row, _: _does_text(row.step), help="Karpenter's action")},
+            tone=_does_tone,
         ),
-        Column(
-            Heading("why", "WHY", "Disruption method, pending pods, or the node's age.", 8, 12, drop_order=3),
-            lambda row, _: _why(row),
-            lambda row: row.step.method,
-            filters={
-                "why": Field(
-                    FieldKind.TEXT, lambda row, _: _why(row).text, help="disruption method, pods pending or age"
-                )
-            },
+        text_column(
+            Heading("why", "WHY", "Disruption method, pending pods, or the node's age.", 8, 12, drop_order=3), _why
         ),
-        Column(
+        text_column(
             Heading("nodes", "NODES", "Removed nodes.", 14, 52, is_name=True),
-            lambda row, _: text_cell(first_of([short_name(name) for name in row.step.nodes], MAX_NAMES)),
-            lambda row: row.step.nodes,
+            lambda row: first_of([short_name(name) for name in row.step.nodes], MAX_NAMES),
+            sort=lambda row: row.step.nodes,
+            filters={},
         ),
-        Column(
+        text_column(
             Heading(
                 "by", "LAUNCHES", "New nodes: NodePool, number of allowed types, lowest price.", 14, 44, drop_order=2
             ),
-            lambda row, _: text_cell(claims_text(row.step), short=claims_text(row.step, is_short=True)),
-            lambda row: len(row.step.claims),
+            lambda row: claims_text(row.step),
+            short=lambda row: claims_text(row.step, is_short=True),
+            sort=lambda row: len(row.step.claims),
+            filters={},
         ),
         Column(
             NumberHeading("saves", "SAVES", "Savings per hour by Karpenter's prices.", 8, 12),
             lambda row, _: _saves(row),
             lambda row: row.step.savings_per_hour,
         ),
-        Column(
-            NumberHeading("evicts", "EVICTS", "Evicted pods.", 6, 8),
-            lambda row, _: Cell(count_text(row.step.evictions)) if row.step.evictions else NOT_APPLICABLE,
-            lambda row: row.step.evictions,
-            filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="evicted pods")},
-        ),
+        count_column(NumberHeading("evicts", "EVICTS", "Evicted pods.", 6, 8), lambda row: row.step.evictions),
         Column(
             Heading(
                 "then",

@@ -9,13 +9,13 @@ from typing import Final, TypeVar
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.karpenter.inventory import NotCounted
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
+from karptui.kube.units import clock_text, count_text, counted, first_of, span_text, verb
 from karptui.session.answers import Forecast
-from karptui.views.instants import weekday_text
+from karptui.views.instants import dated_text
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
+from karptui.views.study import cut
 from karptui.views.why.lanes import short_method
 from karptui.views.wrapping import hanging
 
@@ -28,9 +28,6 @@ MAX_COMMANDS: Final = 40
 SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
 """Steps that are decisions; the others follow from them."""
 MAX_NAMES: Final = 3
-DAY_NS: Final = 86_400 * NS_PER_SECOND
-DAYS_OF_WEEK: Final = 7
-"""After so many days a weekday may mean two dates."""
 
 
 def headline(played: Played) -> str:
@@ -65,11 +62,7 @@ def headline(played: Played) -> str:
 
 def _until_text(played: Played) -> str:
     """Return the date up to which nothing happens, if something may happen then."""
-    if played.next_date_ns is None:
-        return ""
-    days = played.next_date_ns // DAY_NS - played.from_ns // DAY_NS
-    text = clock_text if days == 0 else weekday_text if days < DAYS_OF_WEEK else instant_text
-    return f" before {text(played.next_date_ns)}"
+    return "" if played.next_date_ns is None else f" before {dated_text(played.next_date_ns, played.from_ns)}"
 
 
 def dollars_text(played: Played) -> str:
@@ -175,10 +168,8 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     if played.spread is not None:
         yield f"  {'chance':<{_LABEL}}{spread_text(played.spread, is_priced=not _is_unpriced(played.end))}"
     shown = [step for step in played.steps if step.kind in SHOWN]
-    for step in shown[:MAX_COMMANDS]:
-        yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
-    if len(shown) > MAX_COMMANDS:
-        yield f"  and {len(shown) - MAX_COMMANDS} more: -o json has all"
+    lines = [f"{clock_text(step.at_ns)}  {step_text(step)}" for step in shown]
+    yield from (f"  {line}" for line in cut(lines, MAX_COMMANDS))
     for title, sentences in (("assumed", played.assumptions), ("not modelled", played.not_modelled)):
         for sentence in sentences:
             yield f"  {title}: {sentence}"

@@ -16,11 +16,10 @@ from karptui.views.instants import expiry_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import money_cell, price_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean, short_name, short_zone
+from karptui.views.sanitize import clean, short_name
 from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
 
-CAPACITY_TONES: Final = {SPOT: Tone.SPOT, RESERVED: Tone.RESERVED}
 CAPACITY_SHORT: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
 _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
 
@@ -33,20 +32,15 @@ def name_cell(entry: NodeEntry, _: int) -> Cell:
     return Cell(name, Tone.STRONG, short_name(name))
 
 
-def capacity_type_cell(kind: str) -> Cell:
-    """Return a capacity type, shortened in narrow columns."""
-    return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=CAPACITY_SHORT.get(kind, ""))
+def capacity_tone(kind: str) -> Tone:
+    """Return the tone of a capacity type."""
+    return {SPOT: Tone.SPOT, RESERVED: Tone.RESERVED}.get(kind, Tone.NORMAL)
 
 
 def short_capacity_type_cell(entry: NodeEntry, _: int) -> Cell:
     """Return the capacity type of a node in short; spot is short enough."""
     kind = entry.capacity_type
-    return text_cell(kind if kind == SPOT else CAPACITY_SHORT.get(kind, kind), CAPACITY_TONES.get(kind, Tone.NORMAL))
-
-
-def zone_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the zone."""
-    return text_cell(entry.zone, short=short_zone(entry.zone))
+    return text_cell(kind if kind == SPOT else CAPACITY_SHORT.get(kind, kind), capacity_tone(kind))
 
 
 def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
@@ -66,11 +60,6 @@ def expires_cell(claim: NodeClaim | None, now_ns: int) -> Cell:
     return Cell(text, Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
 
 
-def image_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the machine image, or the system that the node reports."""
-    return text_cell(entry.image)
-
-
 def price_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
     """Return the price as text."""
     cell = price_cell(entry)
@@ -79,7 +68,7 @@ def price_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
 
 def capacity_type_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
     """Return the capacity type in full."""
-    return clean(entry.capacity_type), CAPACITY_TONES.get(entry.capacity_type, Tone.NORMAL)
+    return clean(entry.capacity_type), capacity_tone(entry.capacity_type)
 
 
 def expires_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
@@ -120,11 +109,7 @@ def _without_blockers(entry: NodeEntry, _: int) -> str | None:
 
 HELD: Final[Column[NodeEntry]] = Column(
     NumberHeading(
-        "held",
-        "HELD",
-        "Savings per hour without its blockers (simulated); when sorted by it, faults come next.",
-        min_width=6,
-        max_width=10,
+        "held", "HELD", "Savings per hour without its blockers (simulated); when sorted by it, faults come next.", 6, 10
     ),
     held_cell,
     lambda entry: (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank)),
@@ -141,7 +126,7 @@ HELD: Final[Column[NodeEntry]] = Column(
 
 
 WHY: Final[Column[NodeEntry]] = Column(
-    Heading("why", "WHY", "Why the node is still here. The labels are explained above.", min_width=9, max_width=26),
+    Heading("why", "WHY", "Why the node is still here. The labels are explained above.", 9, 26),
     why_cell,
     why_sort,
     values=(

@@ -8,23 +8,31 @@ from typing import Final
 import msgspec
 
 from karptui.config import Config
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, Words, cell_words
-from karptui.views.instants import age_column, seconds_since
+from karptui.views.column import (
+    NOTHING,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    Words,
+    natural_key,
+    text_column,
+)
+from karptui.views.instants import age_column, seconds_since, seconds_until
 from karptui.views.nodes.cells import (
     HELD,
     WHY,
     capacity_type_words,
     expires_cell,
     expires_words,
-    image_cell,
     label_words,
     name_cell,
     price_words,
     short_capacity_type_cell,
     status_cell,
-    zone_cell,
 )
 from karptui.views.nodes.resources import (
     ACCELERATORS,
@@ -41,27 +49,14 @@ from karptui.views.nodes.resources import (
 )
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.prices import price_cell, sort_price
-from karptui.views.row import Tone, text_cell
-from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean, short_zone
+from karptui.views.table import Sort, TableSpec
 from karptui.views.why.labels import is_held
-
-
-def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
-    at_ns = entry.expires_ns
-    return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
-
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
-        Heading(
-            "name",
-            "NAME",
-            "The node, or in brackets a NodeClaim that has no node yet.",
-            min_width=14,
-            max_width=63,
-            is_name=True,
-        ),
+        Heading("name", "NAME", "The node, or in brackets a NodeClaim that has no node yet.", 14, 63, is_name=True),
         name_cell,
         lambda entry: natural_key(entry.name),
         values=(
@@ -75,30 +70,20 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim")},
     ),
-    Column(
-        Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", min_width=7, max_width=24),
-        lambda entry, _: text_cell(entry.pool),
-        lambda entry: entry.pool or None,
+    text_column(
+        Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", 7, 24),
+        lambda entry: entry.pool,
         values=(Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool."),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
-    Column(
-        Heading("type", "TYPE", "The instance type.", min_width=11, max_width=20, drop_order=3),
-        lambda entry, _: text_cell(entry.instance_type),
-        lambda entry: natural_key(entry.instance_type) if entry.instance_type else None,
-        values=(Value("type", lambda entry, _: entry.instance_type or None, str | None, "Instance type."),),
-        filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.instance_type, help="instance type")},
+    text_column(
+        Heading("type", "TYPE", "The instance type.", 11, 20, drop_order=3),
+        lambda entry: entry.instance_type,
+        or_null="type",
         words=Words(3, lambda entry, _: (clean(entry.instance_type), Tone.NORMAL)),
     ),
     Column(
-        Heading(
-            "cap",
-            "CAP",
-            "The capacity type: spot, od (on-demand) or rsv (reserved).",
-            min_width=4,
-            max_width=9,
-            drop_order=4,
-        ),
+        Heading("cap", "CAP", "The capacity type: spot, od (on-demand) or rsv (reserved).", 4, 9, drop_order=4),
         short_capacity_type_cell,
         lambda entry: entry.capacity_type or None,
         values=(
@@ -120,26 +105,18 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         },
         words=Words(4, capacity_type_words, joins=True),
     ),
-    Column(
-        Heading(
-            "zone", "ZONE", "The zone; where room is short without the region.", min_width=4, max_width=20, drop_order=6
-        ),
-        zone_cell,
-        lambda entry: entry.zone or None,
+    text_column(
+        Heading("zone", "ZONE", "The zone; where room is short without the region.", 4, 20, drop_order=6),
+        lambda entry: entry.zone,
+        short=lambda entry: short_zone(entry.zone),
         values=(Value("zone", lambda entry, _: entry.zone or None, str | None),),
         filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone")},
         words=Words(5, lambda entry, _: (clean(entry.zone), Tone.NORMAL), joins=True),
     ),
     Column(
-        Heading(
-            "status",
-            "STATUS",
-            "The state that matters most, and for how long; worst first when sorted.",
-            min_width=13,
-            max_width=19,
-        ),
+        Heading("status", "STATUS", "The state that matters most, and for how long; worst first when sorted.", 13, 19),
         status_cell,
-        lambda entry: float(node_status(entry).rank),
+        lambda entry: node_status(entry).rank,
         values=(
             Value(
                 "status",
@@ -173,18 +150,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "price",
             "$/H",
             "Cost of the node per hour; n/a if unknown. The line below shows the source and its age.",
-            min_width=6,
-            max_width=10,
+            6,
+            10,
         ),
         lambda entry, _: price_cell(entry),
         sort_price,
         values=(
-            Value(
-                "price_per_hour",
-                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
-                float | None,
-                after="image",
-            ),
+            Value("price_per_hour", lambda entry, _: sort_price(entry), float | None, after="image"),
             Value(
                 "price_currency", lambda entry, _: entry.price.currency if entry.price is not None else None, str | None
             ),
@@ -195,13 +167,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "Source and date of the price.",
             ),
         ),
-        filters={
-            "$": Field(
-                FieldKind.MONEY,
-                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
-                help="price per hour",
-            )
-        },
+        filters={"$": Field(FieldKind.MONEY, lambda entry, _: sort_price(entry), help="price per hour")},
         words=Words(1, price_words),
     ),
     HELD,
@@ -211,7 +177,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "age",
             "AGE",
             "Since the node was created, or the NodeClaim if there is no node.",
-            min_width=4,
             is_right_aligned=True,
             drop_order=1,
         ),
@@ -223,12 +188,10 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     FREE,
     ACCELERATORS,
     EPHEMERAL,
-    Column(
+    text_column(
         Heading("arch", "ARCH", "The processor architecture.", is_wide_only=True),
-        lambda entry, _: text_cell(entry.architecture),
-        lambda entry: entry.architecture or None,
-        values=(Value("arch", lambda entry, _: entry.architecture or None, str | None),),
-        filters={"arch": Field(FieldKind.TEXT, lambda entry, _: entry.architecture, help="architecture")},
+        lambda entry: entry.architecture,
+        or_null="arch",
         words=Words(13, lambda entry, _: (clean(entry.architecture), Tone.NORMAL)),
     ),
     Column(
@@ -236,7 +199,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "expires",
             "EXPIRES",
             "When Karpenter replaces the node for its age (expireAfter).",
-            min_width=7,
+            7,
             is_right_aligned=True,
             is_wide_only=True,
         ),
@@ -245,7 +208,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=(
             Value(
                 "expires_seconds",
-                _expires_seconds,
+                lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
                 int | None,
                 "Until expireAfter ends its NodeClaim; negative once it is over.",
                 after="delta_pods",
@@ -253,7 +216,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         words=Words(8, expires_words),
     ),
-    Column(
+    text_column(
         Heading(
             "image",
             "IMAGE",
@@ -261,9 +224,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             max_width=32,
             is_wide_only=True,
         ),
-        image_cell,
-        lambda entry: entry.claim.image_id if entry.claim is not None else None,
-        values=(Value("image", lambda entry, _: entry.image or None, str | None),),
+        lambda entry: entry.image,
+        sort=lambda entry: entry.claim.image_id if entry.claim is not None else None,
+        or_null="image",
         filters={
             "image": Field(
                 FieldKind.TEXT,
@@ -271,7 +234,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 help="machine image",
             )
         },
-        words=Words(14, lambda entry, now_ns: cell_words(image_cell(entry, now_ns), "image ")),
+        words=Words(14, lambda entry, _: (f"image {clean(entry.image)}", Tone.NORMAL) if entry.image else NOTHING),
     ),
     USED_CPU,
     USED_MEMORY,
@@ -292,12 +255,12 @@ def _label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
     Args:
         before: The value it follows in JSON and CSV.
     """
-    title = key.rpartition("/")[2].upper()
-    return Column(
-        Heading(f"label:{key}", clean(title), f"The node label {clean(key)}.", max_width=24, drop_order=5),
-        lambda entry, _: text_cell(entry.label(key)),
-        lambda entry: entry.label(key) or None,
+    title = clean(key.rpartition("/")[2].upper())
+    return text_column(
+        Heading(f"label:{key}", title, f"The node label {clean(key)}.", max_width=24, drop_order=5),
+        lambda entry: entry.label(key),
         values=(Value(f"label:{key}", lambda entry, _: entry.label(key) or None, str | None, after=before),),
+        filters={},
         words=Words(7, lambda entry, _: label_words(entry, key)),
     )
 

@@ -170,9 +170,7 @@ CPU: Final = _share_column("cpu", "cpu", FieldKind.CPU, cpu_cell, lambda entry: 
 MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, memory_cell, lambda entry: entry.memory)
 
 PODS: Final[Column[NodeEntry]] = Column(
-    NumberHeading(
-        "pods", "PODS", "Pods on the node and its pod capacity.", min_width=5, fill_width=18, bar_min=0, drop_order=2
-    ),
+    NumberHeading("pods", "PODS", "Pods on the node and its pod capacity.", 5, fill_width=18, bar_min=0, drop_order=2),
     _pods_cell,
     lambda entry: float(entry.pods.requested),
     values=_share_values("pods", "", lambda entry: entry.pods),
@@ -184,12 +182,7 @@ PODS: Final[Column[NodeEntry]] = Column(
 
 ACCELERATORS: Final[Column[NodeEntry]] = Column(
     NumberHeading(
-        "gpu",
-        "GPU",
-        "GPUs and other accelerators: requested of allocatable.",
-        min_width=3,
-        bar_min=0,
-        is_wide_only=True,
+        "gpu", "GPU", "GPUs and other accelerators: requested of allocatable.", 3, bar_min=0, is_wide_only=True
     ),
     _accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
@@ -211,7 +204,7 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
         "ephemeral",
         "EPHEMERAL",
         "Ephemeral storage: requested of allocatable.",
-        min_width=9,
+        9,
         fill_width=26,
         is_wide_only=True,
         is_descending_first=True,
@@ -243,7 +236,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
         "delta",
         "Δ CLAIM",
         "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
-        min_width=7,
+        7,
         is_right_aligned=True,
         is_wide_only=True,
     ),
@@ -302,7 +295,7 @@ FREE: Final[Column[NodeEntry]] = Column(
         "free",
         "FREE",
         "Cpu and memory that no pod has requested: the most that a new pod could request.",
-        min_width=9,
+        9,
         is_wide_only=True,
     ),
     _free_cell,

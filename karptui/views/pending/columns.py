@@ -9,13 +9,12 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.messages import PodMessage
 from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.session.pending_report import PendingEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, natural_key
 from karptui.views.instants import age_column
 from karptui.views.pending.gates import miss_text, refusal_counts
 from karptui.views.pending.sentences import (
@@ -29,7 +28,7 @@ from karptui.views.pending.sentences import (
 )
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 
 _FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})
 
@@ -134,12 +133,10 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             "owner": Field(FieldKind.TEXT, lambda entry, _: entry.group.origin, help="workload: Deployment/web/front"),
         },
     ),
-    Column(
+    count_column(
         NumberHeading("count", "N", "Number of pods.", 3, 8, is_wide_only=True),
-        lambda entry, _: Cell(count_text(len(entry.group.pods))),
-        lambda entry: float(len(entry.group.pods)),
-        values=(Value("count", lambda entry, _: len(entry.group.pods), int),),
-        filters={"count": Field(FieldKind.COUNT, lambda entry, _: len(entry.group.pods), help="pods")},
+        lambda entry: len(entry.group.pods),
+        json="count",
     ),
     Column(
         Heading("requests", "REQUESTS", "Requests of each pod.", 10, 28, drop_order=4, is_descending_first=True),

@@ -30,10 +30,10 @@ from karptui.provisioning.rejection import (
     VolumeUnreachable,
 )
 from karptui.provisioning.topology_spec import TopologyKind
-from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.row import Cell, Pieces, Tone
+from karptui.views.column import Field, FieldKind, Heading, text_column
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import shortages_text
 from karptui.views.wrapping import wrapped_below, wrapped_from
 
@@ -421,22 +421,24 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
 NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
     noun="nodes tried",
     columns=(
-        Column(
+        text_column(
             Heading("name", "NODE", "The node.", 14, 52, is_name=True),
-            lambda refusal, _: Cell(clean(refusal.node), Tone.STRONG, short_name(clean(refusal.node))),
-            lambda refusal: natural_key(refusal.node),
-            filters={"name": Field(FieldKind.TEXT, lambda refusal, _: refusal.node, help="node")},
+            lambda refusal: refusal.node,
+            tone=lambda _: Tone.STRONG,
+            short=lambda refusal: short_name(refusal.node),
         ),
-        Column(
+        text_column(
             Heading("by", "BY", "Why it is excluded: the first of Karpenter's checks that fails.", 7, 24),
-            lambda refusal, _: Cell(refusal_word(refusal), Tone.FAULT),
             refusal_word,
+            tone=lambda _: Tone.FAULT,
             filters={"by": Field(FieldKind.TEXT, lambda r, _: refusal_word(r), help="memory, taint, label…")},
         ),
-        Column(
+        text_column(
             Heading("reason", "REASON", "Computed verdict with amounts requested and left.", 24, 140, fill_width=140),
-            lambda refusal, _: Cell(_room_text(refusal), short=shortage_text(refusal)),
-            reason_text,
+            _room_text,
+            short=shortage_text,
+            sort=reason_text,
+            filters={},
         ),
     ),
     text=lambda refusal: f"{refusal.node} {refusal_word(refusal)} {_room_text(refusal)} {reason_text(refusal)}".lower(),

@@ -12,9 +12,9 @@ import msgspec
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted, first_of, verb
-from karptui.views.column import Column, Field, FieldKind, Heading
+from karptui.views.column import Column, Field, FieldKind, Heading, text_column
 from karptui.views.pending.sentences import others_text
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
@@ -179,7 +179,7 @@ def _price(entry: RemedyEntry, _: int) -> Cell:
     gain = entry.remedy.gain
     if gain.price_per_hour is not None:
         return Cell(f"+{node_price_text(gain.price_per_hour)}", Tone.STRONG, node_price_text(gain.price_per_hour)[1:])
-    return NOT_AVAILABLE if gain.new_nodes else Cell("0", Tone.MUTED)
+    return NOT_AVAILABLE if gain.new_nodes else ZERO
 
 
 def _loses(entry: RemedyEntry, _: int) -> Cell:
@@ -190,54 +190,52 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
     return Cell(f"{words}: {clean(lost[0])}", Tone.WARNING, words)
 
 
-_COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
-    Column(
-        Heading("change", "CHANGE", "A single change; everything else stays the same.", 34, 100, fill_width=100),
-        lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG, _short_keys(clean(entry.remedy.words))),
-        lambda entry: entry.remedy.words,
-    ),
-    Column(
-        Heading("of", "OF", "The change.", 8, 34, drop_order=4),
-        lambda entry, _: Cell(clean(entry.remedy.subject)),
-        lambda entry: entry.remedy.subject,
-    ),
-    Column(
-        Heading("fits", "FITS", "Pending pods that become schedulable.", 6, 12, drop_order=2),
-        _fits,
-        lambda entry: float(entry.remedy.gain.placed),
-    ),
-    Column(
-        Heading("gives", "GIVES", "Where they are scheduled.", 20, 60),
-        lambda entry, _: Cell(gain_text(entry.remedy.gain), short=_short_gain(entry.remedy.gain)),
-        lambda entry: gain_text(entry.remedy.gain),
-    ),
-    Column(
-        Heading("price", "$/H", "Cost of the new nodes per hour.", 6, 12, is_right_aligned=True, drop_order=1),
-        _price,
-        lambda entry: entry.remedy.gain.price_per_hour or 0.0,
-    ),
-    Column(
-        Heading("loses", "LOSES", "Other pods that become unschedulable.", 5, 40, drop_order=3),
-        _loses,
-        lambda entry: float(len(entry.remedy.gain.displaced)) or None,
-    ),
-)
-FIELDS: Final[Mapping[str, Field[RemedyEntry]]] = {
-    "kind": Field(FieldKind.TEXT, lambda entry, _: str(entry.remedy.kind), help="limit, overhead, request…"),
-    "of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
-}
 REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     noun="changes that make pods schedulable",
     columns=(
-        *_COLUMNS,
+        text_column(
+            Heading("change", "CHANGE", "A single change; everything else stays the same.", 34, 100, fill_width=100),
+            lambda entry: entry.remedy.words,
+            tone=lambda _: Tone.STRONG,
+            short=lambda entry: _short_keys(entry.remedy.words),
+            filters={},
+        ),
+        text_column(
+            Heading("of", "OF", "The change.", 8, 34, drop_order=4),
+            lambda entry: entry.remedy.subject,
+            filters={"of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…")},
+        ),
+        Column(
+            Heading("fits", "FITS", "Pending pods that become schedulable.", 6, 12, drop_order=2),
+            _fits,
+            lambda entry: entry.remedy.gain.placed,
+        ),
+        text_column(
+            Heading("gives", "GIVES", "Where they are scheduled.", 20, 60),
+            lambda entry: gain_text(entry.remedy.gain),
+            short=lambda entry: _short_gain(entry.remedy.gain),
+            filters={},
+        ),
+        Column(
+            Heading("price", "$/H", "Cost of the new nodes per hour.", 6, 12, is_right_aligned=True, drop_order=1),
+            _price,
+            lambda entry: entry.remedy.gain.price_per_hour or 0.0,
+        ),
+        Column(
+            Heading("loses", "LOSES", "Other pods that become unschedulable.", 5, 40, drop_order=3),
+            _loses,
+            lambda entry: len(entry.remedy.gain.displaced) or None,
+        ),
         Column(
             Heading("place", "#", "Rank.", 2, 3, is_wide_only=True),
             lambda entry, _: Cell(str(entry.place + 1)),
-            lambda entry: float(entry.place),
+            lambda entry: entry.place,
         ),
     ),
     text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
-    more_filters=FIELDS,
+    more_filters={
+        "kind": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.kind, help="limit, overhead, request…"),
+    },
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )

@@ -15,7 +15,7 @@ from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolLimit, PoolRow
 from karptui.state.usage import Share
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
 from karptui.views.usage import hidden_cell, share_cell
@@ -109,7 +109,7 @@ def cost_cell(row: PoolRow, _: int) -> Cell:
         return FORBIDDEN
     total = row.total
     if not total.priced:
-        return NOT_AVAILABLE if total.unpriced else Cell("0", Tone.MUTED)
+        return NOT_AVAILABLE if total.unpriced else ZERO
     text = f"{total.per_hour:,.2f}"
     return Cell(f"{text}+" if total.unpriced else text, Tone.NORMAL)
 

@@ -10,25 +10,20 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
+from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolRow
 from karptui.session.types import Carried
 from karptui.state.usage import Share
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value, lifted, text_column
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
-from karptui.views.row import Cell, Tone, text_cell
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.row import Cell, Tone
+from karptui.views.table import Sort, TableSpec
 from karptui.views.types.pools import carries
 from karptui.views.usage import share_values
-
-
-def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order: int = 0) -> Heading:
-    named = title or id_.upper()
-    return NumberHeading(id_, named, help_, width or len(named), max(width, 12), drop_order=drop_order)
-
 
 _LIMITS: Final[Schema] = {
     "type": "object",
@@ -50,13 +45,39 @@ def _of_nodes(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
     return lambda row, _: None if row.hides(Kind.NODE, Kind.NODECLAIM) else read(row)
 
 
-def _of_daemonsets(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
-    return lambda row, _: None if row.hides(Kind.DAEMONSET) else read(row)
+_NEW_NODE: Final[tuple[Value[Carried], ...]] = (
+    Value(
+        "new_node_daemonset_pods",
+        lambda carried, _: carried.daemon_pods,
+        int | None,
+        "Maximum on a new node; null if no type is left.",
+    ),
+    Value("new_node_daemonset_cpu_millis", lambda carried, _: resources.cpu_millis(carried.daemons), int | None),
+    Value("new_node_daemonset_mem_bytes", lambda carried, _: resources.memory_bytes(carried.daemons), int | None),
+)
+_SHARED: Final[tuple[Value[PoolOverlap], ...]] = (
+    Value("pods_matching", lambda overlap, _: overlap.matching, int | None, after="not_ready_because"),
+    Value("pods_shared", lambda overlap, _: overlap.shared, int | None),
+    Value("pods_new_nodes_here", lambda overlap, _: overlap.goes_here, int | None),
+)
 
 
 def _carried(row: PoolRow) -> Carried | None:
     """Return the maximum number of DaemonSets on any remaining type."""
-    return row.types.heaviest if row.types.left else None
+    return row.types.heaviest if row.types.left and not row.hides(Kind.DAEMONSET) else None
+
+
+def _counted_pods(row: PoolRow) -> int | None:
+    """Return the pods on its nodes by Karpenter's counters; None if these lack them."""
+    return row.counted.pods if row.counted is not None else None
+
+
+def _cost(row: PoolRow) -> float | None:
+    return row.total.per_hour if row.total.priced else None
+
+
+def _shared(row: PoolRow) -> int | None:
+    return row.overlap.shared if row.overlap is not None else None
 
 
 def _requested_column(
@@ -93,29 +114,32 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         Heading("rank", "#", "Order in which Karpenter tries pools for new nodes; - if excluded.", 2, 3),
         cells.rank_cell,
-        lambda row: float(row.rank) if row.rank is not None else None,
+        lambda row: row.rank,
         values=(
             Value("rank", lambda row, _: row.rank, int | None, "Order in which NodePools are tried; null if excluded."),
         ),
     ),
-    Column(
+    text_column(
         Heading("name", "NAME", "The NodePool.", 8, 30),
-        lambda row, _: text_cell(row.name, Tone.STRONG),
-        lambda row: natural_key(row.name),
-        values=(Value("name", lambda row, _: row.name, str),),
+        lambda row: row.name,
+        tone=lambda _: Tone.STRONG,
+        json="name",
         filters={
             "pool": Field(FieldKind.TEXT, lambda row, _: row.name, help="NodePool"),
             "class": Field(FieldKind.TEXT, lambda row, _: row.pool.node_class_ref.name, help="its NodeClass"),
         },
     ),
     Column(
-        _number(
+        NumberHeading(
             "weight",
+            "WEIGHT",
             "An order, not a share: higher goes first. = another has the same: the name that sorts last goes first. "
             "≈ another's is within 10.",
+            6,
+            12,
         ),
         cells.weight_cell,
-        lambda row: float(row.pool.weight),
+        lambda row: row.pool.weight,
         values=(
             Value("weight", lambda row, _: row.pool.weight, int),
             Value("same_weight_as", lambda row, _: [tie.name for tie in row.ties], list[str]),
@@ -124,13 +148,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
     ),
     Column(
-        _number(
-            "nodes",
-            "Nodes + launching NodeClaims / the limit on nodes; share of all pools' nodes.",
-            width=7,
+        NumberHeading(
+            "nodes", "NODES", "Nodes + launching NodeClaims / the limit on nodes; share of all pools' nodes.", 7, 12
         ),
         cells.nodes_cell,
-        lambda row: float(row.nodes),
+        lambda row: row.nodes,
         values=(
             Value("nodes", _of_nodes(lambda row: row.nodes), int),
             Value(
@@ -176,9 +198,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     _requested_column("cpu", "_millis", lambda row: row.cpu, cells.requested_cpu_cell, 9),
     _requested_column("mem", "_bytes", lambda row: row.memory, cells.requested_memory_cell, 10),
     Column(
-        _number("cost", "Cost of its nodes per hour; + if some prices are unknown.", title="$/H", width=5),
+        NumberHeading("cost", "$/H", "Cost of its nodes per hour; + if some prices are unknown.", 5, 12),
         cells.cost_cell,
-        lambda row: row.total.per_hour if row.total.priced else None,
+        _cost,
         values=(
             Value(
                 "cost_per_hour",
@@ -189,11 +211,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
             Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), int),
         ),
-        filters={
-            "$": Field(
-                FieldKind.MONEY, lambda row, _: row.total.per_hour if row.total.priced else None, help="cost per hour"
-            )
-        },
+        filters={"$": Field(FieldKind.MONEY, lambda row, _: _cost(row), help="cost per hour")},
     ),
     Column(
         Heading(
@@ -206,46 +224,27 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         ),
         cells.carries_cell,
         lambda row: carries(row.types) or None,
-        values=(
-            Value(
-                "new_node_daemonset_pods",
-                _of_daemonsets(lambda row: carried.daemon_pods if (carried := _carried(row)) is not None else None),
-                int | None,
-                "Maximum on a new node; null if no type is left.",
-            ),
-            Value(
-                "new_node_daemonset_cpu_millis",
-                _of_daemonsets(
-                    lambda row: (
-                        resources.cpu_millis(carried.daemons) if (carried := _carried(row)) is not None else None
-                    )
-                ),
-                int | None,
-            ),
-            Value(
-                "new_node_daemonset_mem_bytes",
-                _of_daemonsets(
-                    lambda row: (
-                        resources.memory_bytes(carried.daemons) if (carried := _carried(row)) is not None else None
-                    )
-                ),
-                int | None,
-            ),
-        ),
+        values=lifted(_NEW_NODE, _carried),
     ),
     Column(
-        _number(
+        NumberHeading(
             "types",
+            "TYPES",
             "Types that the requirements allow / of these, available; ✘ none left, ▲ none for pending pods.",
-            width=7,
+            7,
+            12,
             drop_order=2,
         ),
         cells.types_cell,
-        lambda row: float(len(row.types.left)),
+        lambda row: len(row.types.left),
         values=(
             Value("types_allowed", lambda row, _: row.types.left_after[Filter.REQUIREMENTS], int),
             Value("types_offered", lambda row, _: row.types.left_after[Filter.OFFERINGS], int),
-            Value("types_excluded_by_daemonsets", _of_daemonsets(lambda row: row.excluded), int),
+            Value(
+                "types_excluded_by_daemonsets",
+                lambda row, _: None if row.hides(Kind.DAEMONSET) else row.excluded,
+                int,
+            ),
             Value("types_usable", lambda row, _: row.usable, int),
             Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), int),
         ),
@@ -292,53 +291,41 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"policy": Field(FieldKind.TEXT, lambda row, _: policy_text(row), help="consolidation policy")},
     ),
     Column(
-        _number("drifted", "Nodes that no longer match the pool or its NodeClass, of all.", drop_order=7),
+        NumberHeading(
+            "drifted", "DRIFTED", "Nodes that no longer match the pool or its NodeClass, of all.", 7, 12, drop_order=7
+        ),
         cells.drifted_cell,
-        lambda row: float(row.drifted),
+        lambda row: row.drifted,
         values=(Value("drifted", _of_nodes(lambda row: row.drifted), int),),
         filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
-        _number("shared", "Matching pods that also match other pools, of all matching pods.", drop_order=11),
+        NumberHeading(
+            "shared", "SHARED", "Matching pods that also match other pools, of all matching pods.", 6, 12, drop_order=11
+        ),
         cells.shared_cell,
-        lambda row: float(row.overlap.shared) if row.overlap is not None else None,
+        _shared,
         values=(
-            Value(
-                "pods_matching",
-                lambda row, _: row.overlap.matching if row.overlap is not None else None,
-                int | None,
-                after="not_ready_because",
-            ),
-            Value("pods_shared", lambda row, _: row.overlap.shared if row.overlap is not None else None, int | None),
-            Value(
-                "pods_new_nodes_here",
-                lambda row, _: row.overlap.goes_here if row.overlap is not None else None,
-                int | None,
-            ),
+            *lifted(_SHARED, lambda row: row.overlap),
             Value(
                 "shared_with",
                 lambda row, _: dict(row.overlap.shared_with) if row.overlap is not None else {},
                 dict[str, int],
             ),
         ),
-        filters={
-            "shared": Field(
-                FieldKind.COUNT,
-                lambda row, _: row.overlap.shared if row.overlap is not None else None,
-                help="pods that match other pools too",
-            )
-        },
+        filters={"shared": Field(FieldKind.COUNT, lambda row, _: _shared(row), help="pods that match other pools too")},
     ),
     Column(
-        _number(
+        NumberHeading(
             "created",
+            "NEW",
             "NodeClaims created: by Karpenter's own counters, else in the last day; the check below shows which.",
-            title="NEW",
-            width=4,
+            4,
+            12,
             drop_order=12,
         ),
         cells.created_cell,
-        lambda row: float(row.counted.created) if row.counted is not None else float(row.nodes),
+        lambda row: row.counted.created if row.counted is not None else row.nodes,
         values=(
             Value("nodeclaims_created", lambda row, now_ns: row.created(now_ns), int | None),
             Value(
@@ -353,20 +340,10 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
             Value(
                 "pods",
-                _of_nodes(
-                    lambda row: (
-                        row.counted.pods if row.counted is not None and row.counted.pods is not None else row.pods
-                    )
-                ),
+                _of_nodes(lambda row: row.pods if (pods := _counted_pods(row)) is None else pods),
                 int | None,
             ),
-            Value(
-                "pods_by",
-                lambda row, _: (
-                    "karpenter metrics" if row.counted is not None and row.counted.pods is not None else "pods"
-                ),
-                str,
-            ),
+            Value("pods_by", lambda row, _: "pods" if _counted_pods(row) is None else "karpenter metrics", str),
         ),
     ),
     last_hour_column(lambda row: row.alive, drop_order=5, after="explanation"),

@@ -19,7 +19,18 @@ from karptui.kube.units import (
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.budgets.sentences import line_text
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    amount_column,
+    count_column,
+    natural_key,
+    text_column,
+)
 from karptui.views.pools.sentences import (
     absence_tone,
     budget_left,
@@ -30,9 +41,9 @@ from karptui.views.pools.sentences import (
     pool_sentences,
 )
 from karptui.views.prices import total_words
-from karptui.views.row import Cell, Pieces, Tone, text_cell
+from karptui.views.row import ZERO, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.types.pools import filter_lines, reason_lines
 
 _VALUES_SHOWN: Final = 8
@@ -216,10 +227,6 @@ def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     return "", Tone.NORMAL
 
 
-def _amount(amount: int, text: str) -> Cell:
-    return Cell(text, Tone.NORMAL if amount else Tone.MUTED)
-
-
 def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     """Return a DaemonSet as text."""
     asks = f"requests {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
@@ -235,79 +242,73 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     )
 
 
-DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
-    Column(
-        Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
-        lambda row, _: text_cell(row.daemonset.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
-        lambda row: (not row.is_carried, *natural_key(row.daemonset.key)),
-        values=(Value("name", lambda row, _: row.daemonset.key, str),),
-        filters={
-            "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, help="namespace/name"),
-            "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
-        },
-    ),
-    Column(
-        NumberHeading("cpu", "CPU", "Requests of its pod.", 5, 9),
-        lambda row, _: _amount(row.cpu_millis, cpu_text(row.cpu_millis)),
-        lambda row: float(row.cpu_millis),
-        values=(Value("cpu_millis", lambda row, _: row.cpu_millis, int),),
-        filters={"cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="requests of its pod")},
-    ),
-    Column(
-        NumberHeading("memory", "MEM", "Requests of its pod.", 6, 9),
-        lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
-        lambda row: float(row.memory_bytes),
-        values=(Value("mem_bytes", lambda row, _: row.memory_bytes, int),),
-        filters={"mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="requests of its pod")},
-    ),
-    Column(
-        NumberHeading("types", "ON TYPES", "Number of allowed and offered types that it runs on.", 8, 11),
-        _types,
-        lambda row: float(row.daemonset.types),
-        values=(
-            Value("on_types", lambda row, _: row.daemonset.types, int),
-            Value("of_types", lambda row, _: row.offered, int),
-        ),
-    ),
-    Column(
-        NumberHeading(
-            "excludes",
-            "EXCLUDES",
-            "Types with room for the DaemonSets before it by name, but not for it.",
-            8,
-            9,
-            drop_order=1,
-        ),
-        lambda row, _: Cell(
-            count_text(len(row.daemonset.one_too_many)), Tone.WARNING if row.daemonset.one_too_many else Tone.MUTED
-        ),
-        lambda row: float(len(row.daemonset.one_too_many)),
-        values=(
-            Value(
-                "excludes", lambda row, _: list(row.daemonset.one_too_many), list[str], "Types that it alone rules out."
-            ),
-        ),
-        filters={
-            "excludes": Field(
-                FieldKind.COUNT, lambda row, _: len(row.daemonset.one_too_many), help="types that it excludes"
-            )
-        },
-    ),
-    Column(
-        Heading("note", "NOTE", "Why new nodes do not run it, or the types that would fit without it.", 16, 90),
-        lambda row, _: text_cell(*daemon_note(row)),
-        lambda row: daemon_note(row)[0],
-        values=(
-            Value("room_without_it_on", lambda row, _: list(row.daemonset.excluded), list[str]),
-            Value("not_carried_because", lambda row, _: row.daemonset.why_not or None, str | None),
-        ),
-    ),
-)
-"""Every column in order."""
-
 DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
     noun="DaemonSets",
-    columns=DAEMON_COLUMNS,
+    columns=(
+        text_column(
+            Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
+            lambda row: row.daemonset.key,
+            tone=lambda row: Tone.DAEMON if row.is_carried else Tone.MUTED,
+            sort=lambda row: (not row.is_carried, *natural_key(row.daemonset.key)),
+            json="name",
+            filters={
+                "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, help="namespace/name"),
+                "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
+            },
+        ),
+        amount_column(
+            NumberHeading("cpu", "CPU", "Requests of its pod.", 5, 9),
+            FieldKind.CPU,
+            lambda row: row.cpu_millis,
+            "cpu_millis",
+        ),
+        amount_column(
+            NumberHeading("memory", "MEM", "Requests of its pod.", 6, 9),
+            FieldKind.BYTES,
+            lambda row: row.memory_bytes,
+            "mem_bytes",
+            filter_name="mem",
+        ),
+        Column(
+            NumberHeading("types", "ON TYPES", "Number of allowed and offered types that it runs on.", 8, 11),
+            _types,
+            lambda row: row.daemonset.types,
+            values=(
+                Value("on_types", lambda row, _: row.daemonset.types, int),
+                Value("of_types", lambda row, _: row.offered, int),
+            ),
+        ),
+        count_column(
+            NumberHeading(
+                "excludes",
+                "EXCLUDES",
+                "Types with room for the DaemonSets before it by name, but not for it.",
+                8,
+                9,
+                drop_order=1,
+            ),
+            lambda row: len(row.daemonset.one_too_many),
+            tone=lambda _: Tone.WARNING,
+            zero=ZERO,
+            values=(
+                Value(
+                    "excludes",
+                    lambda row, _: list(row.daemonset.one_too_many),
+                    list[str],
+                    "Types that it alone rules out.",
+                ),
+            ),
+        ),
+        Column(
+            Heading("note", "NOTE", "Why new nodes do not run it, or the types that would fit without it.", 16, 90),
+            lambda row, _: text_cell(*daemon_note(row)),
+            lambda row: daemon_note(row)[0],
+            values=(
+                Value("room_without_it_on", lambda row, _: list(row.daemonset.excluded), list[str]),
+                Value("not_carried_because", lambda row, _: row.daemonset.why_not or None, str | None),
+            ),
+        ),
+    ),
     text=lambda row: f"{row.daemonset.key} {daemon_note(row)[0]}".lower(),
     key=lambda row: row.daemonset.key,
     default_sort=Sort("name"),

@@ -12,15 +12,25 @@ from karptui.aws.prices import Price
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS, ResourceList
-from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
+from karptui.kube.units import cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.pool_types import Filter
 from karptui.session.types import Carried, PoolEntry, TypeEntry, TypeFit
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    count_column,
+    lifted,
+    text_column,
+)
 from karptui.views.nodes.cells import CAPACITY_SHORT
-from karptui.views.prices import amount_cell
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.prices import amount_cell, per_hour_of
+from karptui.views.row import NOT_APPLICABLE, ZERO, Cell, Tone
 from karptui.views.sanitize import clean, short_zone
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import shortages_text
 
 
@@ -84,11 +94,6 @@ def pod_slots(entry: TypeEntry) -> int:
     return resources.nano(entry.allocatable, PODS) // NANO
 
 
-def rank_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return the type's place in the order that Karpenter tries."""
-    return Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE
-
-
 def memory_cell(entry: TypeEntry, _: int) -> Cell:
     """Return the advertised and the allocatable memory."""
     return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes_text(_allocatable_bytes(entry))}", Tone.NORMAL)
@@ -107,7 +112,7 @@ def _largest_cell(entry: TypeEntry, _: int) -> Cell:
 def _daemons_cell(entry: TypeEntry, _: int) -> Cell:
     """Return the number of DaemonSets on a node, and their memory requests."""
     if not entry.daemon_pods:
-        return Cell("0", Tone.MUTED)
+        return ZERO
     room = _allocatable_bytes(entry)
     share = f"{100 * _bytes_of(entry.daemons) // room}%" if 0 < _bytes_of(entry.daemons) <= room else "over"
     return Cell(f"{carries_text(entry)} {share}", Tone.DAEMON, f"{entry.daemon_pods} ds {share}")
@@ -124,11 +129,6 @@ def _offered_cell(entry: TypeEntry, _: int) -> Cell:
         parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
     long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
     return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))
-
-
-def nodes_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return the number of nodes of the type."""
-    return Cell(count_text(entry.observed.node_count)) if entry.observed is not None else Cell("0", Tone.MUTED)
 
 
 def why_text(entry: TypeEntry) -> str:
@@ -151,10 +151,6 @@ def why_cell(entry: TypeEntry, _: int) -> Cell:
     return Cell(f"✘ {why_text(entry)}", Tone.MUTED if not entry.is_wanted else Tone.WARNING, f"✘ {word}")
 
 
-def _per_hour(price: Price | None) -> float | None:
-    return price.per_hour if price is not None else None
-
-
 def _price_column(
     id_: str,
     price_of: Callable[[TypeEntry], Price | None],
@@ -169,27 +165,27 @@ def _price_column(
         price = price_of(entry)
         return price.origin.label if price is not None else None
 
-    def per_hour(entry: TypeEntry, _: int = 0) -> float | None:
-        return _per_hour(price_of(entry))
+    def read(entry: TypeEntry, _: int = 0) -> float | None:
+        return per_hour_of(price_of(entry))
 
     return Column(
         NumberHeading(id_, title, about, 6, drop_order=drop_order),
         lambda entry, _: amount_cell(price_of(entry)),
-        per_hour,
+        read,
         values=(
-            Value(f"{name}_price_per_hour", per_hour, float | None),
+            Value(f"{name}_price_per_hour", read, float | None),
             Value(f"{name}_price_source", source, str | None),
         ),
-        filters={field: Field(FieldKind.MONEY, per_hour, help=f"{name.replace('_', '-')} price per hour")},
+        filters={field: Field(FieldKind.MONEY, read, help=f"{name.replace('_', '-')} price per hour")},
     )
 
 
 COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
-    Column(
-        Heading("name", "NAME", "The instance type.", min_width=12, max_width=24),
-        lambda entry, _: Cell(clean(entry.name), Tone.STRONG),
-        lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, str),),
+    text_column(
+        Heading("name", "NAME", "The instance type.", 12, 24),
+        lambda entry: entry.name,
+        tone=lambda _: Tone.STRONG,
+        json="name",
         filters={
             "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="instance type"),
             "family": Field(FieldKind.TEXT, lambda entry, _: entry.name.partition(".")[0], help="part before the dot"),
@@ -200,28 +196,26 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             "rank",
             "#",
             "Rank by the price Karpenter uses; only remaining types have one.",
-            min_width=2,
+            2,
             drop_order=3,
             is_right_aligned=True,
         ),
-        rank_cell,
-        lambda entry: float(entry.rank) if entry.rank is not None else None,
+        lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
+        lambda entry: entry.rank,
         values=(Value("rank", lambda entry, _: entry.rank, int | None, "Rank by price among the remaining types."),),
         filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price")},
     ),
     Column(
-        NumberHeading("vcpu", "VCPU", "Processors.", min_width=4),
+        NumberHeading("vcpu", "VCPU", "Processors.", 4),
         lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.capacity)).removesuffix("000m")),
-        lambda entry: float(resources.cpu_millis(entry.capacity)),
+        lambda entry: resources.cpu_millis(entry.capacity),
         values=(Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), int | None),),
         filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), help="processors")},
     ),
     Column(
-        NumberHeading(
-            "mem", "MEM adv/alloc", "Memory that EC2 advertises, and the part that pods may request.", min_width=13
-        ),
+        NumberHeading("mem", "MEM adv/alloc", "Memory that EC2 advertises, and the part that pods may request.", 13),
         memory_cell,
-        lambda entry: float(_allocatable_bytes(entry)),
+        _allocatable_bytes,
         values=(
             Value(
                 "mem_advertised_bytes",
@@ -247,23 +241,22 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             )
         },
     ),
-    Column(
-        NumberHeading("pods", "PODS", "Pod capacity of a node.", min_width=4),
-        lambda entry, _: Cell(count_text(pod_slots(entry))),
-        lambda entry: float(pod_slots(entry)),
+    count_column(
+        NumberHeading("pods", "PODS", "Pod capacity of a node.", 4),
+        pod_slots,
+        zero=ZERO,
         values=(Value("pods", lambda entry, _: pod_slots(entry), int | None),),
-        filters={"pods": Field(FieldKind.COUNT, lambda entry, _: pod_slots(entry), help="pod capacity")},
     ),
     Column(
         NumberHeading(
             "daemons",
             "DAEMONSETS",
             "DaemonSet pods of a new node, their requests, and their share of the memory.",
-            min_width=8,
+            8,
             drop_order=4,
         ),
         _daemons_cell,
-        lambda entry: float(_bytes_of(entry.daemons)),
+        lambda entry: _bytes_of(entry.daemons),
         values=(
             Value("daemonset_pods", lambda entry, _: entry.daemon_pods, int),
             Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.daemons), int),
@@ -271,9 +264,9 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
     ),
     Column(
-        NumberHeading("largest", "LARGEST POD", "Largest requests of one pod next to the DaemonSets.", min_width=9),
+        NumberHeading("largest", "LARGEST POD", "Largest requests of one pod next to the DaemonSets.", 9),
         _largest_cell,
-        lambda entry: float(_bytes_of(entry.largest_pod)) if entry.is_wanted else None,
+        lambda entry: _bytes_of(entry.largest_pod) if entry.is_wanted else None,
         values=(
             Value(
                 "largest_pod_cpu_millis",
@@ -291,11 +284,11 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             "offered",
             "OFFERED",
             "Available zones by capacity type: od on-demand, sp spot, rsv reserved.",
-            min_width=9,
+            9,
             drop_order=5,
         ),
         _offered_cell,
-        lambda entry: float(sum(map(len, entry.offered.values()))),
+        lambda entry: sum(map(len, entry.offered.values())),
         values=(
             Value(
                 "offered",
@@ -330,23 +323,14 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         about="Lowest known spot price per hour; never derived from the on-demand price.",
         drop_order=6,
     ),
-    Column(
-        NumberHeading(
-            "nodes", "NODES", "Nodes of the type in this cluster, of any NodePool.", min_width=5, drop_order=7
-        ),
-        nodes_cell,
-        lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,
-        values=(Value("nodes", lambda entry, _: entry.observed.node_count if entry.observed is not None else 0, int),),
-        filters={
-            "nodes": Field(
-                FieldKind.COUNT,
-                lambda entry, _: entry.observed.node_count if entry.observed is not None else 0,
-                help="nodes of the type here",
-            )
-        },
+    count_column(
+        NumberHeading("nodes", "NODES", "Nodes of the type in this cluster, of any NodePool.", 5, drop_order=7),
+        lambda entry: entry.observed.node_count if entry.observed is not None else 0,
+        zero=ZERO,
+        json="nodes",
     ),
     Column(
-        Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", min_width=13, max_width=60),
+        Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", 13, 60),
         why_cell,
         lambda entry: "" if entry.is_left else why_text(entry),
         values=(
@@ -366,12 +350,17 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
 """Every column in order."""
 
 
-def _no_fit(_entry: TypeEntry) -> TypeFit | None:
-    return None
+_FIT: Final[tuple[Value[TypeFit], ...]] = (
+    Value("pending_pod", lambda fit, _: fit.pod.key, str | None),
+    Value("pending_pod_short_mem_bytes", lambda fit, _: resources.memory_bytes(fit.short), int | None),
+    Value("fits_with_overhead_percent", lambda fit, _: fit.overhead_percent, float | None),
+    Value("next_type", lambda fit, _: fit.next_type.name if fit.next_type is not None else None, str | None),
+)
+"""How the largest pending pod fits a type."""
 
 
 def types_table(
-    pool: str | None = None, fit: Callable[[TypeEntry], TypeFit | None] = _no_fit, *, has_prices: bool = True
+    pool: str | None = None, fit: Callable[[TypeEntry], TypeFit | None] = lambda _: None, *, has_prices: bool = True
 ) -> TableSpec[TypeEntry]:
     """Return the table of one NodePool's types.
 
@@ -383,7 +372,10 @@ def types_table(
     table = TableSpec(
         noun="types",
         columns=(name, *COLUMNS[1:]),
-        more_values=_fit_values(fit),
+        more_values=(
+            *lifted(_FIT, fit),
+            Value("matching_overhead_percent", lambda entry, _: matching_percent(entry), float | None),
+        ),
         text=lambda entry: f"{entry.name} {why_text(entry)}".lower(),
         key=lambda entry: entry.name,
         default_sort=Sort("rank"),
@@ -391,28 +383,3 @@ def types_table(
         is_notable=lambda entry, _: not entry.is_left,
     )
     return table if has_prices else table.without("od", "spot")
-
-
-def _fit_values(fit_in: Callable[[TypeEntry], TypeFit | None]) -> tuple[Value[TypeEntry], ...]:
-    """Return how the largest pending pod fits each type."""
-    return (
-        Value("pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, str | None),
-        Value(
-            "pending_pod_short_mem_bytes",
-            lambda entry, _: resources.memory_bytes(fit.short) if (fit := fit_in(entry)) is not None else None,
-            int | None,
-        ),
-        Value(
-            "fits_with_overhead_percent",
-            lambda entry, _: fit.overhead_percent if (fit := fit_in(entry)) is not None else None,
-            float | None,
-        ),
-        Value(
-            "next_type",
-            lambda entry, _: (
-                fit.next_type.name if (fit := fit_in(entry)) is not None and fit.next_type is not None else None
-            ),
-            str | None,
-        ),
-        Value("matching_overhead_percent", lambda entry, _: matching_percent(entry), float | None),
-    )

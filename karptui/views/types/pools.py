@@ -15,11 +15,11 @@ from karptui.kube import resources
 from karptui.kube.units import count_text, counted, first_of
 from karptui.provisioning.pool_types import Filter, FilterCount
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
-from karptui.views.prices import book_sentence
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, lifted, text_column
+from karptui.views.prices import book_sentence, per_hour_of
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.table import Sort, TableSpec
 from karptui.views.types.columns import carries_text, safe_percent
 
 _NONE_LEFT: Final = "none left: "
@@ -45,7 +45,7 @@ def _count_column(step: Filter) -> Column[PoolEntry]:
     return Column(
         NumberHeading(step.value, title, help_, drop_order=drop),
         lambda entry, _: _count_cell(entry, step),
-        lambda entry: float(_left(entry, step)),
+        lambda entry: _left(entry, step),
     )
 
 
@@ -69,18 +69,12 @@ def carries(entry: PoolEntry) -> str:
     return texts[0][2] if len(texts) == 1 else f"{texts[0][2]} … {texts[-1][2]}"
 
 
-def cheapest(entry: PoolEntry) -> TypeEntry | None:
-    """Return the cheapest remaining type; None if other types are unknown."""
-    return entry.first
-
-
 def _cheapest(entry: PoolEntry, _: int) -> Cell:
-    first = cheapest(entry)
-    if first is None:
+    if entry.first is None:
         return NOT_APPLICABLE
-    price = first.on_demand or first.spot
-    text = f"{clean(first.name)} {node_price_text(price.per_hour, price.currency) if price else ''}".strip()
-    return Cell(text, Tone.NORMAL, clean(first.name))
+    price = entry.first.on_demand or entry.first.spot
+    name = clean(entry.first.name)
+    return Cell(f"{name} {node_price_text(price.per_hour, price.currency) if price else ''}".strip(), short=name)
 
 
 def note_of(entry: PoolEntry) -> tuple[str, Tone]:
@@ -108,66 +102,44 @@ def _note_cell(entry: PoolEntry) -> Cell:
     return text_cell(text, tone, short=text.replace(_NONE_LEFT, "✘ ") if text.startswith(_NONE_LEFT) else "")
 
 
+_CHEAPEST: Final[tuple[Value[TypeEntry], ...]] = (
+    Value("cheapest", lambda cheapest, _: cheapest.name, str | None, after="left"),
+    Value("cheapest_price_per_hour", lambda cheapest, _: per_hour_of(cheapest.on_demand), float | None),
+)
 COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
-    Column(
-        Heading("name", "POOL", "The NodePool.", min_width=8, max_width=30),
-        lambda entry, _: text_cell(entry.name, Tone.STRONG),
-        lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, str, "The NodePool."),),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
+    text_column(
+        Heading("name", "POOL", "The NodePool.", 8, 30),
+        lambda entry: entry.name,
+        tone=lambda _: Tone.STRONG,
+        json="name",
     ),
     Column(
-        Heading("rank", "#", "Order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
+        Heading("rank", "#", "Order in which Karpenter tries pools.", 2, is_right_aligned=True),
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
-        lambda entry: float(entry.rank) if entry.rank is not None else None,
+        lambda entry: entry.rank,
         values=(Value("rank", lambda entry, _: entry.rank, int | None),),
     ),
     Column(
         NumberHeading("all", "TYPES", "Types of the NodeClass.", drop_order=2),
         lambda entry, _: Cell(count_text(entry.types), Tone.MUTED),
-        lambda entry: float(entry.types),
+        lambda entry: entry.types,
         values=(Value("types", lambda entry, _: entry.types, int),),
     ),
     *(_count_column(step) for step in _TITLES),
-    Column(
+    text_column(
         Heading(
-            "carries",
-            "NEW NODE CARRIES",
-            "DaemonSet pods of a new node, and their requests.",
-            min_width=16,
-            max_width=40,
-            drop_order=7,
+            "carries", "NEW NODE CARRIES", "DaemonSet pods of a new node, and their requests.", 16, 40, drop_order=7
         ),
-        lambda entry, _: Cell(carries(entry) or "-", Tone.DAEMON if carries(entry) else Tone.MUTED),
-        lambda entry: carries(entry) or None,
+        carries,
+        tone=lambda _: Tone.DAEMON,
+        filters={},
     ),
     Column(
-        Heading(
-            "cheapest",
-            "CHEAPEST",
-            "Cheapest remaining type by Karpenter's prices.",
-            min_width=10,
-            max_width=30,
-            drop_order=6,
-        ),
+        Heading("cheapest", "CHEAPEST", "Cheapest remaining type by Karpenter's prices.", 10, 30, drop_order=6),
         _cheapest,
-        lambda entry: type_entry.price_per_hour if (type_entry := cheapest(entry)) is not None else None,
+        lambda entry: entry.first.price_per_hour if entry.first is not None else None,
         values=(
-            Value(
-                "cheapest",
-                lambda entry, _: first.name if (first := cheapest(entry)) is not None else None,
-                str | None,
-                after="left",
-            ),
-            Value(
-                "cheapest_price_per_hour",
-                lambda entry, _: (
-                    first.on_demand.per_hour
-                    if (first := cheapest(entry)) is not None and first.on_demand is not None
-                    else None
-                ),
-                float | None,
-            ),
+            *lifted(_CHEAPEST, lambda entry: entry.first),
             Value(
                 "safe_overhead_percent",
                 lambda entry, _: safe_percent(entry),
@@ -177,14 +149,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         ),
     ),
     Column(
-        Heading(
-            "note",
-            "NOTE",
-            "Why there are no types, why the pool is excluded, or findings.",
-            min_width=8,
-            max_width=80,
-            drop_order=1,
-        ),
+        Heading("note", "NOTE", "Why there are no types, why the pool is excluded, or findings.", 8, 80, drop_order=1),
         lambda entry, _: _note_cell(entry),
         lambda entry: note_of(entry)[0] or None,
         values=(

@@ -360,8 +360,8 @@ def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]
         "lands_on",
         "WOULD LAND ON",
         "Where the pod would land if the node were removed now, ignoring its blockers (simulated).",
-        min_width=14,
-        max_width=40,
+        14,
+        40,
     )
     column: Column[PodEntry] = Column(heading, lambda entry, _: landing(entry), lambda entry: landing(entry).text)
     return msgspec.structs.replace(spec, columns=(*spec.columns, column))

@@ -51,16 +51,8 @@ class RowCanvas(LineView):
     }
     """
 
-    def __init__(
-        self,
-        headings: Sequence[Heading],
-        *,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's own name
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+    def __init__(self, headings: Sequence[Heading]) -> None:
+        super().__init__()
         self._headings = tuple(headings)
         self._rows: RowSequence = NoRows()
         self._cursor = Cursor()
