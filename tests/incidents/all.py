@@ -11,6 +11,7 @@ from tests.incidents import (
     healthy_disruption,
     healthy_launches,
     healthy_pods,
+    healthy_states,
     launches,
     limits,
     nodeclasses,
@@ -20,6 +21,8 @@ from tests.incidents import (
     pod_demands,
     registration,
     settings,
+    starting,
+    unplaced,
     volumes,
 )
 from tests.incidents.incident import INCIDENTS
@@ -38,11 +41,14 @@ MODULES = (
     controllers,
     operations,
     settings,
+    starting,
+    unplaced,
     healthy_pods,
     healthy_launches,
     healthy_disruption,
     healthy_clusters,
     healthy_details,
+    healthy_states,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -52,6 +52,8 @@ def snapshot(c: Cluster) -> Object:
     for made, pod in c.daemonsets:
         selector = pod["spec"].get("nodeSelector", {}).items()
         chosen = [pair for pair in c.nodes if pair.node and selector <= pair.node["metadata"]["labels"].items()]
+        if {"operator": "Exists"} not in pod["spec"]["tolerations"]:
+            chosen = [pair for pair in chosen if pair.node and "taints" not in pair.node["spec"]]
         hosts = [pair for pair in chosen if made["metadata"]["name"] not in pair.without]
         for pair in hosts:
             meta = made["metadata"]

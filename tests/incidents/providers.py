@@ -57,6 +57,28 @@ AKS: Final = {
 }
 
 
+CLUSTER_API: Final = {
+    "karpenter.k8s.aws/ec2nodeclass": "karpenter.cluster.x-k8s.io/clusterapinodeclass",
+    "karpenter.k8s.aws": "karpenter.cluster.x-k8s.io",
+    "EC2NodeClass": "ClusterAPINodeClass",
+    "m6i.xlarge": "md-workers-large",
+    "m6i.large": "md-system",
+    "us-east-1a": "rack-a",
+    "us-east-1b": "rack-b",
+    "us-east-1c": "rack-c",
+    "us-east-1": "hall-1",
+    "ebs.csi.aws.com": "rbd.csi.ceph.com",
+    "ebs-csi-node": "csi-rbdplugin",
+    "eks-pod-identity-agent": "metal3-agent",
+    "aws-node": "cilium",
+    "eks.amazonaws.com/nodegroup": "cluster.x-k8s.io/deployment-name",
+    "eks.amazonaws.com/capacityType": "cluster.x-k8s.io/role",
+    "topology.k8s.aws/zone-id": "topology.rbd.csi.ceph.com/zone",
+    ".ec2.internal": ".hall.example",
+    "aws:///": "metal3://orders/",
+}
+
+
 AUTO_MODE: Final = {
     "karpenter.k8s.aws/ec2nodeclass": "eks.amazonaws.com/nodeclass",
     "karpenter.k8s.aws": "eks.amazonaws.com",
@@ -85,14 +107,31 @@ def gcp_nodeclass(c: Cluster) -> None:
     made["status"] = {"conditions": [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "Ready")]}
 
 
+def cluster_api_nodeclass(c: Cluster) -> None:
+    """Add a ClusterAPINodeClass, under the names of an EC2NodeClass until `to_cluster_api`."""
+    made = add_nodeclass(c)
+    made["spec"] = {"scalableResourceSelector": {"matchLabels": {"pool": "workers"}}}
+    made["status"] = {"conditions": [condition("Ready", "True", c.at("60d"))]}
+
+
 def to_gcp(c: Cluster) -> None:
-    """Rename everything to what Google Cloud calls it; its provider has no labels about instance types."""
+    """Rename everything to what Google Cloud calls it."""
+    _to_other(c, GCP)
+
+
+def to_cluster_api(c: Cluster) -> None:
+    """Rename everything to what the provider for Cluster API calls it."""
+    _to_other(c, CLUSTER_API)
+
+
+def _to_other(c: Cluster, names: Mapping[str, str]) -> None:
+    """Rename everything, and remove the labels about instance types, which only the AWS provider has."""
     for pair in c.nodes:
         for one in filter(None, (pair.node, pair.claim)):
             labels = one["metadata"]["labels"]
             for key in [*labels]:
                 if key.startswith("karpenter.k8s.aws/instance"):
                     del labels[key]
-    rename(c.objects, GCP)
+    rename(c.objects, names)
     for pair in c.nodes:
-        pair.zone = rename(pair.zone, GCP)
+        pair.zone = rename(pair.zone, names)
