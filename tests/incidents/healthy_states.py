@@ -180,3 +180,32 @@ def fine_new_pool(c: Cluster) -> None:
         one["lastTransitionTime"] = c.at("110s")
         if one["type"] == "NodeRegistrationHealthy":
             one |= {"status": "Unknown", "reason": "AwaitingReconciliation", "message": "object is awaiting reconciliation"}  # fmt: skip
+
+
+@quiet(
+    story="SpotToSpotConsolidation is on, but the pool allows only eight types, and Karpenter wants fifteen cheaper ones before it replaces a spot node alone. The nodes are half empty and stay, by that rule.",
+    cause="spot nodes stay, because fewer than 15 cheaper types are allowed.",
+    thread="kubernetes-sigs/karpenter#2989",
+    must_not=[STUCK, r"\bremovable\b", LAUNCHES],
+    settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"},
+)
+def fine_few_types_for_spot_to_spot(c: Cluster) -> None:
+    usual(c, 3)
+    add_pool(c, "spot", capacity=("spot",), families=("m6i", "m6a", "c6i", "r6i"))
+    pairs = [add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age=f"{2 + number}h") for number in range(5)]  # fmt: skip
+    add_workload(c, "media/transcode", on=pairs, age="90m", cpu="2200m", memory="5Gi", pool="spot")
+
+
+@quiet(
+    story="A new image was rolled out 25 minutes ago, and all eight nodes drifted. The budget of the pool is 0 until 20:00 UTC each day, by intention; the rollout will go on tonight.",
+    cause="drift waits for tonight's maintenance window.",
+    thread="aws/karpenter-provider-aws#5898",
+    must_not=[STUCK],
+)
+def fine_drift_waits_for_tonight(c: Cluster) -> None:
+    add_nodeclass(c)
+    budgets = [{"nodes": "0", "schedule": "0 4 * * *", "duration": "16h"}, {"nodes": "20%"}]
+    add_pool(c, "general", disruption={"budgets": budgets})
+    fleet(c, "general", "orders/storefront", 8, age="11d", drifted="25m")
+    text = "No allowed disruptions for disruption reason Drifted due to blocking budget"
+    c.event(c.find("NodePool", "general"), "DisruptionBlocked", text, last="20s", first="24m", count=24, kind="Normal")

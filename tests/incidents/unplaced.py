@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import NO_TYPE, ZONE, fleet, refused, unschedulable, usual
+from tests.incidents.fleets import NO_TYPE, ZONE, fleet, nominated, refused, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node, both
-from tests.incidents.pods import SELECTOR, add_claim, add_pdb, add_volume, add_workload, matching, no_node, required, waiting
+from tests.incidents.objects import condition, suffix, uid
+from tests.incidents.pods import (
+    SELECTOR,
+    add_claim,
+    add_pdb,
+    add_pod,
+    add_volume,
+    add_workload,
+    age_after,
+    matching,
+    no_node,
+    required,
+    waiting,
+)
 from tests.incidents.pools import add_nodeclass, add_pool
 
 TAINTED = "node(s) had untolerated taint(s)"
@@ -255,3 +268,137 @@ def preferred_anti_affinity_keeps_nodes(c: Cluster) -> None:
     for pair in pairs:
         for one in both(pair):
             c.event(one, "Unconsolidatable", "Can't replace with a cheaper node", last="3m", first="55m", count=4, kind="Normal")  # fmt: skip
+
+
+@incident(
+    story="The manifest names the volume claim report-cache, and the claim was created as reports-cache. Kubernetes waits for a claim of that name, and so do two pods, for 47 minutes. Karpenter ignores them.",
+    cause="2 pods of bi/report are pending for 47 minutes: their PersistentVolumeClaim report-cache does not exist.",
+    thread="aws/karpenter-provider-aws#1229",
+    must=["bi/report", r"report-cache", r"claim|PVC", r"not found|not exist|missing|no such", n(2)],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def volume_claim_missing(c: Cluster) -> None:
+    usual(c)
+    add_claim(c, "bi", "reports-cache", "gp3", age="50m")
+    volume = {"name": "cache", "persistentVolumeClaim": {"claimName": "report-cache"}}
+    text = '0/6 nodes are available: persistentvolumeclaim "report-cache" not found. preemption: 0/6 nodes are available: 6 Preemption is not helpful for scheduling.'  # fmt: skip
+    waiting(c, "bi/report", 2, "47m", text, cpu="500m", memory="1Gi", spec={"volumes": [volume]})
+
+
+@incident(
+    story="A base manifest selects arm64, and an overlay added a required node affinity for amd64. No node can be both; three pods are pending for 28 minutes, and each NodePool looks wrong for another reason.",
+    cause="3 pods of shop/search contradict themselves: their nodeSelector asks for kubernetes.io/arch arm64, their node affinity for amd64.",
+    thread="aws/karpenter-provider-aws#7535",
+    must=["shop/search", "arch", "arm64", "amd64", n(3)],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def selectors_that_contradict_each_other(c: Cluster) -> None:
+    usual(c, arch=("amd64", "arm64"), families=("m6i", "m7g"))
+    term = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
+    chosen = {"nodeSelectorTerms": [term]}
+    spec = {
+        "nodeSelector": {"kubernetes.io/arch": "arm64"},
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": chosen}},
+    }
+    pods = waiting(c, "shop/search", 3, "28m", no_node({SELECTOR: 6}), cpu="500m", memory="1Gi", spec=spec)
+    unschedulable(c, pods, NO_TYPE, minutes=28)
+
+
+@incident(
+    story="The monitoring pods prefer nodes without Karpenter, by a preferred affinity karpenter.sh/nodepool DoesNotExist. The node group is full. Karpenter takes even the preference for a refusal and ignores the pods without a "
+    "word; four are pending for 55 minutes.",
+    cause="Karpenter ignores 4 pods of monitoring/prometheus in silence, because they prefer nodes without karpenter.sh/nodepool (DoesNotExist).",
+    thread="kubernetes-sigs/karpenter#1265",
+    must=["prometheus", r"karpenter\.sh/nodepool|DoesNotExist", r"ignore|silen", n(4)],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def preference_that_karpenter_takes_for_a_refusal(c: Cluster) -> None:
+    usual(c)
+    expression = {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}
+    term = {"weight": 50, "preference": {"matchExpressions": [expression]}}
+    spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    waiting(c, "monitoring/prometheus", 4, "55m", kind="StatefulSet", cpu="2", memory="6Gi", spec=spec)
+
+
+@incident(
+    story="The web pods are spread evenly over the label capacity-spread and select NodePool steady, which has the value 1 only. Karpenter counts the values 2 to 5 of NodePool cheap as well, so a second pod never fits. Two are pending "
+    "for an hour.",
+    cause="2 pods of shop/web are pending: their spread over capacity-spread counts the values of NodePool cheap (2 to 5), which they cannot use.",
+    thread="aws/karpenter-provider-aws#8702",
+    must=["shop/web", "capacity-spread", "spread", n(2), r"\b[2345]\b.{0,3} 0|cheap|domains"],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def spread_over_values_of_another_pool(c: Cluster) -> None:
+    add_nodeclass(c)
+    key = "capacity-spread"
+    one = {"key": key, "operator": "In", "values": ["1"]}
+    others = {"key": key, "operator": "In", "values": ["2", "3", "4", "5"]}
+    add_pool(c, "steady", sizes=("xlarge",), requirements=[one], labels={"tier": "steady"})
+    add_pool(c, "cheap", sizes=("xlarge",), capacity=("spot",), requirements=[others])
+    fleet(c, "cheap", "orders/storefront", 3, capacity="spot", age="20h")
+    host = add_node(c, "steady", "m6i.xlarge", c.zones[0], age="6d")
+    for pair in c.nodes:
+        for made in filter(None, (pair.node, pair.claim)):
+            pool = made["metadata"]["labels"].get("karpenter.sh/nodepool")
+            if pool:
+                made["metadata"]["labels"][key] = "1" if pool == "steady" else "2"
+    spread = matching("web", topologyKey=key, maxSkew=1, whenUnsatisfiable="DoNotSchedule")
+    spec = {"nodeSelector": {"tier": "steady"}, "topologySpreadConstraints": [spread]}
+    text = no_node({SELECTOR: 5, "Insufficient cpu": 1})
+    pods = add_workload(c, "shop/web", on=[host], pending=2, pending_since="60m", age="5d", cpu="2500m", memory="8Gi", spec=spec, message=text)  # fmt: skip
+    unschedulable(c, pods[1:], "unsatisfiable topology constraint for topology spread, key=capacity-spread", minutes=60)
+
+
+@incident(
+    story="The route table of the subnet in us-east-1b lost its NAT gateway. Nodes in the other zones join as ever; the three that were launched in us-east-1b eight minutes ago have not registered, and six pods are pending.",
+    cause="3 NodeClaims of general in us-east-1b have not registered for 8 minutes, while nodes in other zones joined; 6 pods are pending.",
+    thread="aws/karpenter-provider-aws#988",
+    must=[n(3), "us-east-1b", r"regist|join", r"\bgeneral\b|general-", n(6)],
+    must_not=[LAUNCHES, ICE],
+)
+def nodes_of_one_zone_never_register(c: Cluster) -> None:
+    usual(c)
+    joined = [add_node(c, "general", "m6i.xlarge", zone, age="9m") for zone in (c.zones[0], c.zones[2])]
+    add_workload(c, "orders/catalog", on=joined, count=6, age="7m")
+    late = [add_node(c, "general", "m6i.xlarge", c.zones[1], age="8m", stage="Launched") for _ in range(3)]
+    nominated(c, waiting(c, "orders/checkout", 6, "9m"), late, last="20s", count=40)
+
+
+@incident(
+    story="A freeze (a budget of 0 nodes from 06:00 to 20:00 UTC) is meant for consolidation and drift. Since Karpenter 1.15 it stops node repair as well: a node has had broken storage for 55 minutes, and nothing happens.",
+    cause="The disruption budget of general (0 nodes until 20:00 UTC) blocks the repair of a node whose storage has been unhealthy for 55 minutes.",
+    thread="kubernetes-sigs/karpenter#2134",
+    must=[r"\bgeneral\b", "budget", r"repair|unhealthy", r"StorageReady|storage", r"20:00|10h"],
+    must_not=[r"repair is (off|disabled)", LAUNCHES],
+    settings={"FEATURE_GATES": "NodeRepair=true"},
+)
+def freeze_stops_repair(c: Cluster) -> None:
+    add_nodeclass(c)
+    freeze = {"nodes": "0", "schedule": "0 6 * * *", "duration": "14h"}
+    add_pool(c, "general", disruption={"budgets": [freeze, {"nodes": "20%"}]})
+    pairs = fleet(c, "general", "orders/storefront", 8)
+    for pair in pairs:
+        ill = pair is pairs[2]
+        text = "EBS volume I/O has stalled" if ill else ""
+        state = ("False", c.at("55m"), "EBSVolumeIOStalled", text) if ill else ("True", pair.created, "StorageIsReady")
+        made = {**condition("StorageReady", *state), "lastHeartbeatTime": c.at("30s")}
+        both(pair)[0]["status"]["conditions"].append(made)
+
+
+@incident(
+    story="The log agent runs as an OpenKruise DaemonSet (apps.kruise.io). Karpenter knows only DaemonSets of Kubernetes, so the agent counts as a workload, and six nodes of batch, which run nothing else, never count as empty.",
+    cause="6 nodes of batch run nothing but pods of the OpenKruise DaemonSet logging/agent, which Karpenter counts as a workload, so WhenEmpty never removes them.",
+    thread="kubernetes-sigs/karpenter#1366",
+    must=[n(6), r"\bbatch\b", r"kruise|DaemonSet|logging/agent", r"empty|WhenEmpty"],
+    must_not=[r"do-not-disrupt", r"\bremovable\b"],
+)
+def kruise_daemonset_keeps_nodes(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "batch", sizes=("xlarge",), disruption={"consolidationPolicy": "WhenEmpty"})
+    for number in range(6):
+        add_node(c, "batch", "m6i.xlarge", c.zones[number % 3], age="4d")
+    parent = {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "DaemonSet", "metadata": {"name": "agent", "uid": uid("kruise", "agent")}}  # fmt: skip
+    for pair in [*c.nodes]:
+        name = f"agent-{suffix('agent', pair.name)}"
+        labels = {"app.kubernetes.io/name": "agent"}
+        add_pod(c, "logging", name, node=pair, parent=parent, age=age_after(c, pair), cpu="20m", memory="32Mi", labels=labels, spec={"tolerations": [{"operator": "Exists"}]})  # fmt: skip
