@@ -32,7 +32,9 @@ def driver_not_registered(c: Cluster) -> None:
         name = f"data-{trainer['metadata']['name']}"
         trainer["spec"]["volumes"] = [add_volume(c, "ml", name, pair.zone)]
         text = f'AttachVolume.Attach failed for volume "pvc-{uid("ml", name)}" : CSINode {pair.name} does not contain driver ebs.csi.aws.com'
-        c.event(trainer, "FailedAttachVolume", text, last="70s", first="18m", count=16, source="attachdetach-controller")
+        c.event(
+            trainer, "FailedAttachVolume", text, last="70s", first="18m", count=16, source="attachdetach-controller"
+        )
 
 
 @incident(
@@ -156,9 +158,7 @@ def root_volume_smaller_than_its_snapshot(c: Cluster) -> None:
     disk = {"deviceName": "/dev/xvda", "ebs": {"volumeSize": "20Gi", "volumeType": "gp3", "encrypted": True}}
     add_nodeclass(c, "builds", spec={"blockDeviceMappings": [disk]})
     add_pool(c, "builds", nodeclass="builds")
-    error = (
-        "creating instance, with fleet error(s), InvalidBlockDeviceMapping: Volume of size 20GB is smaller than snapshot 'snap-0f59de5aef3442431', expect size>= 50GB"
-    )
+    error = "creating instance, with fleet error(s), InvalidBlockDeviceMapping: Volume of size 20GB is smaller than snapshot 'snap-0f59de5aef3442431', expect size>= 50GB"
     add_node(c, "builds", "m6i.xlarge", c.zones[0], age="2m40s", stage="", launch_error=("LaunchFailed", error))
     add_workload(c, "ci/build", pending=6, pending_since="26m", cpu="1", memory="2Gi", pool="builds")
 
