@@ -39,7 +39,7 @@ from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """``enc_hook`` converts the read-only view used for empty mappings."""
 _KEY_ENCODER: Final = msgspec.msgpack.Encoder()
-_AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
+_AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "overhead", "limits"))
 _CONTAINERS: Final = PodTemplate.__struct_fields__.index("containers")
 
 

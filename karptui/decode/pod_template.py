@@ -94,6 +94,7 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         owners=owners(parts.owners),
         requests=requests,
         init_peaks=_init_peaks(spec, requests),
+        overhead=quantities(spec.overhead, "spec.overhead") if spec.overhead else resources.EMPTY,
         limits=resources.add(*(container.limits for container in containers)),
         containers=(*containers, *inits),
         has_pod_level_requests=bool(spec.resources and spec.resources.requests),

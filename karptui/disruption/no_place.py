@@ -99,7 +99,7 @@ _WORDS: Final = {
     "taints": "it does not tolerate {asked} of {pool}",
     "requirements": "no node of {pool} matches {asked}",
     "volumes": "{pool} cannot reach its volumes: {asked}",
-    "topology": "its spread or affinity rules allow no domain in {pool}",
+    "topology": "spread or affinity rules allow no domain in {pool}",
     DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} allows no domain in {pool}",
     "instance types": "no instance type of {pool} has {asked}",
     "reservations": "it waits for reserved capacity of {pool} that is in use",

@@ -31,3 +31,9 @@ class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True, gc=False):
         """Last transition of the DisruptionAllowed condition; ``ABSENT_NS`` if not reported."""
         condition = condition_of(self.conditions, "DisruptionAllowed")
         return ABSENT_NS if condition is None else condition.last_transition_ns
+
+    @property
+    def sync_error(self) -> str:
+        """Why the disruption controller cannot count its pods, and so allows no eviction; empty if it can."""
+        condition = condition_of(self.conditions, "DisruptionAllowed")
+        return condition.message if condition is not None and condition.reason == "SyncFailed" else ""

@@ -96,6 +96,8 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
     """Effective requests (``kube.resources.effective_requests``), excluding the pod slot."""
     init_peaks: Mapping[str, str] = EMPTY_LABELS
     """By resource, the init container that requests more than the app containers. Shown only."""
+    overhead: ResourceList = resources.EMPTY
+    """Part of the requests that its runtime class adds. Shown only."""
     limits: ResourceList = resources.EMPTY
     """Sum of the containers' limits. Shown only."""
     containers: tuple[ContainerRequests, ...] = ()

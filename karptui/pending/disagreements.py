@@ -70,6 +70,8 @@ DECISIVE: Final = frozenset(
 """Disagreements about a volume or a node that keeps a pod pending whatever Karpenter launches."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
+WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
+"""Reason of the volume controller's events about claims whose driver has not created the volume yet."""
 _RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
 """Drivers retry within minutes: an older failure has no successor."""
 
@@ -103,13 +105,20 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
-    """Return the latest recent event about each claim (``namespace/name``) whose volume cannot be created."""
+    """Return the latest recent event about each claim (``namespace/name``) whose volume cannot be created.
+
+    A driver that is waited for counts if it has said nothing itself.
+    """
     events: dict[str, Event] = {}
     for event in state.events.values():
+        is_failed, is_awaited = event.reason == PROVISIONING_FAILED, event.reason == WAITS_FOR_DRIVER
+        is_awaited = is_awaited and event.last_ns - event.first_ns >= PATIENCE_NS
+        if not (is_failed or is_awaited) or now_ns - event.last_ns > _RECENT_NS:
+            continue
         key = f"{event.involved_namespace}/{event.involved_name}"
-        if event.reason == PROVISIONING_FAILED and now_ns - event.last_ns <= _RECENT_NS:
-            known = events.get(key)
-            events[key] = event if known is None or known.last_ns < event.last_ns else known
+        known = events.get(key)
+        if known is None or (known.reason, known.last_ns) < (event.reason, event.last_ns):
+            events[key] = event
     return events
 
 

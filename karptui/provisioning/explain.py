@@ -129,6 +129,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """EC2's reasons for refusing the types that would fit the pod; empty without refusals."""
     default_spread_key: str = ""
     """Topology key of the controller's default spread, if that is what rejects the pod."""
+    keeping_away: tuple[str, ...] = ()
+    """``namespace/name`` of pods whose anti-affinity rejects the pod, if it has no such rule itself."""
 
     @property
     def is_certain(self) -> bool:
@@ -298,6 +300,7 @@ def _explain_pool(
         unseen_labels=_unseen_labels(template, queued.pod),
         refused=_refused(run, template, judged),
         default_spread_key=_default_spread_key(run, queued.pod, outcome),
+        keeping_away=_keeping_away(run, queued, outcome),
     )
 
 
@@ -313,6 +316,12 @@ def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> 
     if run.prepared.default_spread is None or pod.template.topology_spread or not isinstance(outcome, TopologyUnmet):
         return ""
     return outcome.key if outcome.kind == TopologyKind.SPREAD else ""
+
+
+def _keeping_away(run: Run, queued: QueuedPod, outcome: Fit | Rejection | None) -> tuple[str, ...]:
+    if not isinstance(outcome, TopologyUnmet) or outcome.kind != TopologyKind.ANTI_AFFINITY:
+        return ()
+    return tuple(sorted(pod.key for pod in run.prepared.keeping_away(queued.owner, outcome.key)))
 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from karptui.provisioning.daemonsets import DaemonPod, daemon_pods, newest_daemo
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft
-from karptui.provisioning.pod_class import PodClasses, Stage
+from karptui.provisioning.pod_class import PodClass, PodClasses, Stage
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.reporter import Pause, no_pause
@@ -404,6 +404,17 @@ class Prepared:
             if pod.template.pod_anti_affinity
             for spec in self.classes.anti_affinity_specs(pod.template)
         )
+
+    def keeping_away(self, owner: PodClass, key: str) -> tuple[Pod, ...]:
+        """Return running pods whose required anti-affinity over a label keeps pods of a class away.
+
+        A rule that the class has itself does not count.
+        """
+        own = {spec.identity for spec in owner.inverse_specs}
+        others = (base for base in self._inverse_bases if base.spec.key == key and base.spec.identity not in own)
+        rules = (base for base in others if base.spec.selects(owner.namespace, owner.labels))
+        uids = {uid for base in rules for uid, _, _ in base.holders}
+        return tuple(pod for state in self.states for pod in state.pods if pod.uid in uids)
 
     def begin_topology(self, variant: Variant) -> Topology:
         """Return the topology rules at the start of a run."""

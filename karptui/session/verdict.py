@@ -86,7 +86,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     """Return the findings about a cluster, worst first."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
-    replicas = _refused_replicasets(view)
+    replicas = _refused_sets(view)
     pods = _pods(view, replicas.keys())
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
@@ -102,7 +102,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
             starting=pods.starting,
-            replicas={f"ReplicaSet/{key}": (pods.of_replicasets[key], wanted) for key, wanted in replicas.items()},
+            replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items()},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
             refusals=launch_refusals_of(view.state),
@@ -111,6 +111,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
+            uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
@@ -177,11 +178,11 @@ class _Pods(NamedTuple):
     starting: list[StartingPod]
     """Bound to a node, with containers that have not started."""
     karpenter: list[Pod]
-    of_replicasets: Counter[str]
-    """Active pods by ReplicaSet (``namespace/name``), of the given ones."""
+    of_sets: Counter[str]
+    """Active pods by ReplicaSet or StatefulSet (``Kind/namespace/name``), of the given ones."""
 
 
-def _pods(view: ClusterView, replicasets: AbstractSet[str]) -> _Pods:
+def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
     pods, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
@@ -191,17 +192,22 @@ def _pods(view: ClusterView, replicasets: AbstractSet[str]) -> _Pods:
         if pod.waiting_reason in NOT_STARTED and pod.node_name and pod.phase == "Pending" and pod.is_active:
             since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
             pods.starting.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
-        if replicasets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
-            pods.of_replicasets.update({f"{pod.namespace}/{owner.name}"} & replicasets)
+        if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
+            pods.of_sets.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     return pods
 
 
-def _refused_replicasets(view: ClusterView) -> dict[str, int]:
-    """Return the ReplicaSets (``namespace/name``) that report that their pods are refused, with their replicas."""
-    events = (event for event in view.state.events.values() if event.reason == FAILED_CREATE)
-    keys = {f"{event.involved_namespace}/{event.involved_name}" for event in events}
-    sets = view.state.of(Kind.REPLICASET)
-    return {key: replicas for key in keys if key in sets and (replicas := sets[key].replicas)}
+def _refused_sets(view: ClusterView) -> dict[str, int]:
+    """Return the ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused, with their replicas."""
+    events = [event for event in view.state.events.values() if event.reason == FAILED_CREATE]
+    wanted: dict[str, int] = {}
+    for kind in (Kind.REPLICASET, Kind.STATEFULSET):
+        sets = view.state.of(kind) if events else {}
+        for event in events:
+            workload = sets.get(f"{event.involved_namespace}/{event.involved_name}")
+            if event.involved_kind == kind and workload is not None and workload.replicas:
+                wanted[f"{kind}/{workload.key}"] = workload.replicas
+    return wanted
 
 
 def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
@@ -297,7 +303,19 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         storage_classes=storage_classes(first, view.state) if volumes else (),
         requests=first.requests,
         rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
+        autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
     )
+
+
+def _autoscaled(view: ClusterView, group: PendingGroup, pool: PoolExplanation) -> Iterator[str]:
+    """Yield the resources of which pods lack some, and that they request because of a VerticalPodAutoscaler."""
+    for vpa in view.state.of(Kind.VPA).values() if pool.nearest is not None else ():
+        if group.origin == f"{vpa.target_kind}/{vpa.namespace}/{vpa.target_name}":
+            targets = resources.add(*(target for _, target in vpa.targets))
+            for shortage in pool.nearest.shortages if pool.nearest is not None else ():
+                asked = resources.nano(group.first.requests, shortage.resource)
+                if asked == resources.nano(targets, shortage.resource):
+                    yield shortage.resource
 
 
 def _rule_off_nodes(view: ClusterView, group: PendingGroup, pool: str) -> str:

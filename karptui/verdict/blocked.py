@@ -62,10 +62,16 @@ def holder_of(line: VerdictNode) -> WhyCode | None:
         # A blocker of a node that would stay anyway costs nothing.
         return None
     why = _holder(line)
-    # A drifted node counts for its NodePool's drift, and an unready one for being so.
-    if why is WhyCode.BUDGET and (findings.why.method == Method.DRIFT or line.not_ready_ns is not None):
+    # A drifted node counts for its NodePool's drift, and an unhealthy one for being so.
+    is_drift = findings.why.method == Method.DRIFT
+    if why is WhyCode.BUDGET and (is_drift or is_repair(line) or line.not_ready_ns is not None):
         return None
     return why if why in _HELD else None
+
+
+def is_repair(line: VerdictNode) -> bool:
+    """Return whether Karpenter wants to remove a node to repair it."""
+    return line.findings is not None and line.findings.why.method == Method.REPAIR
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
@@ -122,7 +128,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         drifted_ns=min((c.last_transition_ns for c in drifted if c.last_transition_ns), default=None),
         pods=len({blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
-        detail=next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), ""),
+        detail=_detail(blockers, code, case),
+        reasons=_initiators(lines),
         manner=manner,
         screen=screen,
         filter_text=filter_text,
@@ -160,6 +167,20 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
     if code is FindingCode.PDB:
         return blocker.value.replace(" ", " + ")
     return blocker.object_key
+
+
+def _initiators(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return what initiated the drains of nodes, if it is the same for all of them."""
+    drains = [line.findings.drain if line.findings is not None else None for line in lines]
+    initiators = {drain.initiator if drain is not None else None for drain in drains}
+    return tuple(initiator for initiator in initiators if initiator is not None) if len(initiators) == 1 else ()
+
+
+def _detail(blockers: Sequence[Blocker], code: FindingCode, case: VerdictCase) -> str:
+    if code is FindingCode.PDB:
+        errors = {case.uncounted_pdbs.get(blocker.value, "") for blocker in blockers}
+        return errors.pop() if len(errors) == 1 else ""
+    return next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), "")
 
 
 def _holder(line: VerdictNode) -> WhyCode | None:

@@ -50,6 +50,14 @@ _PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec form
 _ERROR: Final = "Error: "
 """Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
 
+_REJECTIONS: Final = frozenset({"UnexpectedAdmissionError", "TopologyAffinityError", "NodeAffinity"})
+_LACKS: Final = "OutOf"
+"""Beginning of reasons such as ``OutOfcpu``."""
+REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
+REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
+"""Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
+FEWEST_REJECTED: Final = 3
+
 
 class CreateRefusal(NamedTuple):
     """Why a pod could not be created."""
@@ -117,6 +125,34 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=tuple(sorted(chips)) if is_platform else (),
             screen="pods",
+        )
+
+
+def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that kubelets reject again and again: their controller replaces each, maybe on the same node."""
+    groups: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in case.events:
+        is_rejection = event.reason in _REJECTIONS or event.reason.startswith(_LACKS)
+        if is_rejection and event.source == "kubelet" and case.now_ns - event.last_ns <= REJECTED_NS:
+            groups[event.reason].append(event)
+    for reason, events in groups.items():
+        pods = dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in events)
+        first_ns, latest = min(event.first_ns for event in events), max(events, key=lambda event: event.last_ns)
+        if len(pods) < FEWEST_REJECTED or latest.last_ns - first_ns < REPEATED_NS:
+            continue
+        by_namespace: defaultdict[str, list[str]] = defaultdict(list)
+        for key in pods:
+            by_namespace[f"{key.partition('/')[0]}/"].append(key)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=first_ns,
+            objects=tuple(f"Pod/{key}" for key in pods),
+            names=(reason, *folded_names(by_namespace)),
+            pods=len(pods),
+            detail=latest.message,
+            manner=Manner.REJECTED,
+            screen="events",
         )
 
 

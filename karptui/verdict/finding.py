@@ -145,8 +145,12 @@ class Manner(StrEnum):
     """An admission webhook cannot be called."""
     WEBHOOK_DENIES = "webhook-denies"
     QUOTA = "quota"
+    REJECTED = "rejected"
+    """Kubelets reject pods that were scheduled to their nodes."""
     UNREPAIRED = "unrepaired"
     """Karpenter does not repair such nodes."""
+    CLOSED = "closed"
+    """A disruption budget is closed."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
     RESTARTS = "restarts"
@@ -159,6 +163,8 @@ class Manner(StrEnum):
     """Because of a NodePool's limit."""
     ENDED_EARLY = "ended-early"
     """Instances end before they become nodes."""
+    UNREGISTERED = "unregistered"
+    """Nodes are there, and Karpenter does not register them."""
     NODE_GONE = "node-gone"
     """A NodeClaim had a node, which is not there any more."""
     NO_NODES = "no-nodes"
@@ -414,6 +420,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Why a topology rule keeps them off nodes of the NodePool with room."""
     preempted: int = 0
     """Pods of the same workload that kube-scheduler preempted in the last hour."""
+    autoscaled: tuple[str, ...] = ()
+    """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):
@@ -508,7 +516,7 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
-    """Running and desired pods of ReplicaSets (``Kind/namespace/name``) whose pods are refused."""
+    """Running and desired pods of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()
     """Conditions by which the provider detects unhealthy nodes."""
     repairs: bool = False
@@ -523,6 +531,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     limits: Sequence[LimitLine] = ()
     closed_pdbs: Collection[str] = ()
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
+    uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
+    """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     assumed: Mapping[str, str] = EMPTY_LABELS

@@ -316,13 +316,19 @@ def _ended_early(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield NodeClaims that were refused, or whose instance has not registered, unless they stop everything."""
     stuck: defaultdict[str, list[NodeClaim]] = defaultdict(list)
+    joined: defaultdict[str, list[NodeClaim]] = defaultdict(list)
     lost: list[NodeClaim] = []
-    prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}
+    lines = {line.claim.name: line for line in case.nodes if line.claim is not None}
     stopping = stopping_refusal(case)
     reported = {refusal.nodeclaim for refusal in _recent_refusals(case)}
     for line in case.nodes:
         claim = line.claim
-        if claim is None or line.has_node or claim.is_deleting:
+        if claim is None or claim.is_deleting:
+            continue
+        if line.has_node:
+            registered = claim.condition("Registered")
+            if registered is not None and registered.status != "True" and _is_late(claim, case.now_ns):
+                joined[registered.message or registered.reason].append(claim)
             continue
         refused = refusal_message(line)
         if refused:
@@ -330,34 +336,55 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
                 stuck[refused].append(claim)
         elif not case.sees_nodes:
             continue
-        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > _join_patience_ns(claim):
+        elif claim.provider_id and _is_late(claim, case.now_ns):
             (lost if claim.is_true("Registered") else stuck[""]).append(claim)
     groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items() if claims]
+    groups += [(message, claims, Manner.UNREGISTERED) for message, claims in joined.items()]
     if lost:
         groups.append(("", lost, Manner.NODE_GONE))
-    for refused, claims, manner in groups:
+    for detail, claims, manner in groups:
+        is_refused = bool(detail) and not manner
         explained = pending.take(
-            partial(waits_for_claims, claims=claims, failing=failing_pools(case, claims) if refused else frozenset())
+            partial(waits_for_claims, claims=claims, failing=failing_pools(case, claims) if is_refused else frozenset())
         )
         created = [claim.created_ns for claim in claims if claim.created_ns]
+        of_claims = [lines[claim.name] for claim in claims]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
-            price_per_hour=None if refused else sum_of(prices[claim.name] for claim in claims),
-            is_partial=lacks_some(prices[claim.name] for claim in claims),
+            price_per_hour=None if is_refused else sum_of(line.per_hour for line in of_claims),
+            is_partial=lacks_some(line.per_hour for line in of_claims),
             # No object shows when a Node disappeared.
-            since_ns=None if manner else min(created, default=None),
-            until_ns=min(created) + REGISTRATION_TTL_NS if created and not refused and not manner else None,
+            since_ns=None if manner is Manner.NODE_GONE else min(created, default=None),
+            until_ns=min(created) + REGISTRATION_TTL_NS
+            if created and not is_refused and manner is not Manner.NODE_GONE
+            else None,
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
-            names=tuple(claim.name for claim in claims),
+            names=tuple(
+                line.name if line.has_node else claim.name for line, claim in zip(of_claims, claims, strict=True)
+            ),
+            zones=_only_zone(case, of_claims) if not detail and not manner else (),
             nodes=len(claims),
-            detail=refused,
+            detail=detail,
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
             reasons=_replaces(case, claims),
             pending=explained,
             screen="claims",
         )
+
+
+def _is_late(claim: NodeClaim, now_ns: int) -> bool:
+    return bool(claim.created_ns) and now_ns - claim.created_ns > _join_patience_ns(claim)
+
+
+def _only_zone(case: VerdictCase, late: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return the zone of several instances that do not register, if nodes of other zones did so lately."""
+    zones = {line.zone for line in late}
+    since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
+    claims = [(line.zone, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
+    joined = {zone for zone, claim in claims if claim.created_ns >= since_ns and claim.is_true("Registered")}
+    return tuple(zones) if len(late) > 1 and len(zones) == 1 and joined - zones else ()
 
 
 def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[PendingLine]:

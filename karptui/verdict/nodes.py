@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
+from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -24,7 +24,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import early_ends
-from karptui.verdict.pending_pods import PendingPods
+from karptui.verdict.pending_pods import PendingPods, folded_names
 
 SICK_NS: Final = 10 * 60 * NS_PER_SECOND
 """A node that is not ready for this long is an error."""
@@ -42,7 +42,16 @@ ZONAL_SHIFT: Final = "ZonalShiftActive"
 """Reason of the AWS provider's event about a NodePool."""
 SHIFTED_NS: Final = 60 * 60 * NS_PER_SECOND
 _ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
-_PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable")
+_PRESSURES: Final = {
+    "DiskPressure": "ephemeral-storage",
+    "MemoryPressure": "memory",
+    "PIDPressure": "pids",
+    "NetworkUnavailable": "",
+}
+"""Conditions of nodes that are short of something, and its name in the kubelet's events about evictions."""
+_EVICTED_NS: Final = 60 * 60 * NS_PER_SECOND
+_MANY_EVICTED: Final = 3
+"""From this many evictions on they are reported although no node is short of anything at the moment."""
 
 
 def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -175,7 +184,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 
 
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
-    for pressure in _PRESSURES:
+    for pressure, resource in _PRESSURES.items():
         lines: list[VerdictNode] = []
         instants: list[int] = []
         for line in case.nodes:
@@ -183,18 +192,31 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
                 lines.append(line)
                 instants.append(condition.last_transition_ns)
-        if lines:
+        evicted = _evicted(case, resource) if resource else {}
+        pods = sum(map(len, evicted.values()))
+        if lines or pods >= _MANY_EVICTED:
             yield ClusterFinding(
                 severity=FindingSeverity.WARNING,
                 code=FindingCode.NODE_PRESSURE,
                 since_ns=min((ns for ns in instants if ns), default=None),
                 objects=tuple(f"Node/{line.name}" for line in lines),
-                names=tuple(line.name for line in lines),
+                names=(*(line.name for line in lines), *folded_names(evicted)),
+                pods=pods,
                 pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 nodes=len(lines),
-                detail=pressure,
+                detail=pressure if lines else resource,
                 screen="nodes",
             )
+
+
+def _evicted(case: VerdictCase, resource: str) -> dict[str, list[str]]:
+    """Return the pods that kubelets evicted in the last hour for want of a resource, by namespace."""
+    evicted: defaultdict[str, list[str]] = defaultdict(list)
+    for event in case.events:
+        is_recent = event.reason == "Evicted" and case.now_ns - event.last_ns <= _EVICTED_NS
+        if is_recent and event.source == "kubelet" and f"low on resource: {resource}" in event.message:
+            evicted[f"{event.involved_namespace}/"].append(f"{event.involved_namespace}/{event.involved_name}")
+    return evicted
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -213,12 +235,16 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             messages[key] = condition.message or condition.reason
     for (type_, status), lines in groups.items():
         manner = Manner.UNREPAIRED if not case.repairs else Manner.PLAIN
+        closed = [blocker for line in lines if is_repair(line) for blocker in own_blockers(line, WhyCode.BUDGET)]
+        if closed:
+            manner = Manner.CLOSED
         if any(_is_repair_tripped(line) for line in lines):
             manner = Manner.TRIPPED
         yield ClusterFinding(
             severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
             code=FindingCode.NODE_PRESSURE,
             since_ns=min((ns for ns in instants[type_, status] if ns), default=None),
+            until_ns=min((blocker.until_ns for blocker in closed if blocker.until_ns is not None), default=None),
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=(*(line.name for line in lines), messages[type_, status]),
             pools=tuple(sorted({line.pool for line in lines if line.pool})),

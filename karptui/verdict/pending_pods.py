@@ -85,6 +85,7 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pods=len(group.pods),
             zones=tuple(sorted(group.zones)),
             pending=Explained(preempted=group.preempted),
+            reasons=group.autoscaled,
             detail=group.group,
             screen="pending",
         )

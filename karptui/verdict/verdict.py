@@ -39,7 +39,7 @@ from karptui.verdict.blocked import (
     sum_of,
 )
 from karptui.verdict.controller import controller_findings, has_leader, is_running
-from karptui.verdict.creation import creation_findings, starting_findings
+from karptui.verdict.creation import creation_findings, rejected_findings, starting_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
     ClusterFinding,
@@ -172,6 +172,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *launch_findings(case, pending),
         *node_findings(case, pending),
         *starting_findings(case),
+        *rejected_findings(case),
         *_urgent_advice(case, pending),
         *pending_findings(without_expected(case, pending.left())),
         *_gone_pools(case),

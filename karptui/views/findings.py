@@ -122,6 +122,12 @@ def _nodes(finding: ClusterFinding) -> str:
     return f"{bound}{counted(finding.nodes, 'node')}"
 
 
+def _draining(finding: ClusterFinding) -> str:
+    """Return the number of draining nodes, with what initiated that."""
+    kind = {"Interruption": "interrupted ", "Expiry": "expired "}.get(next(iter(finding.reasons), ""), "")
+    return counted(finding.nodes, f"{kind}node")
+
+
 def _names(names: Sequence[str], most: int = NAMED) -> str:
     return first_of([short_name(name) for name in names], most)
 
@@ -359,16 +365,21 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{ended}{ago}: see their StateReason in EC2{_pods_pending(finding)}"
     claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
     has = "have" if many else "has"
+    first = "the first " if many else ""
+    gives_up = f"; Karpenter gives up after 15m, {first}in {_left(finding, now_ns)}" if finding.until_ns else ""
+    if finding.manner == "unregistered":
+        nodes = f"{_nodes(finding)}{_of_pools(finding)} ({_names(finding.names)})"
+        joined = f"{nodes} joined and {has} not been registered{_for(finding, now_ns)}: {_quoted(finding.detail)}"
+        return f"{joined}{gives_up}{_pods_pending(finding)}"
     if finding.detail:
         return f"{claims} cannot launch{_for(finding, now_ns)}: {_quoted(finding.detail)}{_pods_pending(finding)}"
     if finding.manner == "node-gone":
         return f"{claims} {has} an instance, but the Node is gone{_pods_pending(finding)}"
-    first = "the first " if many else ""
-    gives_up = f"; Karpenter gives up after 15m, {first}in {_left(finding, now_ns)}" if finding.until_ns else ""
+    where = f" (all in {finding.zones[0]})" if finding.zones else ""
     instances = "instances that have" if many else "an instance that has"
     state = f"{has} {instances} not registered as a node{_for(finding, now_ns)}"
     replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
-    return f"{claims}{replaces} {state}{gives_up}{_pods_pending(finding)}"
+    return f"{claims}{where}{replaces} {state}{gives_up}{_pods_pending(finding)}"
 
 
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -408,7 +419,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
         if len(finding.names) > 1:
             volumes = "their volumes" if many else "its volume"
             volume = f"; StorageClass {first_of(finding.names[1:], NAMED)} allows {volumes} only in {zones}"
-    return f"{text}{volume}{_preempted(finding)}"
+    scaled = f"; a VerticalPodAutoscaler set this {' and '.join(finding.reasons)} request" if finding.reasons else ""
+    return f"{text}{volume}{scaled}{_preempted(finding)}"
 
 
 def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -447,17 +459,24 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    has = verb(finding.nodes, "has had", "have had")
-    names = finding.names[: finding.nodes]
-    messages = finding.names[finding.nodes :]
-    message = f" ({_quoted(messages[0])})" if messages else ""
+    nodes = f"{_nodes(finding)}{_of_pools(finding)} ({_names(finding.names[: finding.nodes])})"
+    has = f"{verb(finding.nodes, 'has had', 'have had')} {finding.detail}{_for(finding, now_ns)}"
+    others = finding.names[finding.nodes :]
+    if finding.pods:
+        names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in others], NAMED)
+        pods = f"evicted {counted(finding.pods, 'pod')} in the last hour"
+        if not finding.nodes:
+            return f"kubelets {pods} for want of {finding.detail} ({names})"
+        return f"{nodes} {has}; the kubelet {pods} ({names})"
+    if not others:
+        return f"{nodes} {has}"
+    until = f" until {clock_text(finding.until_ns)[:5]} UTC" if finding.until_ns else ""
     repair = {
-        "unrepaired": "; node repair is off",
-        "tripped": "; Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
-    }.get(finding.manner, "; Karpenter repairs it")
-    repair = repair if messages else ""
-    nodes = f"{_nodes(finding)}{_of_pools(finding)} ({_names(names)})"
-    return f"{nodes} {has} {finding.detail}{_for(finding, now_ns)}{message}{repair}"
+        "unrepaired": "node repair is off",
+        "closed": f"the disruption budget blocks {verb(finding.nodes, 'its', 'their')} repair{until}",
+        "tripped": "Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
+    }.get(finding.manner, "Karpenter repairs it")
+    return f"{nodes} {has} ({_quoted(others[0])}); {repair}"
 
 
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
@@ -467,6 +486,11 @@ def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
 
 
 def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner == "rejected":
+        reason, *pods = finding.names
+        names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
+        rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){_over(finding, now_ns)}"
+        return f"{rejected}: {reason}: {_quoted(finding.detail)}"
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else _nodes(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
@@ -602,7 +626,7 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     elif finding.names:
         pods = f"{pods} ({first_of(finding.names, NAMED)})"
     drains = finding.draining == finding.nodes
-    blocks = f"blocks {'the drain of ' if drains else ''}{_nodes(finding)}"
+    blocks = f"blocks {f'the drain of {_draining(finding)}' if drains else _nodes(finding)}"
     drifted = "" if drains else _drifted(finding, now_ns)
     blocks = f"{blocks}{drifted} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
@@ -617,7 +641,8 @@ def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
     drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
-    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
+    nodes = _draining(finding) if finding.draining == finding.nodes else _nodes(finding)
+    blocked = f"{nodes} {state}{_for(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
     if pairs and not single:
@@ -637,6 +662,8 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     )
     always = "never " if finding.manner == "never" and not many else ""
     how = f"{always}allows an eviction" if always else never
+    if finding.detail:
+        how = f"{how} ({'the' if many else 'its'} pods cannot be counted: {_quoted(finding.detail)})"
     return f"{name} {how}{both}: {blocked}"
 
 

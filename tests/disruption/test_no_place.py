@@ -138,9 +138,7 @@ def test_texts_with_incomplete_data() -> None:
     closed = (PoolMiss("x", "taints"), PoolMiss("y", "taints"))
     assert cause_text(NoPlace("a/b", pools=closed)) == "it does not tolerate the taints of any of 2 NodePools"
     alike = (PoolMiss("x", "topology"), PoolMiss("y", "topology"))
-    assert cause_text(NoPlace("a/b", pools=alike)) == (
-        "its spread or affinity rules allow no domain in any of 2 NodePools"
-    )
+    assert cause_text(NoPlace("a/b", pools=alike)) == ("spread or affinity rules allow no domain in any of 2 NodePools")
     assert miss.distance == float("inf")
     odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
     assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("matches zone In [a b]")

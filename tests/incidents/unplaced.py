@@ -269,7 +269,8 @@ def budget_that_cannot_be_counted(c: Cluster) -> None:
     must_not=[r"do-not-disrupt", "PodDisruptionBudget", r"\bremovable\b"],
 )
 def preferred_anti_affinity_keeps_nodes(c: Cluster) -> None:
-    usual(c, families=("m6i",), sizes=("xlarge",))
+    add_nodeclass(c)
+    add_pool(c, "general", families=("m6i",), sizes=("xlarge",))
     pairs = [add_node(c, "general", "m6i.xlarge", c.zones[number % 3], age="6d") for number in range(8)]
     term = {"weight": 100, "podAffinityTerm": matching("api", topologyKey="kubernetes.io/hostname")}
     spec = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}

@@ -85,7 +85,7 @@ async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
         assert "enter shows the messages of Karpenter" in story
         await pilot.press("escape", "slash", *"pinned", "enter")
         await settled(pilot)
-        assert "Karpenter silently ignores it" in said(app, "#story")
+        assert "silently ignored by Karpenter" in said(app, "#story")
 
 
 async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:

@@ -285,12 +285,23 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
                 fact=f"What {pool.name} launches is not known: {context.evidence.lacks_text(pool_types.unlisted)}.",
             )
             continue
-        because = pool_types.why_not if left_out else _why_no_types(pool_types)
+        because = _unreserved(context, pool) or (pool_types.why_not if left_out else _why_no_types(pool_types))
         yield Finding(
             severity=Severity.ERROR,
             objects=(pool_ref(pool),),
             fact=f"NodePool {pool.name} cannot launch any node: {because}.",
         )
+
+
+def _unreserved(context: AdviceContext, pool: NodePool) -> str:
+    """Return that a NodePool of reserved capacity has no reservation; empty for others."""
+    allowed = {value for one in pool.requirements if one.key == CAPACITY_TYPE for value in one.values}
+    nodeclass = context.ec2_nodeclass_of(pool)
+    if allowed != {RESERVED} or nodeclass is None or nodeclass.status.capacity_reservations:
+        return ""
+    return (
+        f"it allows only reserved capacity, and {pool.node_class_ref.kind} {nodeclass.name} has no capacity reservation"
+    )
 
 
 def _why_no_types(types: PoolTypes) -> str:

@@ -117,8 +117,11 @@ FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
 SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
 """Events of the Cluster Autoscaler about pods that it adds nodes for."""
-VOLUME_FAILURES: Final = _events("reason=ProvisioningFailed")
-"""Events about PersistentVolumeClaims whose volume cannot be created."""
+VOLUME_FAILURES: Final = _events(
+    "involvedObject.kind=PersistentVolumeClaim,reason!=WaitForFirstConsumer,reason!=Provisioning"
+    ",reason!=ProvisioningSucceeded"
+)
+"""Events about PersistentVolumeClaims whose volume cannot be created, or is not created yet."""
 POD_WARNINGS: Final = _events(
     "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"

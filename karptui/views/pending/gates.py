@@ -76,7 +76,7 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
         case RequirementsUnmet():
             return _labels_text(rejection.reasons, is_short=is_short)
         case TopologyUnmet():
-            return _topology_text(rejection, is_default=bool(pool.default_spread_key), is_short=is_short)
+            return _topology_text(pool, rejection, is_short=is_short)
         case TypesExhausted():
             return _types_text(pool, rejection, is_short=is_short)
         case NotReservable():
@@ -87,9 +87,13 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
             return clean(str(rejection))
 
 
-def _topology_text(rejection: TopologyUnmet, *, is_default: bool, is_short: bool) -> str:
-    kind = "default spread (SCHEDULER_CONFIG)" if is_default else rejection.kind
-    text, counts = f"no {_label(rejection.key, is_short=is_short)} satisfies its {clean(kind)}", rejection.counts
+def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short: bool) -> str:
+    kind = "default spread (SCHEDULER_CONFIG)" if pool.default_spread_key else rejection.kind
+    label, counts = _label(rejection.key, is_short=is_short), rejection.counts
+    if pool.keeping_away:
+        others = "other pods" if is_short else clean(first_of(pool.keeping_away, 2))
+        return f"no {label} satisfies the {kind} of {others}"
+    text = f"no {label} satisfies its {clean(kind)}"
     if is_short:
         return text
     if rejection.kind == TopologyKind.AFFINITY and not any(counts.values()):

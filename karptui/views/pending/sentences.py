@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -24,7 +25,7 @@ from karptui.kube.units import (
     short_age_text,
 )
 from karptui.kube.volumes import ONE_POD
-from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
+from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination, contradiction
 from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
@@ -100,6 +101,7 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 _LONG_WORD: Final = 8
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
+_AWAITED_DRIVER: Final = re.compile(r"by the external provisioner '([^']+)'")
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
     ("persistentvolumes ", "PV "),
@@ -124,14 +126,13 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     ),
     Cause.IGNORED: "Karpenter refuses it: a selector or volume is invalid, so no NodePool is tried",
     Cause.SILENT: (
-        "Karpenter silently ignores it: it requires karpenter.sh/nodepool DoesNotExist, and even a"
-        " preference for that is enough"
+        "silently ignored by Karpenter: karpenter.sh/nodepool DoesNotExist in the node affinity, even as a preference"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
     Cause.NODE: "an existing node fits: Karpenter leaves scheduling to kube-scheduler",
     Cause.CLAIM: "Karpenter would launch a node for it",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
-    Cause.UNTRIED: "kube-scheduler has not refused it yet; until then Karpenter ignores it",
+    Cause.UNTRIED: "kube-scheduler has not tried yet; Karpenter ignores pods until kube-scheduler refuses them",
     Cause.PREEMPTING: "kube-scheduler is preempting other pods for it: Karpenter leaves it alone",
     Cause.DAEMON: "a DaemonSet created it for one node: Karpenter launches nothing for it",
     Cause.STATIC: "it is a static pod of a node: Karpenter ignores it",
@@ -149,6 +150,9 @@ CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
 
 def cause_sentence(pod: Pod, cause: Cause) -> str:
     """Return the explanation of a cause."""
+    if cause is Cause.UNTRIED and pod.scheduled_reason:
+        error = _cut_words(clean(pod.scheduled_message), MOST_QUOTED)
+        return f"kube-scheduler failed ({clean(pod.scheduled_reason)}: {error}); Karpenter ignores such pods"
     if cause is Cause.OTHER_SCHEDULER:
         name = clean(pod.template.scheduler_name)
         return f"its scheduler {name} has not refused it yet; until then Karpenter ignores it"
@@ -222,23 +226,35 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
         return f"scheduler {clean(group.first.template.scheduler_name)}{silent}"
     if group.cause is Cause.IGNORED:
         return f"✘ {_fault_text(group, is_short=is_short)}"
+    if group.cause is Cause.UNTRIED and group.first.scheduled_reason:
+        return f"kube-scheduler failed: {clean(group.first.scheduled_reason)}"
     mark = "✘ " if group.cause in (Cause.SILENT, Cause.LOST_NODE) else ""
     return f"{mark}{group.cause}"
 
 
-def _by_init(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
-    """Return that an init container requests what no node has, if it requests more than the app containers do."""
-    peaks = group.first.template.init_peaks
+def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
+    """Return that an init container or the runtime class requests what no node has, beside the app containers."""
+    template = group.first.template
     short = [s.resource for s in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
-    amounts = {name: amount_text(name, resources.nano(group.first.requests, name)) for name in short if name in peaks}
-    parts = [f"init container {clean(peaks[name])} requests {amount} {name}" for name, amount in amounts.items()]
+    peaks = {name: template.init_peaks[name] for name in short if name in template.init_peaks}
+    parts = [
+        f"init container {clean(peak)} requests {amount_text(name, resources.nano(template.requests, name))} {name}"
+        for name, peak in peaks.items()
+    ]
+    runtime = f"RuntimeClass {clean(template.runtime_class_name)} adds"
+    added = {name: template.overhead[name].nano for name in short if name in template.overhead}
+    parts += [f"{runtime} {amount_text(name, nano)} {name}" for name, nano in added.items()]
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
+    both = contradiction(group.first)
+    if both is not None:
+        one, other = both
+        return f"requires {clean(str(one))} and {clean(str(other).removeprefix(f'{other.key} '))} at the same time"
     pool = furthest(group.explanation) if group.explanation is not None else None
     if pool is not None:
-        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_init(group, pool, is_short=is_short)}"
+        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
     if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
         return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
@@ -270,6 +286,8 @@ def now_words(group: PendingGroup) -> str:
     """Return the engine's verdict as a clause."""
     if group.cause is Cause.IGNORED:
         return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
+    if group.cause in (Cause.SILENT, Cause.UNTRIED):
+        return cause_sentence(group.first, group.cause)
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
@@ -417,7 +435,10 @@ def _decisive_text(disagreement: Disagreement) -> str:
 
 
 def _driver_error(message: str) -> str:
-    """Return the cause in a volume driver's message: the cloud's error, or what follows the RPC code."""
+    """Return the cause in a message about a volume: the silent driver, the cloud's error, or the RPC's message."""
+    awaited = _AWAITED_DRIVER.search(message)
+    if awaited is not None:
+        return f"its driver {clean(awaited[1])} does not answer"
     return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
 
 
