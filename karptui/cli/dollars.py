@@ -53,6 +53,23 @@ def add_dollars_flags(parser: argparse.ArgumentParser) -> None:
     add_step_flag(group, "time between two moments (default: 24 moments)")
 
 
+def prepare_dollars(args: argparse.Namespace) -> None:
+    """Have the end of the asked time read from the history instead of the cluster, with ``--from``.
+
+    Raises:
+        UsageError: Flags exclude each other, or there is no history.
+    """
+    if not is_of_pods(args):
+        refuse_unused(args, ("since", "until", "step"), "needs --by namespace, owner or label=KEY")
+    elif args.packing is not None:
+        raise UsageError(f"--packing draws NodePools: it does not go with --by {args.by}")
+    elif args.since is None:
+        refuse_unused(args, ("until", "step"), "needs --from")
+    else:
+        chosen_history(args)
+        args.at = args.until or PastTime("", ago_ns=0)
+
+
 def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     """Print whose dollars they are.
 
@@ -64,10 +81,6 @@ def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
     if args.disable_pricing:
         raise UsageError(f"--by {args.by} divides prices: it does not go with --disable-pricing")
-    if args.packing is not None:
-        raise UsageError(f"--packing draws NodePools: it does not go with --by {args.by}")
-    if args.since is None:
-        refuse_unused(args, ("until", "step"), "needs --from")
     rows_of(dollars_table(args.by), (), args, 0)  # refuses a filter or an order before a history is read
     if args.since is None:
         dollars = dollars_of(loaded.view.node_entries, loaded.view.pod_entries, args.by)
@@ -85,9 +98,9 @@ def _over_time(args: argparse.Namespace, loaded: Loaded) -> tuple[Loaded, Dollar
     from karptui.session.history_report import recorded_span
     from karptui.sources.history.store import History, HistoryError
 
-    path = chosen_history(args)
+    args.at = None  # the end has been read
     try:
-        with closing(History(path)) as history:
+        with closing(History(chosen_history(args))) as history:
             from_ns, to_ns = recorded_span(history, *span(history, args.since, args.until))
             sessions = history.sessions()
     except HistoryError as error:
@@ -96,7 +109,6 @@ def _over_time(args: argparse.Namespace, loaded: Loaded) -> tuple[Loaded, Dollar
     instants = range(from_ns, to_ns, step_ns)
     if len(instants) > _MOST:
         raise UsageError(f"--step: that makes more than {_MOST:,} moments; choose a longer step or a shorter time")
-    args.snapshot, args.demo = [str(path)], False
     moments: dict[int, Dollars | None] = {}
     notes = list(loaded.notes)
     for number, at_ns in enumerate(instants):

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             if (to_ns - from_ns) // step_ns >= _MOST:
                 raise UsageError(f"--step: that makes more than {_MOST:,} rows; choose a longer step or a shorter time")
             # Prices and NodePools are those of the end.
-            args.snapshot, args.demo, args.at = [str(path)], False, PastTime("", instant_ns=to_ns)
+            args.at = PastTime("", instant_ns=to_ns)
             loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
             view = loaded.view
             told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)

@@ -21,7 +21,6 @@ from karptui.cli.options import (
     add_row_flags,
     add_usage_flag,
     add_why_flags,
-    refuse_unused,
 )
 from karptui.clock import LocalZone
 from karptui.decode.kinds import Kind
@@ -45,9 +44,12 @@ class ListCommand(NamedTuple):
     """Whether the rows only list objects, without prices or settings."""
     is_analysed: bool = False
     """Whether rows show blockers; with ``--simulate`` also the simulated removals."""
+    prepare: Callable[[argparse.Namespace], None] = lambda _: None
+    """Completes the flags before anything is read."""
 
     def run(self, args: argparse.Namespace) -> int:
         """Print the rows. Status 1 if something is missing."""
+        self.prepare(args)
         loaded = load(args, self.needed, is_listed=self.is_listed_only)
         refuse_unseen(loaded, *self.listed)
         if self.is_analysed:
@@ -177,6 +179,12 @@ def _capacity_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _prepare_capacity(args: argparse.Namespace) -> None:
+    from karptui.cli.dollars import prepare_dollars
+
+    prepare_dollars(args)
+
+
 def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     """Print the parts of the cluster, below a line about its concentration, or the picture of ``--packing``."""
     from karptui.cli.dollars import is_of_pods, print_dollars
@@ -190,7 +198,6 @@ def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
         raise UsageError("--packing is a picture; karptui packing -o json has its figures")
     if is_of_pods(args):
         return print_dollars(args, loaded)
-    refuse_unused(args, ("since", "until", "step"), "needs --by namespace, owner or label=KEY")
     churn = ChurnBook().churn(loaded.view, loaded.now_ns)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     entries = capacity_entries(loaded.view.node_entries, args.by, churn, joint)
@@ -241,7 +248,9 @@ LISTS: Final[Mapping[str, ListCommand]] = MappingProxyType(
         "pods": ListCommand(_pods_flags, (Kind.POD, Kind.NODE, Kind.PDB), (Kind.POD,), _pods, is_listed_only=True),
         "pending": ListCommand(_pending_flags, _PENDING, (Kind.POD,), _pending),
         "claims": ListCommand(_claims_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODECLAIM,), _claims),
-        "capacity": ListCommand(_capacity_flags, (*_NODES, Kind.POD), _NODES, _capacity, is_analysed=True),
+        "capacity": ListCommand(
+            _capacity_flags, (*_NODES, Kind.POD), _NODES, _capacity, is_analysed=True, prepare=_prepare_capacity
+        ),
         "budgets": ListCommand(
             _budgets_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODEPOOL,), _budgets, is_analysed=True
         ),

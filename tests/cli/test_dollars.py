@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from karptui.paths import history_file
+from tests.cli.test_record import kubeconfig
 from tests.histories import BEGIN_NS, record_demo
 
 MINUTE_NS = 60_000_000_000
@@ -70,6 +72,21 @@ def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys
     moment = json.loads(capsys.readouterr().out)
     at = {row["name"]: row["moments"][2]["price_per_hour"] for row in rows if row["part"] == "pods"}
     assert {row["name"]: row["price_per_hour"] for row in moment if row["part"] == "pods"} == pytest.approx(at)
+
+
+@pytest.mark.parametrize("command", [["history"], ["capacity", "--by", "namespace"]])
+def test_the_history_of_a_context_is_read_without_a_connection(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = "http://127.0.0.1:9"
+    flags = ["--kubeconfig", kubeconfig(tmp_path, server), "--context", "test", "--from", "-2m"]
+    assert main([*command, *flags]) == 2
+    assert "this machine has no history of it" in capsys.readouterr().err
+    record_demo(history_file("test", server), 120, cluster="test")
+    assert main([*command, *flags]) == 0
+    output, error = capsys.readouterr()
+    assert output
+    assert "refuses connections" not in error
 
 
 @pytest.mark.parametrize(
