@@ -35,6 +35,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.verb} {self.resource}{group}{part}{f' in {self.namespace}' if self.namespace else ''}"
 
 
+class Autoscaler(msgspec.Struct, frozen=True):
+    """A HorizontalPodAutoscaler, with the bounds of its replicas."""
+
+    name: str
+    least: int
+    most: int
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A request that changes an object, except as a dry run."""
 
@@ -71,6 +79,22 @@ def version_of(action: Action) -> str:
     """Return the API version of an action's object."""
     manifest = action.manifest or {}
     return str(manifest.get("apiVersion", "")).rpartition("/")[2] or API_KINDS[action.target.kind].version
+
+
+def autoscalers_path(target: Target) -> str:
+    """Return the path of the HorizontalPodAutoscalers in an object's namespace."""
+    return f"/apis/autoscaling/v2/namespaces/{quote(target.namespace, safe='')}/horizontalpodautoscalers"
+
+
+def autoscalers_of(target: Target, listed: Document) -> tuple[Autoscaler, ...]:
+    """Return those HorizontalPodAutoscalers of a list that scale an object."""
+    specs = [(str(item["metadata"]["name"]), item.get("spec") or {}) for item in listed.get("items") or ()]
+    refs = [(name, spec, spec.get("scaleTargetRef") or {}) for name, spec in specs]
+    return tuple(
+        Autoscaler(name, spec.get("minReplicas", 1), spec.get("maxReplicas", 0))
+        for name, spec, ref in refs
+        if (ref.get("kind"), ref.get("name")) == (target.kind, target.name)
+    )
 
 
 _PARTS: Final = {Operation.EVICT: "eviction", Operation.SCALE: "scale"}

@@ -22,6 +22,7 @@ from karptui.cli.options import (
 )
 from karptui.cli.source import open_source
 from karptui.cli.streams import put
+from karptui.kube.units import verb
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
@@ -247,10 +248,11 @@ class _Run:
         return found
 
     def _check_confirmed(self, ready: Sequence[Preview]) -> None:
-        names = [preview.action.target.name for preview in ready if preview.removes]
-        missing = [name for name in names if name not in self._args.confirm]
+        names = dict.fromkeys(preview.action.target.name for preview in ready if preview.removes)
+        missing = [f"--confirm {name}" for name in names if name not in self._args.confirm]
         if missing:
-            raise UsageError(f"it removes something: --confirm {missing[0]} is needed as well; nothing was changed")
+            needed = f"{' '.join(missing)} {verb(len(missing), 'is', 'are')} needed as well"
+            raise UsageError(f"it removes something: {needed}; nothing was changed")
 
     def _carry_out(self, ready: Sequence[Preview], expected: Expected | None) -> int:
         from karptui.actions.outcome import Result

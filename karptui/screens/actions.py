@@ -31,6 +31,8 @@ HORIZON_NS: Final = 900 * NS_PER_SECOND
 WATCH_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
 _FEW: Final = 3
+_MOST_NAMED: Final = 10
+"""Removals that a confirmation names."""
 _PROTECTION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 
 
@@ -189,12 +191,13 @@ class ActionScreen(TextScreen):
     @work(exclusive=True, group="actions")
     async def _carry_out(self) -> None:
         ready = self._ready
-        removed = [preview.action.target.name for preview in ready if preview.removes]
-        if removed:
-            word = removed[0] if len(removed) == 1 else f"{len(removed)} objects"
-            what = title(ready[0].action) if len(ready) == 1 else f"remove {', '.join(removed)}"
-            heading = f"{what}: type {word}"
-            typed = AskScreen(heading, hint="this removes it", check=lambda text: "" if text == word else f"not {word}")
+        removals = [preview.action for preview in ready if preview.removes]
+        if removals:
+            word = removals[0].target.name if len(removals) == 1 else f"{len(removals)} objects"
+            hint = f"this will {first_of([title(one) for one in removals], _MOST_NAMED, ' · ')}"
+            typed = AskScreen(
+                f"Type {word} to confirm", hint=hint, check=lambda text: "" if text == word else f"type {word}: {hint}"
+            )
             if await self.app.push_screen_wait(typed) is None:
                 return
         reason = await self.app.push_screen_wait(

@@ -20,7 +20,7 @@ from karptui.actions.action import (
     undo_of,
 )
 from karptui.actions.outcome import Outcome, Result
-from karptui.actions.request import Request, managers_of, request_of
+from karptui.actions.request import Autoscaler, Request, managers_of, request_of
 from karptui.changes.fields import FieldChange, field_changes, fields_of
 from karptui.config import Config
 from karptui.decode.kinds import Kind
@@ -62,6 +62,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """Other field managers of the fields that it changes."""
     owner: GitOpsOwner | None = None
     """What applies the object from Git."""
+    autoscalers: tuple[Autoscaler, ...] | None = None
+    """HorizontalPodAutoscalers of a workload that is scaled; None if they cannot be read."""
     is_in_effect: bool = False
     """Whether the object is so already."""
     problem: str = ""
@@ -134,6 +136,7 @@ class Actions:
             removes=removes(action, live),
             managers=managers_of(action, live),
             owner=_git_owner(action, metadata),
+            autoscalers=self._writer.autoscalers(action) if action.operation is Operation.SCALE else None,
             is_in_effect=is_in_effect(action, live),
         )
         if shown.is_in_effect:

@@ -27,7 +27,6 @@ _MOST_FIELDS: Final = 30
 _FEW: Final = 3
 _KNOWN: Final = {
     Operation.DO_NOT_REPAIR: "Karpenter 1.14 ignores do-not-repair; from 1.15 on it blocks repair of the node",
-    Operation.SCALE: "a HorizontalPodAutoscaler or KEDA, which karptui does not read, may scale it again",
     Operation.EVICT: "a terminating pod has its grace period; nothing brings an evicted pod back",
     Operation.DELETE: "Karpenter drains the node through the Eviction API and terminates the instance",
 }
@@ -85,8 +84,22 @@ def preview_lines(preview: Preview) -> Iterator[str]:
         yield f"  the field is also set by: {clean(', '.join(preview.managers))}"
     if preview.owner is not None:
         yield f"  Git: {revert_text(preview.owner)}"
+    if preview.action.operation is Operation.SCALE and preview.is_ready:
+        yield f"  note: {_autoscaler_text(preview)}"
     if preview.action.operation in _KNOWN:
         yield f"  note: {_KNOWN[preview.action.operation]}"
+
+
+def _autoscaler_text(preview: Preview) -> str:
+    if preview.autoscalers is None:
+        namespace = clean(preview.action.target.namespace)
+        return f"not known whether an autoscaler may undo it: HorizontalPodAutoscalers of {namespace} cannot be listed"
+    if not preview.autoscalers:
+        return "no HorizontalPodAutoscaler scales it; other autoscalers are not read"
+    names = ", ".join(f"{clean(one.name)} ({one.least} to {one.most} replicas)" for one in preview.autoscalers)
+    if not preview.action.replicas and all(one.least for one in preview.autoscalers):
+        return f"HorizontalPodAutoscaler {names} scales it, but not from 0 replicas; KEDA may"
+    return f"HorizontalPodAutoscaler {names} scales it and may undo this"
 
 
 def diff_lines(preview: Preview) -> Iterator[str]:

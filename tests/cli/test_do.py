@@ -93,7 +93,7 @@ def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, capsys: pyt
     words = ["do", "delete", demo["claim"], "--yes", "--reason", "x", "--horizon", "1m", "--wait", "0s", *ALLOWED]
     assert main(words) == 2
     output, error = capsys.readouterr()
-    assert f"--confirm {demo['claim']} is needed as well; nothing was changed" in error
+    assert f"it removes something: --confirm {demo['claim']} is needed as well; nothing was changed" in error
     assert "pods that have to leave: " in output
     assert not lines(audit)
     assert main([*words, "--confirm", demo["claim"]]) == 0

@@ -212,7 +212,12 @@ def test_every_action_with_the_documented_role_and_both_audit_logs(do: Doing, lo
     }
     assert do("remove-do-not-disrupt", "n1")[0] == do("remove-do-not-repair", "n1")[0] == 0
     assert do("do-not-disrupt", "web/b", "--value", "30m")[0] == 0
-    assert do("scale", "deploy/web/web", "--replicas", "5")[0] == 0
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    autoscaler = {"metadata": {"name": "web"}, "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 9}}
+    client.request("POST", "/apis/autoscaling/v2/namespaces/web/horizontalpodautoscalers", autoscaler)
+    status, text = do("scale", "deploy/web/web", "--replicas", "5")
+    assert status == 0
+    assert "HorizontalPodAutoscaler web (2 to 9 replicas) scales it and may undo this" in text
     assert client.request("GET", "/apis/apps/v1/namespaces/web/deployments/web")["spec"]["replicas"] == 5
     assert do("evict", "web/a", "--confirm", "a")[0] == 0
     assert "web/a" not in client.keys("/api/v1/pods")

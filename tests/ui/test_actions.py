@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from karptui.actions.action import ActionError
+from karptui.actions.action import ActionError, Operation, action_on
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config, ContextSettings
@@ -22,6 +22,7 @@ from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
 from tests.cli.conftest import NOON_NS
+from tests.ui.fleet import screen_text
 from tests.ui.stage import demo_app, settled
 from tests.ui.whatif.bench import begin
 
@@ -146,6 +147,34 @@ async def test_a_removal_needs_the_name(audit: Path, monkeypatch: pytest.MonkeyP
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ActionScreen))
         assert not audit.exists(), "given up at the reason"
+
+
+async def test_several_removals_are_listed_and_their_number_is_typed(audit: Path) -> None:
+    app = an_acting_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot, is_analysed=False)
+        claims = [name for name, claim in app.follower.view.state.nodeclaims.items() if claim.node_name][:3]
+        source = app.follower.source
+        assert source is not None
+        actions = open_actions(source, ALLOWED, is_asked=False)
+        app.push_screen(ActionScreen(actions, [action_on(Operation.DELETE, "NodeClaim", name) for name in claims]))
+        await until(pilot, lambda: "enter asks for a reason" in told(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await settled(pilot, is_analysed=False)
+        text = screen_text(app)
+        assert "Type 3 objects to confirm" in text
+        assert all(f"delete NodeClaim {name}" in " ".join(text.split()) for name in claims)
+        await pilot.press(*claims[0], "enter")
+        await settled(pilot, is_analysed=False)
+        assert isinstance(app.screen, AskScreen)
+        assert "type 3 objects: this will delete NodeClaim" in " ".join(screen_text(app).split())
+        app.screen.query_one(Input).value = "3 objects"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskScreen) and not app.screen.query_one(Input).value)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ActionScreen))
+    assert not audit.exists(), "given up at the reason"
 
 
 async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.actions.action import Action, Operation, Target, action_on, applied
 from karptui.actions.outcome import Outcome, Result
-from karptui.actions.request import request_of
+from karptui.actions.request import autoscalers_of, request_of
 from karptui.cli.loading import open_snapshot
 from karptui.config import Config
 from karptui.plan.actions import Expected, expected
@@ -100,3 +100,36 @@ def test_no_text_of_a_server_steers_the_terminal() -> None:
     for shown in (preview, Preview(action=action, missing=EVERYTHING), Preview(action=action, undo=action)):
         for line in (*preview_lines(shown), *outcome_lines(shown, outcome)):
             assert harmless(line, is_json=False), line
+
+
+WEB = Target("Deployment", "web", "shop")
+HPAS = {
+    "items": [
+        {"metadata": {"name": name}, "spec": {"scaleTargetRef": {"kind": kind, "name": target}, **spec}}
+        for name, kind, target, spec in (
+            ("web", "Deployment", "web", {"minReplicas": 2, "maxReplicas": 9}),
+            ("other", "Deployment", "api", {"maxReplicas": 3}),
+            ("set", "StatefulSet", "web", {"maxReplicas": 3}),
+        )
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("listed", "replicas", "note"),
+    [
+        (HPAS, 4, "HorizontalPodAutoscaler web (2 to 9 replicas) scales it and may undo this"),
+        (HPAS, 0, "HorizontalPodAutoscaler web (2 to 9 replicas) scales it, but not from 0 replicas; KEDA may"),
+        ({"items": HPAS["items"][1:]}, 4, "no HorizontalPodAutoscaler scales it; other autoscalers are not read"),
+        (None, 4, "HorizontalPodAutoscalers of shop cannot be listed"),
+    ],
+)
+def test_the_preview_of_a_scaling_names_autoscalers_that_may_undo_it(
+    listed: dict[str, Any] | None, replicas: int, note: str
+) -> None:
+    action = Action(operation=Operation.SCALE, target=WEB, replicas=replicas)
+    found = autoscalers_of(WEB, listed) if listed is not None else None
+    text = "\n".join(preview_lines(Preview(action=action, autoscalers=found)))
+    assert note in text
+    refused = "\n".join(preview_lines(Preview(action=action, problem="no")))
+    assert "HorizontalPodAutoscaler" not in refused, "not asked"

@@ -11,7 +11,16 @@ from msgspec.structs import replace
 from karptui.actions.action import Action, Document, is_in_effect
 from karptui.actions.audit_record import AuditDiff
 from karptui.actions.outcome import Outcome, Result
-from karptui.actions.request import Request, access_of, path_of, request_of, version_of
+from karptui.actions.request import (
+    Autoscaler,
+    Request,
+    access_of,
+    autoscalers_of,
+    autoscalers_path,
+    path_of,
+    request_of,
+    version_of,
+)
 from karptui.sources.actions.audit import AuditError, AuditFile
 from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.errors import ApiError
@@ -66,6 +75,13 @@ class Writer:
             if error.status == 404:
                 return None
             raise
+
+    def autoscalers(self, action: Action) -> tuple[Autoscaler, ...] | None:
+        """Return the HorizontalPodAutoscalers that scale an action's object; None if they cannot be read."""
+        try:
+            return autoscalers_of(action.target, self.server.get(autoscalers_path(action.target)))
+        except SourceError:
+            return None
 
     def missing(self, action: Action) -> str:
         """Return the permission that the user lacks for an action, with the authorizer's reason; empty if none.
