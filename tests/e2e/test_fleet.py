@@ -1,0 +1,139 @@
+"""Three clusters on real API servers, one of which is killed: its row says so, and the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.cli.contexts import fleet_of
+from karptui.cli.main import build_parser, main
+from karptui.clock import SystemClock
+from karptui.screens.fleet import FleetScreen
+from karptui.session.fleet import Fleet, FleetRow
+from tests.ui.fleet import lines_of
+from tests.ui.stage import an_app
+
+from .control_plane import TOKEN, Client, ControlPlane
+from .definitions import install_definitions
+from .test_live_cluster import NODES_PATH, PODS_PATH, a_node, a_pod
+from .test_permissions import POOL_SPEC
+
+pytestmark = pytest.mark.apiserver
+
+SECONDS = 60.0
+NODES = {"a": 1, "b": 2, "c": 3}
+POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": POOL_SPEC}
+
+
+@pytest.fixture
+def planes(start_plane: Callable[..., ControlPlane]) -> dict[str, ControlPlane]:
+    """Return a control plane for each context, with as many nodes as its name says, and as many pending pods."""
+    found: dict[str, ControlPlane] = {}
+    for name, count in NODES.items():
+        plane = found[name] = start_plane()
+        client = Client(plane)
+        install_definitions(client)
+        client.request("POST", "/apis/karpenter.sh/v1/nodepools", POOL)
+        client.create(NODES_PATH, [a_node(number) for number in range(count)])
+        client.create(PODS_PATH, [a_pod(f"pod-{number}") for number in range(count)])
+    return found
+
+
+@pytest.fixture
+def flags(planes: dict[str, ControlPlane], tmp_path: Path) -> list[str]:
+    """Return the flags for all of them."""
+    servers = {
+        name: {"server": plane.url, "certificate-authority": str(plane.folder / "pki" / "apiserver.crt")}
+        for name, plane in planes.items()
+    }
+    document = {
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "admin"}} for name in servers],
+        "clusters": [{"name": name, "cluster": server} for name, server in servers.items()],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}],
+    }
+    (tmp_path / "config").write_text(yaml.safe_dump(document))
+    return ["--contexts", "a,b,c", "--kubeconfig", str(tmp_path / "config"), "--no-aws", "--request-timeout", "5s"]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def fleet(flags: list[str]) -> Iterator[Fleet]:
+    fleet = fleet_of(build_parser().parse_args(flags))
+    yield fleet
+    fleet.stop()
+
+
+def verdicts(flags: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]]]:
+    status = main(["verdict", "-o", "json", *flags])
+    return status, [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
+async def test_one_of_three_clusters_is_killed(
+    fleet: Fleet, flags: list[str], planes: dict[str, ControlPlane], capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = an_app(None, clock=SystemClock(), fleet_of=lambda: fleet, begins_with_fleet=True)
+    status, before = verdicts(flags, capfd)
+    assert [line["name"] for line in before] == ["a", "b", "c"]
+    assert status == 0
+    assert not any("error" in line for line in before)
+    async with app.run_test(size=(140, 30)) as pilot:
+
+        async def until(is_so: Callable[[], bool]) -> None:
+            deadline = time.monotonic() + SECONDS
+            while not is_so():
+                assert time.monotonic() < deadline, "\n".join(lines_of(app))
+                await asyncio.to_thread(time.sleep, 0.1)
+                app.screen.refresh_view(is_forced=True)  # type: ignore[attr-defined]
+                await pilot.pause()
+
+        def rows() -> dict[str, FleetRow]:
+            return {row.name: row for row in fleet.rows}
+
+        def shown(name: str) -> str:
+            """Return the row without its name."""
+            rows = (line.partition(f" {name} ")[2] for line in lines_of(app) if name in line.split()[:2])
+            return next(rows, "")
+
+        def nodes_shown(name: str) -> str:
+            return "".join(shown(name).split()[:1])
+
+        def is_right(name: str, nodes: int) -> bool:
+            row, figures = rows()[name], rows()[name].line.figures
+            is_known = figures is not None and figures.worst is not None and figures.pending == NODES[name]
+            return is_known and figures is not None and figures.nodes == nodes and not row.trouble
+
+        await until(lambda: isinstance(app.screen, FleetScreen))
+        await until(lambda: all(is_right(*one) for one in NODES.items()))
+        await until(lambda: all(nodes_shown(name) == str(count) for name, count in NODES.items()))
+
+        planes["b"].kill_server()
+        killed_ns = time.time_ns()
+        await until(lambda: bool(rows()["b"].trouble))
+        for name in "ac":
+            Client(planes[name]).create(NODES_PATH, [a_node(90)])
+        await until(lambda: is_right("a", 2) and is_right("c", 4))
+        await until(lambda: "refuses connections" in shown("b"))
+        assert "refuses connections" in rows()["b"].trouble
+        figures = rows()["b"].line.figures
+        assert figures is not None
+        assert (figures.nodes, figures.pending) == (2, 2), "the last known ones"
+        now_ns = time.time_ns()
+        assert rows()["b"].line.read_ns <= killed_ns + 10**9, "its data is no younger"
+        assert all(now_ns - rows()[name].line.read_ns < 20 * 10**9 for name in "ac")
+        await until(lambda: (nodes_shown("a"), nodes_shown("b"), nodes_shown("c")) == ("2", "2", "4"))
+    status, after = verdicts(flags, capfd)
+    assert status == 1
+    assert "refuses connections" in after[1]["error"]
+    assert not any("error" in after[at] for at in (0, 2))
