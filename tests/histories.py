@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karptui.clock import FrozenClock
+from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.recorder import Recorder
@@ -39,4 +40,12 @@ def write_marks(path: Path, marks: Sequence[Mark]) -> None:
     """Add marks to a history that no other process writes."""
     writer = HistoryWriter(path, "")
     writer.write_marks(marks)
+    writer.close()
+
+
+def write_usage(path: Path, *periods: UsagePeriod) -> None:
+    """Add the usage of containers to a history that no other process writes."""
+    writer = HistoryWriter(path, "")
+    for period in periods:
+        writer.write_usage(period)
     writer.close()

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.kube.container_usage import ENOUGH_HOURS, sized_containers
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import CPU, MEMORY
@@ -18,8 +19,6 @@ from karptui.kube.vpa import PROMETHEUS, SIZED, Recommendation, Recommendations
 
 FIRST: Final = "first"
 """Query for the time of the oldest measurement."""
-ENOUGH_HOURS: Final = 23
-"""A day, but for the steps of an hour in which the oldest measurement is looked for."""
 _METRICS: Final = {CPU: "container_cpu_usage_seconds_total", MEMORY: "container_memory_working_set_bytes"}
 _SELECTOR: Final = '{container!="",container!="POD"}'
 _BY: Final = "by (namespace, pod, container)"
@@ -103,23 +102,18 @@ def of_usage(
     for resource in SIZED:
         if not answers[resource].series:
             raise PrometheusError(f"has no {_METRICS[resource]} of a named container in {hours} hours")
-    for workload, pods in workloads.items():
-        shown = [pod for pod in pods if not pod.template.is_node_owned]
-        containers = [one for pod in shown for one in pod.template.containers if one.is_sidecar or not one.is_init]
-        for name in dict.fromkeys(one.name for one in containers):
-            keys = [(pod.namespace, pod.name, name) for pod in shown]
-            found = {of: amounts for of in answers if (amounts := _amounts(of, answers[of], keys))}
-            requests: dict[str, Quantity] = {
-                of: Quantity(math.ceil(max(found[of]) * NANO)) for of in SIZED if of in found
-            }
-            length = math.inf  # unknown
-            if MEMORY in found:
-                length = min(max(now_ns / 1e9 - min(found.get(FIRST, [math.inf])), 0) / 3600, hours)
-                lengths.append(length)
-            unsure = length < ENOUGH_HOURS
-            if requests:
-                items.append(Recommendation(workload=workload, container=name, requests=requests, is_unsure=unsure))
-            without += not requests
+    for workload, name, pods in sized_containers(workloads):
+        keys = [(pod.namespace, pod.name, name) for pod in pods]
+        found = {of: amounts for of in answers if (amounts := _amounts(of, answers[of], keys))}
+        requests: dict[str, Quantity] = {of: Quantity(math.ceil(max(found[of]) * NANO)) for of in SIZED if of in found}
+        length = math.inf  # unknown
+        if MEMORY in found:
+            length = min(max(now_ns / 1e9 - min(found.get(FIRST, [math.inf])), 0) / 3600, hours)
+            lengths.append(length)
+        unsure = length < ENOUGH_HOURS
+        if requests:
+            items.append(Recommendation(workload=workload, container=name, requests=requests, is_unsure=unsure))
+        without += not requests
     if not items:
         raise PrometheusError("has no measurements of this cluster's pods: is it the Prometheus of another cluster?")
     return Recommendations(

@@ -43,6 +43,14 @@ class Used(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+class ContainerSample(msgspec.Struct, frozen=True, gc=False):
+    """The part of one container in the measurement of its pod."""
+
+    name: str
+    cpu_millis: int
+    memory_bytes: int
+
+
 class LiveUsage(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Usage of all nodes and pods; a new object whenever anything changed."""
 
@@ -50,6 +58,8 @@ class LiveUsage(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """By node name."""
     pods: Mapping[str, Used] = MappingProxyType({})
     """By ``namespace/name``; the sum of a pod's containers."""
+    containers: Mapping[str, tuple[ContainerSample, ...]] = MappingProxyType({})
+    """Of the last answer, by ``namespace/name`` of the pod."""
     read_at_ns: int = 0
     """Time of the last answer from metrics-server, in nanoseconds since the epoch; 0 if there was none."""
     window_ns: int = 0

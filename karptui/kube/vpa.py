@@ -18,6 +18,8 @@ SIZED: Final = (CPU, MEMORY)
 DEFAULT_MODE: Final = "Recreate"
 PROMETHEUS: Final = "Prometheus"
 """Source of recommendations that are measured usage."""
+HISTORY: Final = "karptui's history"
+"""The same, as karptui has recorded it."""
 
 
 class VerticalPodAutoscaler(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -50,7 +52,7 @@ class Recommendations(msgspec.Struct, frozen=True, kw_only=True):
     """All recommendations of a source, and the usage data that they rest on; None is unknown."""
 
     source: str
-    """``VPA``, ``KRR`` with its strategy, or ``Prometheus``."""
+    """``VPA``, ``KRR`` with its strategy, ``Prometheus``, or `HISTORY`."""
     items: tuple[Recommendation, ...]
     cpu_percentile: float | None = None
     memory_buffer_percent: float | None = None

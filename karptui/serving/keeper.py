@@ -12,6 +12,7 @@ from karptui.session.history import (
     OpenFinding,
     Seen,
     change_marks,
+    measured_of,
     refusal_marks,
     samples_of,
     seen_of,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from karptui.sources.history.tap import HistoryTap
 
 SAMPLE_NS: Final = 60 * NS_PER_SECOND
+USAGE_NS: Final = 55 * NS_PER_SECOND
+"""Shortest time between two kept readings of usage: those of a screen come more often."""
 
 
 class Keeper:
@@ -42,6 +45,7 @@ class Keeper:
         self._ledger = Ledger()
         self._began_ns = 0
         self._sampled_ns = 0
+        self._usage_ns = 0
         self.edits = 0
         """Edits that were marked so far."""
 
@@ -66,6 +70,11 @@ class Keeper:
         if findings and not 0 <= now_ns - self._sampled_ns < SAMPLE_NS:
             self._sampled_ns = now_ns
             samples = samples_of(view, now_ns)
+        read_ns = view.live_usage.read_at_ns
+        if read_ns and not 0 <= read_ns - self._usage_ns < USAGE_NS:
+            self._usage_ns = read_ns
+            measured = tuple(measured_of(view))
+            self._tap.with_recorder(lambda recorder: recorder.measure(read_ns, measured))
         self.edits += sum(mark.cause == EDIT for mark in marks)
         self._write(marks, samples)
 

@@ -58,7 +58,7 @@ class Objects:
             entry=entry,
             pods=self._pods.get((view,), lambda: view.pods_on(name) if name else (), equals=(name,)),
             detail=detail if detail is not None and detail.key == key else None,
-            usage=replace(view.live_usage, nodes={}, pods={}),
+            usage=replace(view.live_usage, nodes={}, pods={}, containers={}),
         )
 
     def pending_reasons(self, view: ClusterView) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ from karptui.state.cluster import EMPTY, ClusterState
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis, NodeFindings
+    from karptui.disruption.owner import OwnerIndex
     from karptui.session.pending_report import PendingAnswer
 
 
@@ -188,6 +189,11 @@ class ClusterView:
     def prices(self) -> NodePrices:
         """Prices of nodes; the same object as long as their inputs do not change."""
         return self._known_prices().book
+
+    @property
+    def owners(self) -> OwnerIndex:
+        """The owners of pods."""
+        return self._known_owners().owner_index
 
     def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
         """Return an entry for every pod of a node."""

@@ -129,6 +129,8 @@ class ClusterFollower:
         if out_of_reach(statuses):
             # Kinds that can no longer be read look empty: earlier results are about another cluster.
             analysis = pending = advice = None
+        if self.tap is not None:
+            self.evidence.record_usage(is_recorded=self.tap.is_recording)
         usage = self.evidence.live_usage()
         is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
         is_same = is_same and usage is before.live_usage

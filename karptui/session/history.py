@@ -11,10 +11,12 @@ import msgspec
 from karptui.aws.launch_refusals import REFUSED_NS, LaunchRefusal
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.life import why_removed
+from karptui.disruption.owner import OriginIndex
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import NODEPOOL, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.container_usage import Measured
 from karptui.kube.node import Node
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
@@ -41,6 +43,8 @@ NOT_PROBLEMS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
 _EDITED: Final = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.DEPLOYMENT, Kind.STATEFULSET)
 _CREATED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET})
 """Kinds of which creations and deletions are edits too."""
+
+_NOT_SIZED: Final = frozenset({"Pod", "Job", "Node"})
 
 Words = Callable[[ClusterFinding], str]
 
@@ -289,6 +293,17 @@ def samples_of(view: ClusterView, now_ns: int) -> tuple[Sample, ...]:
     for entry in view.node_entries:
         by_pool.setdefault(entry.pool if entry.is_managed else "", []).append(entry)
     return tuple(_sample(view, name, entries, now_ns) for name, entries in by_pool.items())
+
+
+def measured_of(view: ClusterView) -> Iterator[Measured]:
+    """Yield the last measurement of each container, except of pods that no patch changes: of Jobs, static, alone."""
+    origins = OriginIndex(view.owners)
+    for key, containers in view.live_usage.containers.items():
+        pod = view.state.pods.get(key)
+        workload = origins.of(pod) if pod is not None else ""
+        if workload and workload.partition("/")[0] not in _NOT_SIZED:
+            for one in containers:
+                yield Measured(workload, one.name, one.cpu_millis, one.memory_bytes)
 
 
 def _sample(view: ClusterView, pool: str, entries: Sequence[NodeEntry], now_ns: int) -> Sample:

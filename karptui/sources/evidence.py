@@ -85,6 +85,11 @@ class EvidenceSource:
         if self._usage is not None:
             self._usage.want()
 
+    def record_usage(self, *, is_recorded: bool) -> None:
+        """Set whether usage is read for a history, at a longer interval, also while it is not shown."""
+        if self._usage is not None:
+            self._usage.is_recorded = is_recorded
+
     def live_usage(self) -> LiveUsage:
         """Return live usage; separate from the rest, because it changes all the time and decides nothing."""
         return self._usage.latest() if self._usage is not None else self._recorded_usage

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
 from karptui.clock import Clock
 from karptui.kube.durations import parse_duration
-from karptui.kube.live_usage import LiveUsage, Sample, merged
-from karptui.kube.quantity import parse_quantity
+from karptui.kube.live_usage import ContainerSample, LiveUsage, Sample, merged
+from karptui.kube.quantity import NANO, NANO_PER_MILLI, parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
@@ -34,6 +36,8 @@ class UsageReading(msgspec.Struct, frozen=True):
     """By name, of pods ``namespace/name``."""
     window_ns: int
     """Measurement window; 0 if there are no measurements."""
+    containers: dict[str, tuple[ContainerSample, ...]]
+    """Of pods."""
 
 
 class _MeasuredName(msgspec.Struct):
@@ -47,6 +51,7 @@ class _Amounts(msgspec.Struct):
 
 
 class _ContainerUsage(msgspec.Struct):
+    name: str = ""
     usage: _Amounts = msgspec.field(default_factory=_Amounts)
 
 
@@ -80,23 +85,18 @@ def read_nodes(client: ProxyClient) -> UsageReading:
         SourceError: if the API server does not answer.
     """
     items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
-    return _reading({item.metadata.name: (item, (item.usage,)) for item in items})
+    return _reading({item.metadata.name: (item, (_ContainerUsage(usage=item.usage),)) for item in items})
 
 
 def read_pods(client: ProxyClient) -> UsageReading:
-    """Return the usage of pods, summed over containers.
+    """Return the usage of pods, summed over containers, and that of each container.
 
     Raises:
         UsageError: if metrics-server is missing or forbidden.
         SourceError: if the API server does not answer.
     """
     items = _items(client, "pods", _MetricsPage[_PodMetrics])
-    return _reading(
-        {
-            f"{item.metadata.namespace}/{item.metadata.name}": (item, tuple(part.usage for part in item.containers))
-            for item in items
-        }
-    )
+    return _reading({f"{item.metadata.namespace}/{item.metadata.name}": (item, item.containers) for item in items})
 
 
 def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]) -> list[_ItemT]:
@@ -129,22 +129,29 @@ def _refusal(error: ApiError, resource: str) -> SourceError:
     return error
 
 
-def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amounts, ...]]]) -> UsageReading:
+def _reading(measured: Mapping[str, tuple[_NodeMetrics | _PodMetrics, Sequence[_ContainerUsage]]]) -> UsageReading:
     samples: dict[str, Sample] = {}
+    containers: dict[str, tuple[ContainerSample, ...]] = {}
     window_ns = 0
     for name, (metrics, parts) in measured.items():
         try:
-            sample = Sample(
-                parse_timestamp(metrics.timestamp),
-                -(-sum(parse_quantity(part.cpu).nano for part in parts) // 1_000_000),
-                sum(parse_quantity(part.memory).nano for part in parts) // 1_000_000_000,
-            )
+            amounts = [(parse_quantity(one.usage.cpu).nano, parse_quantity(one.usage.memory).nano) for one in parts]
+            cpu, memory = (sum(side) for side in zip(*amounts, strict=True)) if amounts else (0, 0)
+            sample = Sample(parse_timestamp(metrics.timestamp), _millis(cpu), memory // NANO)
             window_ns = max(window_ns, parse_duration(metrics.window))
         except ValueError:
             # An unreadable measurement stays unknown; the others count.
             continue
         samples[name] = sample
-    return UsageReading(samples, window_ns)
+        containers[name] = tuple(
+            ContainerSample(sys.intern(part.name), _millis(cpu), memory // NANO)
+            for part, (cpu, memory) in zip(parts, amounts, strict=True)
+        )
+    return UsageReading(samples, window_ns, containers)
+
+
+def _millis(nano: int) -> int:
+    return -(-nano // NANO_PER_MILLI)
 
 
 LEAST_SECONDS: Final = 15.0
@@ -153,10 +160,15 @@ WANTED_SECONDS: Final = 60.0
 """Time after a look at usage during which it is still read."""
 IDLE_SECONDS: Final = 1.0
 """Maximum delay before a new look at usage is noticed."""
+RECORDED_SECONDS: Final = 60.0
+RECORDED_MOST_SECONDS: Final = 480.0
+"""Shortest and longest interval of readings for a history."""
+RECORDED_PODS: Final = 300
+"""Pods for which the interval is a second longer, if that is more."""
 
 
 class UsageSource(PeriodicSource[LiveUsage]):
-    """Asks metrics-server at its measurement interval, and only while usage is shown."""
+    """Asks metrics-server at its measurement interval while usage is shown, and less often for a history."""
 
     thread_name: ClassVar[str] = "live-usage"
     lasting: ClassVar[type[SourceError]] = LiveUsageError
@@ -165,14 +177,22 @@ class UsageSource(PeriodicSource[LiveUsage]):
         super().__init__(LiveUsage(is_asked=True), clock=clock, wait=wait)
         self._client = client
         self._wanted_until_ns = 0
+        self.is_recorded = False
+        """Whether a history keeps usage."""
 
     def want(self) -> None:
         """Report that usage is shown; cheap, from any thread."""
         self._wanted_until_ns = self._clock.now_ns() + int(WANTED_SECONDS * NS_PER_SECOND)
 
+    def _is_due(self) -> bool:
+        now_ns = self._clock.now_ns()
+        seconds = min(max(RECORDED_SECONDS, len(self._news.pods) / RECORDED_PODS), RECORDED_MOST_SECONDS)
+        is_record_due = now_ns - self._news.read_at_ns >= seconds * NS_PER_SECOND
+        return now_ns <= self._wanted_until_ns or (self.is_recorded and is_record_due)
+
     def read(self) -> float:
-        """Read nodes and pods once, if usage is shown."""
-        if self._clock.now_ns() > self._wanted_until_ns:
+        """Read nodes and pods once, if usage is shown or it is time for the history."""
+        if not self._is_due():
             return IDLE_SECONDS
         before = self._news
         nodes, pods = read_nodes(self._client), read_pods(self._client)
@@ -180,6 +200,7 @@ class UsageSource(PeriodicSource[LiveUsage]):
         self._news = LiveUsage(
             nodes=merged(before.nodes, nodes.samples),
             pods=merged(before.pods, pods.samples),
+            containers=pods.containers,
             read_at_ns=self._clock.now_ns(),
             window_ns=window_ns,
             is_asked=True,

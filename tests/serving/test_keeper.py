@@ -10,13 +10,18 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
+from karptui.kube.container_usage import Measured
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.plan.rightsize import workloads_of
 from karptui.serving import history
 from karptui.serving.history import HistoryKeeping
 from karptui.serving.keeper import Keeper
 from karptui.session.follower import ClusterFollower
-from karptui.sources.demo.source import DemoSource
+from karptui.sources.demo.source import DemoMetricsServer, DemoSource
+from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.store import Mark, Sample
+from karptui.sources.usage import UsageSource
+from karptui.state.cluster import inventory_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 from karptui.views.findings import sentence
 from tests.session.test_edits import a_pool, a_session
@@ -30,6 +35,7 @@ class Notes:
     def __init__(self) -> None:
         self.marks: list[Mark] = []
         self.samples: list[Sample] = []
+        self.readings: list[tuple[int, tuple[Measured, ...]]] = []
 
     def with_recorder(self, use: Any) -> None:
         use(self)
@@ -39,6 +45,9 @@ class Notes:
 
     def sample(self, samples: list[Sample]) -> None:
         self.samples += samples
+
+    def measure(self, at_ns: int, measured: tuple[Measured, ...]) -> None:
+        self.readings.append((at_ns, measured))
 
 
 class Demo:
@@ -95,6 +104,36 @@ def test_samples_are_taken_once_a_minute_for_each_pool(played: Demo) -> None:
     last = [sample for sample in played.notes.samples if sample.at_ns == instants[-1]]
     assert sum(sample.nodes for sample in last) == len(view.state.nodes)
     assert sum(sample.pods for sample in last) == sum(usage.pods for usage in view.state.node_usage.values())
+
+
+def test_usage_is_kept_once_a_minute_for_containers_of_workloads() -> None:
+    demo = Demo()
+    usage = UsageSource(DemoMetricsServer(demo.source), clock=demo.clock)
+    demo.follower.evidence = EvidenceSource(usage=usage)
+    for _ in range(9):
+        usage.want()
+        usage.step()
+        demo.saw()
+        demo.clock.instant_ns += 20 * NS_PER_SECOND
+    assert [at_ns - demo.notes.readings[0][0] for at_ns, _ in demo.notes.readings] == [
+        0, 60 * NS_PER_SECOND, 120 * NS_PER_SECOND
+    ]  # fmt: skip
+    pods = workloads_of(inventory_of(demo.follower.view.state))
+    expected = {
+        (workload, container.name)
+        for workload, of in pods.items()
+        for pod in of
+        if pod.phase == "Running"
+        for container in pod.template.containers
+    }
+    measured = demo.notes.readings[0][1]
+    kinds = {workload.partition("/")[0] for workload, *_ in measured}
+    assert {(one.workload, one.container) for one in measured} == {
+        one for one in expected if one[0].partition("/")[0] in kinds
+    }
+    assert kinds >= {"Deployment", "DaemonSet", "StatefulSet"}
+    assert not kinds & {"Pod", "Job", "Node"}
+    assert all(one.cpu_millis and one.memory_bytes for one in measured)
 
 
 def test_nothing_is_edited_while_the_demo_plays(played: Demo) -> None:

@@ -81,7 +81,7 @@ def cells(entry: NodeEntry) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("live", "phase", "why"),
     [
-        (LiveUsage(is_asked=True), "off", "asked while it is looked at"),
+        (LiveUsage(is_asked=True), "off", "asked once a minute for the history, or while it is looked at"),
         (LIVE, "live", ""),
         (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
         (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),

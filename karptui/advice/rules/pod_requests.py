@@ -261,8 +261,9 @@ class _Waste(NamedTuple):
     "pod-requests-above-usage",
     title="requests far above usage",
     what="The pods of a workload on Karpenter's nodes request at least four times the cpu or memory of their measured "
-    "usage, and leave at least a core or 4Gi unused in total. Needs metrics-server, which karptui queries only while "
-    "Pods, Advice, a node or the wide Nodes are on the screen; `karptui advice --usage` queries it once.",
+    "usage, and leave at least a core or 4Gi unused in total. Needs metrics-server, which karptui queries while "
+    "a history is recorded, or Pods, Advice, a node or the wide Nodes are on the screen; `karptui advice --usage` "
+    "queries it once.",
     why="Requests alone decide which nodes there are and which may go; usage frees nothing. A node full of requests "
     "is kept however idle it is, and every new one is sized by requests. One measurement says nothing of peaks: look "
     "at days before lowering anything, and at the workload's own start-up.",

@@ -252,36 +252,37 @@ class DemoMetricsServer:
         now_ns = self._demo.clock.now_ns() // (WINDOW_SECONDS * NS_PER_SECOND) * WINDOW_SECONDS * NS_PER_SECOND
         manifests = self._demo.manifests()
         pods = [m for m in manifests if m["kind"] == "Pod" and m.get("status", {}).get("phase") == "Running"]
-        used = {id(pod): _used(pod, now_ns) for pod in pods}
+        used = [_used(pod, now_ns) for pod in pods]
         stamp = {"timestamp": format_timestamp(now_ns), "window": f"{WINDOW_SECONDS}s"}
         items: list[dict[str, Any]] = []
         if path.endswith("/pods"):
-            for pod in pods:
-                name = {key: pod["metadata"].get(key, "") for key in ("name", "namespace")}
-                items.append({"metadata": name, **stamp, "containers": [{"usage": _amounts(used[id(pod)])}]})
+            for pod, by_name in zip(pods, used, strict=True):
+                head = {key: pod["metadata"].get(key, "") for key in ("name", "namespace")}
+                parts = [{"name": name, "usage": _amounts(amounts)} for name, amounts in by_name.items()]
+                items.append({"metadata": head, **stamp, "containers": parts})
         else:
             by_node: dict[str, list[dict[str, int]]] = {}
-            for pod in pods:
-                by_node.setdefault(pod["spec"].get("nodeName", ""), []).append(used[id(pod)])
+            for pod, by_name in zip(pods, used, strict=True):
+                by_node.setdefault(pod["spec"].get("nodeName", ""), []).extend(by_name.values())
             for node in (manifest for manifest in manifests if manifest["kind"] == "Node"):
                 name = node["metadata"]["name"]
                 items.append({"metadata": {"name": name}, **stamp, "usage": _amounts(_sum(by_node.get(name, ())))})
         return msgspec.json.encode({"items": items})
 
 
-def _used(pod: Mapping[str, Any], now_ns: int) -> dict[str, int]:
+def _used(pod: Mapping[str, Any], now_ns: int) -> dict[str, dict[str, int]]:
+    """Return the usage of each container."""
     number = crc32(pod["metadata"]["name"].encode()) / (1 << 32)
     wave = 1 + SWING * math.sin(2 * math.pi * (now_ns / NS_PER_SECOND / CYCLE_SECONDS + number))
-    cpu, memory = 0, 0
+    used: dict[str, dict[str, int]] = {}
     for container in pod["spec"].get("containers", ()):
         requests = container.get("resources", {}).get("requests", {})
-        asked_cpu, asked_memory = (parse_quantity(str(requests.get(name, "0"))) for name in ("cpu", "memory"))
-        cpu += asked_cpu.millis or UNREQUESTED["cpu"]
-        memory += asked_memory.units or UNREQUESTED["memory"]
-    return {
-        "cpu": int(cpu * _between(CPU_SHARES, number) * wave),
-        "memory": int(memory * _between(MEMORY_SHARES, 1 - number)),
-    }
+        cpu, memory = (parse_quantity(str(requests.get(name, "0"))) for name in ("cpu", "memory"))
+        used[container["name"]] = {
+            "cpu": int((cpu.millis or UNREQUESTED["cpu"]) * _between(CPU_SHARES, number) * wave),
+            "memory": int((memory.units or UNREQUESTED["memory"]) * _between(MEMORY_SHARES, 1 - number)),
+        }
+    return used
 
 
 def _between(bounds: tuple[float, float], number: float) -> float:

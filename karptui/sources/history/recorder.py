@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,9 @@ from karptui import crash
 from karptui.aws.evidence import Evidence
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
+from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.kube.live_usage import LiveUsage
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.recording import recording_fields
@@ -29,11 +32,18 @@ KEY_CHANGES: Final = 150_000
 """Number of changes after which new key frames are written, so that every instant opens quickly."""
 WAIT_SECONDS: Final = 60.0
 """Kinds that are not complete after this time do not hold up the first key frames."""
+USAGE_SECONDS: Final = 600.0
+"""Interval of writing the usage of containers."""
+USAGE_NS: Final = 3600 * NS_PER_SECOND
+"""Length of a period of usage."""
+USAGE_BYTES_PER_SECOND: Final = 200.0
+"""Most that the measurements of all pods may take, in the long run: the more pods, the rarer they are written."""
 LEASE_SECONDS: Final = 60.0
 """Karpenter renews its lease every two seconds; that it did is recorded this often."""
 PIECE: Final = 5_000
 MOST_FAILURES: Final = 10
 """Number of consecutive failures to write that end the recording."""
+_USAGE: Final = "usage"
 _DELETED: Final = msgspec.Raw(b"null")
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _CHANGED_BY_PEOPLE: Final = frozenset(
@@ -99,6 +109,10 @@ class Recorder:
         self._pending: dict[tuple[Kind, str], Change] = {}
         self._marks: list[Mark] = []
         self._samples: list[Sample] = []
+        self._usage: UsagePeriod | None = None
+        self._usage_lock = threading.Lock()
+        self._usage_at = self._measured_at = float("-inf")
+        """When usage was written last, and when the measurements of all pods may be written again."""
         self._phases: dict[Kind, Phase] = {}
         self._left_out: set[Kind] = set()
         self._written: dict[tuple[Kind, str], int] = {}
@@ -143,6 +157,13 @@ class Recorder:
         """Add figures of NodePools."""
         with self._lock:
             self._samples += samples
+
+    def measure(self, at_ns: int, measured: Iterable[Measured]) -> None:
+        """Add a reading of the usage of containers."""
+        with self._usage_lock:
+            if self._usage is None:
+                self._usage = UsagePeriod(at_ns, at_ns)
+            add_reading(self._usage, at_ns, measured)
 
     def _add(self, kind: Kind, objects: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
         at_ns = self._now_ns()
@@ -198,6 +219,8 @@ class Recorder:
                 break
         if self._writer is not None:
             if self._is_open and not self.trouble:
+                with contextlib.suppress(HistoryError):
+                    self._write_usage(self._writer)
                 self._writer.note_instant(self._now_ns())
             self._writer.close()
 
@@ -242,6 +265,9 @@ class Recorder:
             self._facts_at = now
             self._write_facts(writer)
             writer.note_instant(self._now_ns())
+        if now - self._usage_at >= USAGE_SECONDS:
+            self._usage_at = now
+            self._write_usage(writer)
         if now - self._packed_at >= PACK_SECONDS:
             self._packed_at = now
             writer.pack()
@@ -296,11 +322,24 @@ class Recorder:
             else:
                 self._last_evidence = evidence
                 fields |= flat(recording_fields(*evidence))
+        now = self._monotonic()
         for name, value in fields.items():
             new = hash(msgspec.json.encode(value))
-            if self._facts.get(name) != new:
-                writer.write_fact(at_ns, name, value)
-                self._facts[name] = new
+            if self._facts.get(name) == new or (name == _USAGE and now < self._measured_at):
+                continue
+            size_bytes = writer.write_fact(at_ns, name, value)
+            self._facts[name] = new
+            if name == _USAGE:
+                self._measured_at = now + size_bytes / USAGE_BYTES_PER_SECOND
+
+    def _write_usage(self, writer: HistoryWriter) -> None:
+        """Write the usage of containers so far; a period that is long enough ends."""
+        with self._usage_lock:
+            period = self._usage
+            if period is not None:
+                writer.write_usage(period)
+                if period.to_ns - period.from_ns >= USAGE_NS:
+                    self._usage = UsagePeriod(period.to_ns, period.to_ns)
 
     def _write_key(self, writer: HistoryWriter, now: float) -> None:
         at_ns = writer.newest_ns

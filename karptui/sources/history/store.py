@@ -4,7 +4,8 @@ Table ``frames`` holds the changes of objects, compressed, in the order in which
 objects of an instant, in pieces; the state at a later instant is the key frames before it and the changes since. A
 *session* is the time that one process recorded without a pause: it begins with key frames.
 Other tables: ``facts`` (prices, settings, usage: the fields of a recording that are no objects), ``marks`` (what is
-worth going to: verdict lines, disruptions, failed launches, edits) and ``samples`` (figures of each NodePool).
+worth going to: verdict lines, disruptions, failed launches, edits), ``samples`` (figures of each NodePool) and
+``usage`` (that of containers, by workload, in periods of an hour).
 All times are nanoseconds since the epoch.
 """
 
@@ -20,6 +21,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 import zstandard
 
+from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND
 
 FORMAT: Final = 1
@@ -139,6 +141,7 @@ _CHANGES: Final = msgspec.json.Decoder(list[Change])
 _FACT: Final = msgspec.json.Decoder()
 _MARK: Final = msgspec.json.Decoder(Mark)
 _SAMPLE: Final = msgspec.json.Decoder(Sample)
+_USAGE: Final = msgspec.json.Decoder(UsagePeriod)
 
 
 def is_history(path: Path) -> bool:
@@ -279,6 +282,14 @@ class History:
             "SELECT data FROM samples WHERE at_ns > ? AND at_ns <= ? ORDER BY at_ns, rowid", (from_ns, to_ns)
         )
         return tuple(_decoded(_SAMPLE, data) for (data,) in rows)
+
+    def usage(self, from_ns: int, to_ns: int) -> tuple[UsagePeriod, ...]:
+        """Return the usage of containers in the periods that lie within a time, the first first."""
+        if next(self._query("SELECT 1 FROM sqlite_master WHERE name = 'usage'"), None) is None:
+            return ()  # a history of an earlier version
+        rows = self._query("SELECT data FROM usage WHERE at_ns >= ? AND at_ns < ? ORDER BY at_ns", (from_ns, to_ns))
+        periods = (_decoded(_USAGE, _unzipped(data)) for (data,) in rows)
+        return tuple(period for period in periods if period.to_ns <= to_ns)
 
     def _about(self, name: str) -> str:
         row = next(self._query("SELECT value FROM about WHERE name = ?", (name,)), None)

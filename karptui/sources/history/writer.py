@@ -13,6 +13,7 @@ import msgspec
 import zstandard
 
 from karptui.files import check_allowed
+from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import (
     APPLICATION_ID,
@@ -46,6 +47,8 @@ CREATE INDEX marks_by_time ON marks(at_ns);
 CREATE TABLE samples(at_ns INTEGER NOT NULL, pool TEXT NOT NULL, data BLOB NOT NULL);
 CREATE INDEX samples_by_time ON samples(at_ns);
 """
+_USAGE_TABLE: Final = "CREATE TABLE IF NOT EXISTS usage(at_ns INTEGER PRIMARY KEY, data BLOB NOT NULL)"
+"""Added to histories of earlier versions."""
 
 
 class HistoryBusyError(HistoryError):
@@ -79,6 +82,7 @@ class HistoryWriter(History):
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._check_format()
         with self._transaction():
+            self._database.execute(_USAGE_TABLE)
             self._database.execute("DELETE FROM frames WHERE state = ?", (FrameState.INCOMPLETE_KEY,))
         self._session = self._next_session()
         self.newest_ns = self.end_ns()
@@ -129,12 +133,12 @@ class HistoryWriter(History):
             )
         self.newest_ns = max(self.newest_ns, at_ns)
 
-    def write_fact(self, at_ns: int, name: str, value: Any) -> None:
-        """Add a field of a recording that has changed; None if it is gone."""
+    def write_fact(self, at_ns: int, name: str, value: Any) -> int:
+        """Add a field of a recording that has changed; None if it is gone. Return its size in bytes."""
+        data = _zipped(msgspec.json.encode(value))
         with self._transaction():
-            self._database.execute(
-                "INSERT INTO facts VALUES (?, ?, ?)", (at_ns, name, _zipped(msgspec.json.encode(value)))
-            )
+            self._database.execute("INSERT INTO facts VALUES (?, ?, ?)", (at_ns, name, data))
+        return len(data)
 
     def write_marks(self, marks: Iterable[Mark]) -> None:
         """Add instants worth going to."""
@@ -150,6 +154,14 @@ class HistoryWriter(History):
             self._database.executemany(
                 "INSERT INTO samples VALUES (?, ?, ?)",
                 ((sample.at_ns, sample.pool, msgspec.json.encode(sample)) for sample in samples),
+            )
+
+    def write_usage(self, period: UsagePeriod) -> None:
+        """Add a period of the usage of containers, or replace it by a longer one with the same begin."""
+        with self._transaction():
+            self._database.execute(
+                "INSERT OR REPLACE INTO usage VALUES (?, ?)",
+                (period.from_ns, _zipped(msgspec.json.encode(period), _TIGHT)),
             )
 
     def pack(self) -> int:
@@ -183,7 +195,7 @@ class HistoryWriter(History):
                 self._database.execute(
                     "DELETE FROM frames WHERE from_ns < ? AND state != ?", (until_ns, FrameState.INCOMPLETE_KEY)
                 )
-                for table in ("marks", "samples"):
+                for table in ("marks", "samples", "usage"):
                     self._database.execute(f"DELETE FROM {table} WHERE at_ns < ?", (until_ns,))  # noqa: S608 - ours
                 self._database.execute(
                     "DELETE FROM facts WHERE at_ns < (SELECT max(at_ns) FROM facts AS newer "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.kube.container_usage import Measured
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, first_seen
+from karptui.kube.live_usage import Sample as UsageSample
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history import recorder as recorder_module
@@ -544,3 +547,75 @@ def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
     assert {found.name for found in earlier.inventory.pods} == {"a"}
     with pytest.raises(SnapshotError, match="only a history has past moments"):
         SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)
+
+
+def measured(*names: str) -> list[Measured]:
+    return [Measured(f"Deployment/shop/{name}", "app", 100, 1 << 20) for name in names]
+
+
+def measure(bench: Bench, minutes: int, *names: str) -> None:
+    for _ in range(minutes):
+        bench.pass_seconds(60)
+        bench.recorder.measure(bench.clock.now_ns(), measured(*names))
+        bench.step()
+
+
+def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.step()
+    measure(bench, 12, "web")
+    with contextlib.closing(History(path)) as history:
+        (begun,) = history.usage(0, 1 << 62)
+    measure(bench, 60, "web", "api")
+    bench.recorder.start()
+    bench.recorder.stop()
+    with contextlib.closing(History(path)) as history:
+        first, second = history.usage(0, 1 << 62)
+        assert history.usage(first.from_ns + 1, second.to_ns) == (second,), "not complete"
+        assert history.usage(first.from_ns, second.to_ns - 1) == (first,), "later"
+    assert (begun.from_ns, second.from_ns) == (first.from_ns, first.to_ns)
+    assert begun.to_ns < first.to_ns
+    usage = [period.workloads["Deployment/shop/web"]["app"] for period in (first, second)]
+    assert sum(one.seconds for one in usage) == (second.to_ns - first.from_ns) // NS_PER_SECOND == 71 * 61
+    assert sum(sum(one.cpu.values()) for one in usage) == 72
+    assert {one.memory_bytes for one in usage} == {1 << 20}
+
+
+def test_a_history_of_before_has_no_usage_and_gets_some(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.step()
+    bench.close()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE usage")
+    with contextlib.closing(History(path)) as history:
+        assert history.usage(0, 1 << 62) == ()
+    later = Bench(path)
+    later.clock.instant_ns += 3600 * NS_PER_SECOND
+    later.live(Kind.POD)
+    later.step()
+    measure(later, 12, "web")
+    later.close()
+    with contextlib.closing(History(path)) as history:
+        assert len(history.usage(0, 1 << 62)) == 1
+
+
+def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path) -> None:
+    usage = [NO_LIVE_USAGE]
+    bench = Bench(path, evidence=lambda: (NO_EVIDENCE, usage[0]))
+    bench.live(Kind.POD)
+    bench.step()
+    numbers = random.Random(1)
+    for _ in range(120):
+        at_ns = bench.clock.now_ns()
+        pods = {f"shop/web-{one}": first_seen(UsageSample(at_ns, numbers.randrange(4000), one)) for one in range(2_000)}
+        usage[0] = LiveUsage(pods=pods, read_at_ns=at_ns, is_asked=True)
+        bench.pass_seconds(59)
+        bench.step()
+    bench.close()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        sizes = [size for (size,) in database.execute("SELECT length(data) FROM facts WHERE name = 'usage'")]
+    assert 2 < len(sizes) < 110
+    rate = sum(sizes[:-1]) / (120 * 60)
+    assert recorder_module.USAGE_BYTES_PER_SECOND / 2 < rate <= recorder_module.USAGE_BYTES_PER_SECOND

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.kube.live_usage import Sample
+from karptui.kube.live_usage import ContainerSample, Sample
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import SourceError
@@ -88,6 +88,7 @@ def test_pods_page_by_page_with_their_containers_together(api: Api, client: Tran
     found = read_pods(client)
     assert found.samples["web/a"] == Sample(NOW - 5 * NS_PER_SECOND, 4, 15 * MI)
     assert found.samples["db/c"] == Sample(NOW - 5 * NS_PER_SECOND, 0, 0)
+    assert found.containers["web/a"] == (ContainerSample("c0", 2, 10 * MI), ContainerSample("c1", 2, 5 * MI))
     assert [query for _, query in api.calls] == [{"limit": "500"}, {"limit": "500", "continue": "1"}]
 
 
@@ -139,6 +140,29 @@ def test_nobody_is_asked_until_somebody_looks(api: Api, client: Transport) -> No
     clock.instant_ns += 61 * NS_PER_SECOND
     assert turns.read(source) is found
     assert len(api.calls) == 2
+    turns.end(source)
+
+
+def test_a_history_has_it_read_once_a_minute_and_less_often_with_many_pods(
+    api: Api, client: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, turns = FrozenClock(NOW), Turns()
+    source = UsageSource(client, clock=clock, wait=turns.wait)
+    source.is_recorded = True
+    api.pages["pods"] = [[measured(f"web/{number}", ("1", "1Gi")) for number in range(6)]]
+    for seconds, calls in ((0, 2), (59, 2), (60, 4), (120, 6)):
+        clock.instant_ns = NOW + seconds * NS_PER_SECOND
+        assert turns.read(source).read_at_ns
+        assert len(api.calls) == calls
+    monkeypatch.setattr("karptui.sources.usage.RECORDED_PODS", 0.05)
+    for seconds, calls in ((180, 6), (239, 6), (240, 8)):
+        clock.instant_ns = NOW + seconds * NS_PER_SECOND
+        turns.read(source)
+        assert len(api.calls) == calls
+    source.is_recorded = False
+    clock.instant_ns += 600 * NS_PER_SECOND
+    turns.read(source)
+    assert len(api.calls) == 8
     turns.end(source)
 
 

@@ -1,0 +1,149 @@
+"""Usage of containers over time, by workload: cpu as a histogram, and the highest memory.
+
+Source: the exponential histograms of VPA's recommender (pkg/recommender/util/histogram_options.go).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import of_millis, of_units
+from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.vpa import HISTORY, Recommendation, Recommendations
+
+ENOUGH_HOURS: Final = 23
+"""A day, but for the steps in which the oldest measurement is known."""
+GROWTH: Final = 1.05
+"""Ratio of the bounds of a bucket: the error of a percentile."""
+MOST_CONTAINERS: Final = 20_000
+"""Containers of workloads in one period; others are left out."""
+MOST_BUCKET: Final = 500
+MOST_BYTES: Final = 1 << 60
+LONGEST_GAP_NS: Final = 600 * NS_PER_SECOND
+"""A longer time between two readings does not count as measured."""
+
+
+class Measured(NamedTuple):
+    """A measurement of one container."""
+
+    workload: str
+    """``Kind/namespace/name``."""
+    container: str
+    cpu_millis: int
+    memory_bytes: int
+
+
+class ContainerUsage(msgspec.Struct, array_like=True):
+    """Measurements of a container of all pods of a workload."""
+
+    memory_bytes: Annotated[int, msgspec.Meta(ge=0, le=MOST_BYTES)] = 0
+    """The highest."""
+    seconds: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Time in which it was measured."""
+    cpu: dict[Annotated[int, msgspec.Meta(ge=0, le=MOST_BUCKET)], Annotated[int, msgspec.Meta(ge=1)]] = {}
+    """Number of measurements by bucket."""
+
+
+class UsagePeriod(msgspec.Struct):
+    """Measurements of a time, by workload and container."""
+
+    from_ns: int
+    to_ns: int
+    workloads: dict[str, dict[str, ContainerUsage]] = {}
+
+
+def bucket_of(cpu_millis: int) -> int:
+    """Return the bucket of an amount of cpu."""
+    return min(math.ceil(math.log(cpu_millis, GROWTH)), MOST_BUCKET) if cpu_millis > 1 else 0
+
+
+def bound_of(bucket: int) -> int:
+    """Return the highest amount of cpu in a bucket, in millicores."""
+    return math.floor(GROWTH**bucket)
+
+
+def add_reading(period: UsagePeriod, at_ns: int, measured: Iterable[Measured]) -> None:
+    """Add one reading of all pods to a period."""
+    passed_ns = at_ns - period.to_ns
+    seconds = passed_ns // NS_PER_SECOND if 0 <= passed_ns <= LONGEST_GAP_NS else 0
+    period.to_ns = max(period.to_ns, at_ns)
+    left = MOST_CONTAINERS - sum(map(len, period.workloads.values()))
+    seen: set[int] = set()
+    for one in measured:
+        usage = period.workloads.get(one.workload, {}).get(one.container)
+        if usage is None:
+            if not left:
+                continue
+            left -= 1
+            usage = period.workloads.setdefault(one.workload, {})[one.container] = ContainerUsage()
+        if id(usage) not in seen:
+            seen.add(id(usage))
+            usage.seconds += seconds
+        usage.memory_bytes = max(usage.memory_bytes, min(one.memory_bytes, MOST_BYTES))
+        bucket = bucket_of(one.cpu_millis)
+        usage.cpu[bucket] = usage.cpu.get(bucket, 0) + 1
+
+
+def percentile_of(counts: Mapping[int, int], percentile: float) -> int:
+    """Return the cpu, in millicores, that a percentage of measurements does not exceed."""
+    wanted = sum(counts.values()) * percentile / 100 - 1e-9
+    buckets = sorted(counts)
+    passed = accumulate(counts[bucket] for bucket in buckets)
+    return bound_of(next(bucket for bucket, count in zip(buckets, passed, strict=True) if count >= wanted))
+
+
+def sized_containers(workloads: Mapping[str, Sequence[Pod]]) -> Iterator[tuple[str, str, list[Pod]]]:
+    """Yield workload and name of the containers that run all the time, with the pods, without static pods."""
+    for workload, pods in workloads.items():
+        shown = [pod for pod in pods if not pod.template.is_node_owned]
+        containers = [one for pod in shown for one in pod.template.containers if one.is_sidecar or not one.is_init]
+        yield from ((workload, name, shown) for name in dict.fromkeys(one.name for one in containers))
+
+
+def of_periods(
+    periods: Iterable[UsagePeriod], workloads: Mapping[str, Sequence[Pod]], *, percentile: float, hours: float
+) -> Recommendations:
+    """Return each container's percentile of cpu over all pods of its workload, and its highest memory.
+
+    Args:
+        workloads: Active pods by ``Kind/namespace/name`` of their workload.
+        hours: Length of usage that is asked for.
+    """
+    cpu: dict[tuple[str, str], Counter[int]] = {}
+    memory: dict[tuple[str, str], int] = {}
+    known: Counter[tuple[str, str]] = Counter()
+    for period in periods:
+        for workload, containers in period.workloads.items():
+            for name, usage in containers.items():
+                key = workload, name
+                cpu.setdefault(key, Counter()).update(usage.cpu)
+                memory[key] = max(memory.get(key, 0), usage.memory_bytes)
+                known[key] += usage.seconds
+    names = [(workload, name) for workload, name, _ in sized_containers(workloads)]
+    found = [key for key in names if cpu.get(key)]
+    return Recommendations(
+        source=HISTORY,
+        items=tuple(
+            Recommendation(
+                workload=key[0],
+                container=key[1],
+                requests={CPU: of_millis(percentile_of(cpu[key], percentile)), MEMORY: of_units(memory[key])},
+                is_unsure=known[key] < ENOUGH_HOURS * 3600,
+            )
+            for key in found
+        ),
+        cpu_percentile=percentile,
+        history_hours=hours,
+        known_hours=(min(known[key] for key in found) / 3600, max(known[key] for key in found) / 3600)
+        if found
+        else None,
+        without=len(names) - len(found),
+    )
