@@ -134,7 +134,11 @@ class KarptuiApp(LivingApp):
         plays = PlayCache()
         feed = self.feed = Feed(follower, clock or SystemClock(), self)
         self.session = ClusterSession(
-            lambda: feed.follower.view, lists_of(config), shared_base=SharedBase(), kept_plays=plays
+            lambda: feed.follower.view,
+            lists_of(config),
+            shared_base=SharedBase(),
+            kept_plays=plays,
+            source=lambda: feed.follower.source,
         )
         """What screens ask about the cluster."""
         sessions = self._moment_sessions = MomentSessions(self.feed, plays, analyst_of)

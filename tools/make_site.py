@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("docs", "snapshots", "deploy", "contrib")
 HOME: Final = "index.md"
 NAVIGATION: Final = {
-    "Tasks": "tasks install by-question stories pains plan pause coming-from vs",
+    "Tasks": "tasks install by-question stories pains plan pause rollout rightsize actions coming-from vs",
     "Why": "verdict why-nodes-stay pending pools churn advice what-if forward solve history",
     "Reference": "headless what-if-headless keys screens configuration snapshots types-and-prices aws-access plugins "
     "mcp compatibility versions troubleshooting glossary",
@@ -28,6 +28,7 @@ NAVIGATION: Final = {
 """Sections, each with its pages; any other page is in Reference."""
 OUTPUT: Final = re.compile(r"^    \$ (karptui .+)$", re.MULTILINE)
 LONGEST_LINES: Final = 40
+STATUSES: Final = (0, 1)
 
 
 def main(folder: str) -> None:
@@ -58,9 +59,11 @@ def with_outputs(text: str, run: Callable[[str], str]) -> str:
 
 
 def run(command: str) -> str:
-    """Return what a command prints; raises if it fails."""
+    """Return what a command prints; raises if it fails. Status 1 is an answer, such as not rolled out."""
     words = [sys.executable, "-m", "karptui", *shlex.split(command)[1:]]
-    result = subprocess.run(words, capture_output=True, text=True, check=True, env={"PATH": "", "COLUMNS": "120"})
+    result = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": "", "COLUMNS": "120"})
+    if result.returncode not in STATUSES:
+        raise SystemExit(f"{command}: status {result.returncode}: {result.stderr}")
     return result.stdout
 
 

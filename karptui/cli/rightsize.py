@@ -11,6 +11,7 @@ from karptui.cli.loading import load
 from karptui.cli.many import chosen, print_document, table_lines
 from karptui.cli.option_values import file_name, http_url, number, window
 from karptui.cli.options import add_play_flags, add_study_flags, add_usage_flag
+from karptui.cli.source import history_of
 from karptui.cli.streams import given_text, put
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import page
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from karptui.decode.prometheus import Answer
     from karptui.kube.pod import Pod
     from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler
-    from karptui.sources.source import Source
 
 _MOST_BYTES = 64 << 20
-_VPAS = "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--percentile",
         metavar="N",
         type=number(100),
-        help="of cpu, with --prometheus (default 95); memory is the highest",
+        help="of cpu, with --prometheus or of recorded usage (default 95); memory is the highest",
     )
-    parser.add_argument("--window", type=window, help="length of usage to ask Prometheus for (default 7d)")
+    parser.add_argument("--window", type=window, help="length of usage, of Prometheus or recorded (default 7d)")
     parser.add_argument("--patch", action="store_true", help="print strategic merge patches as YAML instead")
     add_play_flags(parser, "length of each forecast", "number of seeds from --seed on; the likeliest is shown")
     add_usage_flag(parser)
@@ -56,40 +55,53 @@ def run(args: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from karptui.kube.vpa import of_vpas
-    from karptui.kube.yaml_text import to_yaml
     from karptui.plan.rightsize import RightSizeError, rightsize, workloads_of
     from karptui.session.prepare import base_of
+    from karptui.session.rightsizing import live_vpas
     from karptui.views.column import plain
-    from karptui.views.rightsize import REPORT, TABLE, last_lines, patch_of, text_lines
+    from karptui.views.rightsize import REPORT, TABLE, headline, last_lines, more_lines, patches_text
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
-    if args.prometheus is None and (args.percentile is not None or args.window is not None):
-        raise UsageError("--percentile and --window are for --prometheus")
+    is_measured = args.percentile is not None or args.window is not None
+    if args.krr is not None and is_measured:
+        raise UsageError("--percentile and --window are for --prometheus and recorded usage, not for --krr")
     given = _read_krr(args.krr) if args.krr is not None else None
-    asks_vpas = given is None and args.prometheus is None
+    asks_vpas = given is None and args.prometheus is None and not is_measured
     live: list[VerticalPodAutoscaler] = []
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     loaded = load(args, needed, asks=lambda source: live.extend(live_vpas(source)) if asks_vpas else None)
     base = base_of(loaded.view, loaded.now_ns)
     used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
+    workloads = workloads_of(base.inventory)
     if args.prometheus is not None:
-        given, warnings = _of_prometheus(args, workloads_of(base.inventory), loaded.now_ns)
+        given, warnings = _of_prometheus(args, workloads, loaded.now_ns)
         loaded = replace(loaded, complaints=(*loaded.complaints, *warnings))
-    recommendations = given if given is not None else of_vpas((*base.inventory.vpas, *live))
+    elif given is None:
+        given = of_vpas((*base.inventory.vpas, *live) if asks_vpas else ())
+        if not given.items:
+            given = _recorded(args, workloads, loaded.now_ns, is_asked=is_measured) or given
     try:
         answer = rightsize(
-            base, recommendations, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds,
+            base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds,
             reporter=lambda done, total: show_progress(f"{done} of {total} seconds played"),
         )  # fmt: skip
     except RightSizeError as error:
-        fail(f"{error}: VerticalPodAutoscalers with a status, --krr FILE or --prometheus URL are needed")
+        fail(
+            f"{error}: VerticalPodAutoscalers with a status, recorded usage, --krr FILE or --prometheus URL are needed"
+        )
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     rows = chosen(TABLE, answer.sizings, args)
     if args.patch:
-        patches = [patch for one in rows.items if (patch := patch_of(one)) is not None]
-        put(page("---\n".join(map(to_yaml, patches)) or "# nothing changes\n"), end="")
+        put(page(patches_text(rows.items)), end="")
         return report(loaded)
-    lines = (*text_lines(name, answer), "", *table_lines(rows, args), "", *last_lines(answer))
+    lines = (
+        f"{name}: {headline(answer)}",
+        *(f"  {line}" for line in more_lines(answer)),
+        "",
+        *table_lines(rows, args),
+        "",
+        *last_lines(answer),
+    )
     versions = versions_json(base.karpenter_version, base.settings.rules.version)
     print_document({"name": name, **plain(REPORT, answer)}, ("workloads", rows), versions, lines, args)
     return report(loaded)
@@ -111,6 +123,7 @@ def _of_prometheus(
     import os
 
     from karptui.decode.prometheus import PrometheusError, of_usage, queries
+    from karptui.session.rightsizing import HOURS, PERCENTILE
     from karptui.sources.cluster.errors import one_line
     from karptui.sources.prometheus import TOKEN_VARIABLE, Prometheus
     from karptui.sources.source import SourceError
@@ -118,7 +131,7 @@ def _of_prometheus(
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token.isascii() or not token.isprintable() or " " in token:
         raise UsageError(f"{TOKEN_VARIABLE} is no bearer token: it has spaces or other than printable ASCII characters")
-    percentile, hours = args.percentile or 95, args.window or 7 * 24
+    percentile, hours = args.percentile or PERCENTILE, args.window or HOURS
     answers: dict[str, Answer] = {}
     try:
         server = Prometheus(args.prometheus, token)
@@ -134,28 +147,21 @@ def _of_prometheus(
     return found, tuple(f"Prometheus warns that its answer may be incomplete: {warning}" for warning in warnings)
 
 
-def live_vpas(source: Source) -> list[VerticalPodAutoscaler]:
-    """Return the VerticalPodAutoscalers of a live cluster; a snapshot's are among its objects.
+def _recorded(
+    args: argparse.Namespace, workloads: Mapping[str, Sequence[Pod]], now_ns: int, *, is_asked: bool
+) -> Recommendations | None:
+    """Return recommendations by the usage in the cluster's history; None if it has none, unless that is asked for.
 
     Raises:
-        UsageError: They may not be listed.
+        UsageError: Recorded usage is asked for, and there is no history.
     """
-    import msgspec
+    from karptui.session.rightsizing import HOURS, PERCENTILE, recorded_recommendations
+    from karptui.sources.history.store import HistoryError
 
-    from karptui.decode.errors import DecodeError
-    from karptui.decode.reader import KindReader
-    from karptui.sources.cluster.errors import ApiError
-    from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.source import SourceError
-
-    if not isinstance(source, ClusterSource):
-        return []
+    percentile, hours = args.percentile or PERCENTILE, args.window or HOURS
     try:
-        items = msgspec.json.decode(source.get(_VPAS), type=dict[str, msgspec.Raw]).get("items", msgspec.Raw(b"[]"))
-        return [KindReader(Kind.VPA).decode(item) for item in msgspec.json.decode(items, type=list[msgspec.Raw])]
-    except ApiError as error:
-        if error.status == 404:
-            return []  # not installed
-        raise UsageError(f"verticalpodautoscalers cannot be listed: {error}") from error
-    except (SourceError, DecodeError, msgspec.DecodeError) as error:
-        raise UsageError(f"verticalpodautoscalers cannot be read: {error}") from error
+        return recorded_recommendations(history_of(args), workloads, now_ns, percentile=percentile, hours=hours)
+    except (UsageError, HistoryError) as error:
+        if is_asked:
+            raise UsageError(f"recorded usage: {error}") from None
+        return None

@@ -93,9 +93,14 @@ def chosen_history(args: argparse.Namespace) -> Path:
     Raises:
         UsageError: There is none, or flags exclude each other.
     """
+    refuse_unused(args, ("now", "at"), "names a moment, and a history has --from and --to")
+    return history_of(args)
+
+
+def history_of(args: argparse.Namespace) -> Path:
+    """Return the history that the flags name, whatever moment of it; raises as ``chosen_history``."""
     from karptui.sources.history.store import is_history
 
-    refuse_unused(args, ("now", "at"), "names a moment, and a history has --from and --to")
     if not args.snapshot:
         return local_history(args)
     if args.demo:

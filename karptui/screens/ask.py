@@ -65,6 +65,7 @@ QUESTIONS: Final = (
     Question("Are my changes of NodePools and NodeClasses rolled out?", "rollout"),
     Question("How do I pause disruption, and what does that cost?", "pause"),
     Question("What happens when I end a pause of disruption?", "pause release"),
+    Question("What would right-sized requests save?", "rightsize"),
     Question("Which memory overhead do my nodes really need?", "solve overhead"),
     Question("Why is there so much node churn?", "churn"),
     Question("Where is the capacity?", "capacity"),

@@ -189,6 +189,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[POOL OR NODECLASS]",
         ),
         TypedCommand(
+            "rightsize",
+            "What other requests would save: as VerticalPodAutoscalers or the recorded usage recommend",
+            lambda _: _rightsize(app),
+        ),
+        TypedCommand(
             "solve",
             "The change that schedules the pending pods, or the memory overhead that nodes need",
             lambda text: _solve(app, text),
@@ -375,6 +380,13 @@ def _rollout(app: CommandHost, name: str) -> None:
 
     is_pool = name in _names(app, "NodePool")
     app.go(ToRollout((name,) if is_pool else (), (name,) if name and not is_pool else ()))
+
+
+def _rightsize(app: CommandHost) -> None:
+    from karptui.screens.destinations import ToRightSize  # noqa: PLC0415 - only when asked for
+
+    history = app.moments.history()
+    app.go(ToRightSize(history if isinstance(history, Path) else None))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karptui.disruption.pauses import PauseRequest
     from karptui.session.answers import Forecast, PlanText, PlayMoment
     from karptui.whatif.edits import AnyEdit
@@ -144,6 +146,13 @@ class ToRollout(msgspec.Struct, frozen=True):
     nodeclasses: tuple[str, ...] = ()
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause | ToRollout
+class ToRightSize(msgspec.Struct, frozen=True):
+    """The outcome of recommended requests."""
+
+    history: Path | None
+    """The cluster's history, whose usage is taken if there are no VerticalPodAutoscalers."""
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause | ToRollout | ToRightSize
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -22,6 +22,7 @@ from karptui.screens.destinations import (
     ToPending,
     ToPolicies,
     ToPool,
+    ToRightSize,
     ToRollout,
     ToScreen,
     ToSolve,
@@ -73,7 +74,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause() | ToRollout():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause() | ToRollout() | ToRightSize():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -81,7 +82,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, pause, rollout, solve, values
+    from karptui.views import drill, headroom, pause, rightsize, rollout, solve, values
 
     match to:
         case ToHeadroom(kind, key):
@@ -90,6 +91,8 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(pause.pause_study(request))
         case ToRollout(pools, nodeclasses):
             return StudyScreen(rollout.rollout_study(pools, nodeclasses))
+        case ToRightSize(history):
+            return StudyScreen(rightsize.rightsize_study(history))
         case ToDrill():
             return StudyScreen(drill.drill_study())
         case ToPolicies(pool, edits):

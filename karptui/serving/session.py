@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
     from karptui.session.history_report import HistoryReport
     from karptui.session.packing import Bin
+    from karptui.sources.source import Source
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.scenario import Opening
     from karptui.whatif.schema.offers import KnownValues
@@ -50,13 +51,14 @@ class ClusterSession(RowServer):
         *,
         shared_base: SharedBase | None = None,
         kept_plays: PlayCache | None = None,
+        source: Callable[[], Source | None] = lambda: None,
     ) -> None:
         super().__init__(view, lists)
         shared_base = shared_base or SharedBase()
         self._shared_base = shared_base
         self.whatif = WhatIfs(view, shared_base)
         self.forecasts = Forecasts(view, shared_base, kept_plays or PlayCache())
-        self.studies = Studies(view)
+        self.studies = Studies(view, source)
 
     @cached_property
     def _objects(self) -> Objects:

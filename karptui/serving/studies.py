@@ -13,6 +13,8 @@ from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karptui.actions.action import Action, Document
     from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from karptui.plan.pause import Pause as DisruptionPause
     from karptui.plan.policies import Comparison
     from karptui.plan.revisions import RolloutReport
+    from karptui.plan.rightsize import RightSize
     from karptui.plan.rollout import Rollout
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from karptui.session.replays import SharedBase
     from karptui.session.sweeper import Sweeper
     from karptui.solve.answer import Solved
+    from karptui.sources.source import Source
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
@@ -82,9 +86,10 @@ class OneAtATime:
 class Studies(OneAtATime):
     """Answers one study at a time."""
 
-    def __init__(self, view: Callable[[], ClusterView]) -> None:
+    def __init__(self, view: Callable[[], ClusterView], source: Callable[[], Source | None] = lambda: None) -> None:
         super().__init__()
         self._view = view
+        self._source = source
         self._sweeper: Sweeper | None = None
         """The running sweep."""
 
@@ -199,6 +204,23 @@ class Studies(OneAtATime):
             ),
             RolloutError,
         )
+
+    def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
+        from karptui.kube.vpa import of_vpas
+        from karptui.plan.rightsize import RightSizeError, rightsize, workloads_of
+        from karptui.session.rightsizing import live_vpas, recorded_recommendations
+        from karptui.sources.history.store import HistoryError
+        from karptui.sources.source import SourceError
+
+        used = {key: one.latest.memory_bytes for key, one in self._view().live_usage.pods.items()}
+
+        def sized(base: WhatIfBase, report: Reporter) -> RightSize:
+            wanted = of_vpas((*base.inventory.vpas, *live_vpas(self._source())))
+            if not wanted.items and history is not None:
+                wanted = recorded_recommendations(history, workloads_of(base.inventory), now_ns)
+            return rightsize(base, wanted, used, horizon_ns=horizon_ns, reporter=report)
+
+        return self._answer(now_ns, sized, RightSizeError, SourceError, HistoryError)
 
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int

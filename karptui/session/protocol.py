@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from karptui.plan.pause import Pause
     from karptui.plan.policies import Comparison
     from karptui.plan.revisions import RolloutReport
+    from karptui.plan.rightsize import RightSize
     from karptui.session.answers import (
         ControllerInfo,
         Forecast,
@@ -268,6 +269,9 @@ class Studies(Protocol):
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
         """Return how far NodePools and NodeClasses are rolled out; all of both if none is named."""
+
+    def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
+        """Return the outcome of recommended requests: of the VPAs, else by the usage in a history."""
 
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from karptui.aws.money import per_hour_text, saved_text
+from karptui.forward.run import HORIZON_NS
 from karptui.kube.resources import CPU, MEMORY, ResourceList, cpu_millis, memory_bytes
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
-from karptui.kube.vpa import PROMETHEUS, Recommendations
+from karptui.kube.vpa import HISTORY, PROMETHEUS, Recommendations
+from karptui.kube.yaml_text import to_yaml
 from karptui.plan.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
 from karptui.views.column import (
     Column,
@@ -26,6 +29,8 @@ from karptui.views.column import (
 from karptui.views.column import number_heading as number
 from karptui.views.prices import known_sum_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell
+from karptui.views.sanitize import clean
+from karptui.views.study import Study, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 
 CAVEATS: Final = {
@@ -34,7 +39,7 @@ CAVEATS: Final = {
     Caveat.USAGE: "the recommended memory is below current usage: memory stays as it is",
     Caveat.POD_LEVEL: "spec.resources of the pod decides: nothing changes",
     Caveat.VPA_ACTS: "its VPA sets requests itself when it creates pods: a patch does not last",
-    Caveat.UNSURE: "too little history: its VPA reports low confidence, or Prometheus has less than a day of it",
+    Caveat.UNSURE: "too little history: its VPA reports low confidence, or less than a day of usage is known",
     Caveat.HPA: "a HorizontalPodAutoscaler scales it: other requests change its utilization, and the number of pods",
     Caveat.NO_PATCH: "its kind gets no patch",
     Caveat.NO_CONTAINER: "a recommendation is for a container that its pods do not have",
@@ -43,6 +48,9 @@ _NOT_MODELLED: Final = (
     "the rollout that a patch causes: pods have the new requests at once",
     "HorizontalPodAutoscalers, LimitRanges and ResourceQuotas",
 )
+
+
+_MEMORY: Final = "memory at its highest with nothing added (pods above their request are evicted and OOM-killed first)"
 
 
 def rests_on(recommendations: Recommendations) -> str:
@@ -57,12 +65,17 @@ def rests_on(recommendations: Recommendations) -> str:
         recommendations.memory_buffer_percent,
         recommendations.history_hours,
     )
+    lengths = " to ".join(dict.fromkeys(map(_hours_text, recommendations.known_hours or ())))
+    asked = _hours_text(hours or 0)
     if recommendations.source == PROMETHEUS:
-        lengths = dict.fromkeys(map(_hours_text, recommendations.known_hours or ()))
         return (
-            f"Prometheus: cpu at percentile {cpu:g} of 5-minute averages, memory at its highest with nothing added"
-            " (pods above their request are evicted and OOM-killed first), of the pod that uses most;"
-            f" {' to '.join(lengths) or 'an unknown length'} of usage, {_hours_text(hours or 0)} asked for"
+            f"Prometheus: cpu at percentile {cpu:g} of 5-minute averages, {_MEMORY}, of the pod that uses most;"
+            f" {lengths or 'an unknown length'} of usage, {asked} asked for"
+        )
+    if recommendations.source == HISTORY:
+        return (
+            f"{HISTORY}: cpu at percentile {cpu:g} of the measurements of all pods of a workload together, {_MEMORY};"
+            f" {lengths or 'nothing'} measured in the last {asked}; peaks between measurements are unknown"
         )
     parts = (
         f"cpu at percentile {cpu:g}" if cpu is not None else "percentile unknown",
@@ -76,38 +89,43 @@ def _hours_text(hours: float) -> str:
     return duration_text(hours * 3600) if hours >= 1 else "less than 1h"
 
 
-def text_lines(name: str, answer: RightSize) -> Iterator[str]:
-    """Yield the answer, the sides of the comparison, blockers, caveats and assumptions."""
+def headline(answer: RightSize) -> str:
+    """Return the savings."""
     hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
     changed = [one for one in answer.sizings if one.containers]
     pods = counted(sum(one.pods for one in changed), "pod")
-    yield (
-        f"{name}: {counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
+    return (
+        f"{counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
         f" {_saves(answer.saves_from_now)} after {hours}, {_saves(answer.saves_from_scratch)} from scratch"
     )
-    yield f"  source: {rests_on(answer.recommendations)}"
+
+
+def more_lines(answer: RightSize) -> Iterator[str]:
+    """Yield the source, the sides of the comparison, blockers and caveats."""
+    hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
+    yield f"source: {rests_on(answer.recommendations)}"
     scratch = " → ".join(map(_fleet, answer.scratch))
-    yield f"  from scratch, today's → recommended requests: {scratch}"
+    yield f"from scratch, today's → recommended requests: {scratch}"
     ends = " → ".join(_fleet(_at(answer, side)) for side in (0, 1))
-    yield f"  from now, after {hours}: {ends}; now {_fleet(_at(answer, 0, 0))}"
+    yield f"from now, after {hours}: {ends}; now {_fleet(_at(answer, 0, 0))}"
     if answer.blocked:
         held = (f"{one.blocker} {one.nodes} ({per_hour_text(one.price_per_hour)})" for one in answer.blocked)
-        yield f"  blocked nodes at the end: {', '.join(held)}"
+        yield f"blocked nodes at the end: {', '.join(held)}"
     if answer.recreated:
-        yield f"  {counted(answer.recreated, 'pod')} no longer {verb(answer.recreated, 'fits', 'fit')} on the node"
+        yield f"{counted(answer.recreated, 'pod')} no longer {verb(answer.recreated, 'fits', 'fit')} on the node"
     if answer.unmatched:
-        yield f"  without pods: {first_of(answer.unmatched, 5)}"
+        yield f"without pods: {first_of(answer.unmatched, 5)}"
     if answer.without or answer.recommendations.without:
         missing = answer.recommendations.without
         of = "VPA" if answer.recommendations.source == "VPA" else "container"
         more = f"; {counted(missing, of)} without a recommendation yet" if missing else ""
         keeps = verb(answer.without, "keeps its", "keep their")
-        yield f"  {counted(answer.without, 'pod')} without a recommendation {keeps} requests{more}"
+        yield f"{counted(answer.without, 'pod')} without a recommendation {keeps} requests{more}"
     if not answer.is_usage_known:
-        yield "  memory is not compared with current usage (--usage asks metrics-server)"
+        yield "memory is not compared with current usage (--usage asks metrics-server)"
     for caveat in Caveat:
         if names := [one.workload for one in answer.sizings if caveat in one.caveats]:
-            yield f"  {CAVEATS[caveat]}: {first_of(names, 5)}"
+            yield f"{CAVEATS[caveat]}: {first_of(names, 5)}"
 
 
 def last_lines(answer: RightSize) -> Iterator[str]:
@@ -152,6 +170,12 @@ def patch_of(sizing: Sizing) -> dict[str, Any] | None:
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"jobTemplate": {"spec": inner}} if kind == "CronJob" else inner,
     }
+
+
+def patches_text(sizings: Iterable[Sizing]) -> str:
+    """Return the patches as YAML documents."""
+    patches = [patch for one in sizings if (patch := patch_of(one)) is not None]
+    return "---\n".join(map(to_yaml, patches)) or "# nothing changes\n"
 
 
 def _pair_column(column_id: str, title: str, resource: str, text: Any, amount: Any) -> Column[Sizing]:
@@ -248,3 +272,36 @@ REPORT: Final[tuple[Value[RightSize], ...]] = (
     texts("assumed", lambda answer: answer.played[1].assumptions),
     texts("notModelled", lambda answer: (*_NOT_MODELLED, *answer.played[1].not_modelled)),
 )  # fmt: skip
+
+
+def _story(sizing: Sizing) -> Iterator[str]:
+    for one in sizing.containers:
+        before, after = (
+            ", ".join(f"{name} {amount}" for name, amount in side.items()) or "none" for side in (one.before, one.after)
+        )
+        yield f"container {one.name}: {before} → {after}"
+    yield from (CAVEATS[caveat] for caveat in sizing.caveats)
+
+
+def rightsize_study(history: Path | None, horizon_ns: int = HORIZON_NS) -> Study[RightSize, Sizing]:
+    """Return the study of recommended requests.
+
+    Args:
+        history: The cluster's history.
+    """
+    return Study(
+        title="Right-sizing ─ requests as recommended",
+        rows_title="Workloads with recommendations",
+        table=TABLE,
+        ask=lambda session, now_ns: session.studies.rightsize(history, horizon_ns, now_ns),
+        rows=lambda answer: answer.sizings,
+        lines=lambda answer: answer_lines(headline(answer), more_lines(answer)),
+        name_of=lambda sizing: sizing.workload,
+        story=lambda sizing: answer_lines(sizing.workload, _story(sizing)),
+        notes=lambda answer: notes_of(answer.played[1].assumptions, (*_NOT_MODELLED, *answer.played[1].not_modelled)),
+        text=lambda answer: (
+            "".join(f"# {clean(line)}\n" for line in (headline(answer), *more_lines(answer)))
+            + patches_text(answer.sizings)
+        ),
+        further=lambda: rightsize_study(history, next_horizon(horizon_ns)),
+    )

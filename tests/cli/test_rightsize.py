@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.cli.errors import UsageError
 from karptui.cli.main import main
-from karptui.cli.rightsize import live_vpas
+from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
+from karptui.paths import history_file
+from karptui.session.rightsizing import live_vpas
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.source import SourceError
+from tests.histories import BEGIN_NS, record_demo, write_usage
 from tests.story_d import story_document
 
 
@@ -187,6 +190,73 @@ def testlive_vpas_a_live_cluster_are_listed_once() -> None:
     ],
 )
 def test_vpas_that_cannot_be_listed_are_a_sentence(answer: bytes | Exception, problem: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         live_vpas(Answering(answer))
     assert problem in str(caught.value)
+
+
+MINUTE_NS = 60 * 10**9
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """Return two minutes of the demo, the last of which are 30 h after the first, with usage in between."""
+    path = tmp_path / "demo.karptui"
+    record_demo(path, 60)
+    record_demo(path, 60, begin_ns=BEGIN_NS + 30 * 60 * MINUTE_NS)
+    for hour in range(28):
+        begin_ns = BEGIN_NS + hour * 60 * MINUTE_NS
+        period = UsagePeriod(begin_ns, begin_ns)
+        for minute in range(1, 60):
+            peak = 500 if minute % 15 == 0 else 100
+            measured = [Measured("StatefulSet/trino/trino-worker", "trino-worker", peak, hour << 20)]
+            measured += [Measured("Deployment/web/api", "api", 20, 30 << 20)] if hour > 20 else []
+            add_reading(period, begin_ns + minute * MINUTE_NS, measured)
+        write_usage(path, period)
+    return path
+
+
+def recorded(capsys: pytest.CaptureFixture[str], path: Path, *words: str) -> dict[str, Any]:
+    assert main(["rightsize", "--snapshot", str(path), "--horizon", "10m", "--no-aws", "-o", "json", *words]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_recorded_usage_is_taken_without_vpas(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = recorded(capsys, history)
+    assert document["source"] == (
+        "karptui's history: cpu at percentile 95 of the measurements of all pods of a workload together, memory at its"
+        " highest with nothing added (pods above their request are evicted and OOM-killed first);"
+        " 6h53m to 27h measured in the last 7d; peaks between measurements are unknown"
+    )
+    rows = {row["workload"]: row for row in document["workloads"]}
+    assert rows.keys() == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}
+    worker, api = rows["StatefulSet/trino/trino-worker"], rows["Deployment/web/api"]
+    assert 500 <= worker["cpuMillisAfter"] <= 525, "5.1 % of the minutes use 500m"
+    assert worker["memoryBytesAfter"] == 27 << 20
+    assert ("unsure" in api["caveats"], "unsure" in worker["caveats"]) == (True, False)
+    lower = recorded(capsys, history, "--percentile", "90")
+    (after,) = (row["cpuMillisAfter"] for row in lower["workloads"] if row["workload"] == worker["workload"])
+    assert 100 <= after <= 105
+    assert "percentile 90" in lower["source"]
+
+
+def test_only_the_window_before_the_moment_counts(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = recorded(capsys, history, "--window", "8h")
+    assert "measured in the last 8h" in document["source"]
+    assert "4h55m measured" in document["source"], "hours 23 to 27: hour 22 begins before the window"
+    assert main(["rightsize", "--snapshot", str(history), "--at", "-29h", "--window", "1h"]) == 2
+    assert "there are no recommendations, and nothing is recommended without usage data" in capsys.readouterr().err
+
+
+def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
+    story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert main(["rightsize", "--snapshot", str(story), "--percentile", "95"]) == 2
+    assert "is not one history that karptui has recorded" in capsys.readouterr().err
+    assert main(["rightsize", "--demo", "--horizon", "10m"]) == 2
+    assert "recorded usage, --krr FILE or --prometheus URL are needed" in capsys.readouterr().err
+    record_demo(history_file("demo", "demo"), 10)
+    assert main(["rightsize", "--demo", "--window", "1d"]) == 2
+    assert "there are no recommendations" in capsys.readouterr().err

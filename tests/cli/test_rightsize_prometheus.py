@@ -175,7 +175,8 @@ def test_a_server_that_is_silent_or_away_is_named() -> None:
         (("--prometheus", "http://[::1"), "is not an address such as"),
         (("--prometheus", "http://p", "--window", "0d"), "'0d' is not a length such as 12h or 7d"),
         (("--prometheus", "http://p", "--krr", "-"), "not allowed with argument --prometheus"),
-        (("--percentile", "90"), "--percentile and --window are for --prometheus"),
+        (("--krr", "-", "--percentile", "90"), "--percentile and --window are for --prometheus and recorded usage"),
+        (("--percentile", "90"), "recorded usage: "),
     ],
 )
 def test_bad_flags_are_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,16 @@ import pytest
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.screens.forward import ForwardScreen
 from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from tests.builders import NOW_NS
+from tests.histories import record_demo, write_usage
+from tests.story_d import story_document
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import lines_of, screen_text
-from tests.ui.stage import an_app, pressing, settled
+from tests.ui.stage import an_app, history_app, pressing, settled, worked
 from tests.ui.whatif.bench import make_app
 from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
 
@@ -112,6 +116,40 @@ async def test_a_rollout_is_shown_for_one_object_or_for_all(app: KarptuiApp) -> 
         assert "NodePool general: " not in screen_text(app)
         await pressing("escape", *typed("rollout gone"))(pilot)
         assert "there is no NodeClass gone" in screen_text(app)
+
+
+async def test_recommended_requests_come_from_the_history_if_there_are_no_vpas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = story_document()
+    for one in document["objects"]:
+        for container in one["spec"]["containers"] if one["kind"] == "Pod" else ():
+            container["name"] = "app"
+    (tmp_path / "story.json").write_text(json.dumps(document))
+    app = history_app(tmp_path / "story.json")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("rightsize"))(pilot)
+        await worked(pilot)
+        assert "there are no recommendations, and nothing is recommended without usage data" in screen_text(app)
+        path = tmp_path / "story.karptui"
+        record_demo(path, 2)
+        begin_ns = app.now_ns() - 3600 * 10**9
+        period = UsagePeriod(begin_ns, begin_ns)
+        for minute in range(60):
+            add_reading(period, begin_ns + minute * 60 * 10**9, [Measured("StatefulSet/trino/worker", "app", 250, 1)])
+        write_usage(path, period)
+        monkeypatch.setattr(type(app.moments), "history", lambda _: path)
+        await pressing("escape", *typed("rightsize"))(pilot)
+        await worked(pilot)
+        text = " ".join(screen_text(app).split())
+        assert "with requests as recommended: " in text
+        assert "source: karptui's history: cpu at percentile 95" in text
+        assert "less than 1h measured in the last 7d" in text
+        assert "StatefulSet/trino/worker" in text
+        assert "28 → 260m" in text
+        await pressing("x")(pilot)
+        await worked(pilot)
+        assert "kind: StatefulSet" in screen_text(app)
 
 
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:

@@ -1,0 +1,63 @@
+"""Recommended requests of a cluster: by its VerticalPodAutoscalers, or by the usage in its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
+from karptui.kube.container_usage import of_periods
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.history.store import History
+from karptui.sources.source import Source, SourceError
+
+PERCENTILE: Final = 95
+HOURS: Final = 7 * 24
+_VPAS: Final = "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"
+
+
+def recorded_recommendations(
+    path: Path,
+    workloads: Mapping[str, Sequence[Pod]],
+    now_ns: int,
+    *,
+    percentile: float = PERCENTILE,
+    hours: int = HOURS,
+) -> Recommendations:
+    """Return recommendations by the usage that a history has recorded until an instant.
+
+    Raises:
+        HistoryError: It cannot be read.
+    """
+    with closing(History(path)) as history:
+        periods = history.usage(now_ns - hours * 3600 * NS_PER_SECOND, now_ns)
+    return of_periods(periods, workloads, percentile=percentile, hours=hours)
+
+
+def live_vpas(source: Source | None) -> list[VerticalPodAutoscaler]:
+    """Return the VerticalPodAutoscalers of a live cluster; a snapshot's are among its objects.
+
+    Raises:
+        SourceError: They may not be listed.
+    """
+    if not isinstance(source, ClusterSource):
+        return []
+    try:
+        items = msgspec.json.decode(source.get(_VPAS), type=dict[str, msgspec.Raw]).get("items", msgspec.Raw(b"[]"))
+        return [KindReader(Kind.VPA).decode(item) for item in msgspec.json.decode(items, type=list[msgspec.Raw])]
+    except ApiError as error:
+        if error.status == 404:
+            return []  # not installed
+        raise SourceError(f"verticalpodautoscalers cannot be listed: {error}") from error
+    except (DecodeError, msgspec.DecodeError) as error:
+        raise SourceError(f"verticalpodautoscalers cannot be read: {error}") from error
