@@ -217,11 +217,11 @@ class _Command:
         self._open, marks = verdict_marks(
             self._open, verdict.findings, now_ns, lambda finding: sentence(finding, now_ns, reasons)
         )
+        if self._args.metrics is not None:
+            self._values = verdict_metrics(verdict.view, problems_of(verdict.findings), now_ns)
         for mark in marks:
             self._print_mark(mark)
         self._is_first = False
-        if self._args.metrics is not None:
-            self._values = verdict_metrics(verdict.view, problems_of(verdict.findings), now_ns)
 
     def _print_mark(self, mark: Mark) -> None:
         from karptui.aws.money import per_hour_text
