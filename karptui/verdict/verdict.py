@@ -442,8 +442,13 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         if holder_of(line) in NAMED_HOLDERS:
             continue
-        if findings.why.code in (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
+        code = findings.why.code
+        if code in (WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
             moving.add(line.pool)
+        elif code in (WhyCode.DRAIN, WhyCode.DELETING):
+            # A node that has been leaving for long is no sign that the others follow.
+            if case.now_ns - (line.deleted_ns or case.now_ns) < DRIFT_PATIENCE_NS:
+                moving.add(line.pool)
         else:
             pools.setdefault(line.pool, []).append(line)
     for name, lines in pools.items():

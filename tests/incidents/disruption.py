@@ -228,6 +228,21 @@ def budget_forbids_drift(c: Cluster) -> None:
 
 
 @incident(
+    story="Drift replaced two nodes nine days ago, then the budget of the pool was closed for drift. EC2 never ended the two; seven others "
+    "have drifted for eleven days. The nodes that never go are no sign of progress.",
+    cause="A budget of 0 for the reason Drifted blocks the drift of 7 nodes of general, behind two nodes that never end.",
+    thread="aws/karpenter-provider-aws#5898, kubernetes-sigs/karpenter#2169",
+    must=["general", "budget", "drift", n(7), n(2), r"\b9 ?d|21[56] ?h"],
+)
+def drift_behind_nodes_that_never_end(c: Cluster) -> None:
+    budget_forbids_drift(c)
+    for zone in c.zones[:2]:
+        old = add_node(c, "general", "m6i.2xlarge", zone, age="15d", deleting="9d", drifted="11d")
+        gone = [condition(type_, "True", c.at("9d")) for type_ in ("Drained", "VolumesDetached", "InstanceTerminating")]
+        conditions(old, condition("DisruptionReason", "True", c.at("9d"), "Drifted"), *gone)
+
+
+@incident(
     story="One of three auth pods crashes since a bad release five days ago. The PodDisruptionBudget wants two healthy pods and has "
     "two, so it lets none go, not even the broken one: three drifted nodes wait.",
     cause="auth/auth-server has a crashing pod, so its PodDisruptionBudget allows no eviction and the drift of 3 nodes waits for 5 days.",
