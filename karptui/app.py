@@ -15,6 +15,7 @@ from textual.screen import Screen
 from karptui import crash
 from karptui.clock import Clock, SystemClock
 from karptui.config import DEFAULTS, Config
+from karptui.errors import RequestError
 from karptui.remembered import remember, remembered
 from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
@@ -38,7 +39,7 @@ from karptui.session.replays import SharedBase
 from karptui.session.throttle import KEYBOARD
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.tap import HistoryTap
-from karptui.sources.source import Source, SourceError
+from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
@@ -116,15 +117,15 @@ class KarptuiApp(LivingApp):
             config: The settings.
             clock: The clock; None for the machine's.
             state: The state shown before the first data.
-            connect: Returns the source of a context, for ``:ctx``; raises SourceError with a message.
+            connect: Returns the source of a context, for ``:ctx``; raises RequestError with a message.
             contexts: Returns the names of the contexts.
-            fleet_of: Returns the clusters of ``:fleet``; raises SourceError with a message.
+            fleet_of: Returns the clusters of ``:fleet``; raises RequestError with a message.
             begins_with_fleet: Whether all clusters are shown first, and no cluster is followed meanwhile.
             evidence_of: Returns additional data about instance types and prices for a source.
             tap_of: Returns what records the history of a source; None if it is not recorded.
             analyst_of: Creates the analyst, which works out why nodes are still here.
             tour: The tour through a story of the demo.
-            actions_of: Returns what changes the cluster of a source, at a past moment or not; raises SourceError.
+            actions_of: Returns what changes the cluster of a source, at a past moment or not; raises RequestError.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
@@ -377,14 +378,11 @@ class KarptuiApp(LivingApp):
         ask_about_unsaved(self, self.whatif, self.exit)
 
     def open_actions(self) -> Actions:
-        """Return what changes objects of the cluster; raises CommandError if that is not allowed."""
+        """Return what changes objects of the cluster; raises RequestError if that is not allowed."""
         source = self._moment_sessions.live.source
         if self._actions_of is None or source is None:
             raise CommandError("actions are off: start with --allow-actions")
-        try:
-            return self._actions_of(source, self.moments.shown is not None)
-        except SourceError as error:
-            raise CommandError(str(error)) from error
+        return self._actions_of(source, self.moments.shown is not None)
 
     def shows(self, preview: Preview) -> bool:
         """Return whether the cluster shows that an action has taken effect."""
@@ -443,7 +441,7 @@ class KarptuiApp(LivingApp):
         """Run a command typed after ``:``, or show its error."""
         try:
             command_line.run(self._commands, line)
-        except CommandError as error:
+        except RequestError as error:
             self.tell(str(error), Tone.WARNING)
 
     def context_names(self) -> Sequence[str]:
@@ -454,15 +452,11 @@ class KarptuiApp(LivingApp):
         """Leave this cluster for another.
 
         Raises:
-            CommandError: when the other cannot be used.
+            RequestError: when the other cannot be used.
         """
         if self._connect is None:
             raise CommandError("there is only one context here")
-        try:
-            source = self._connect(name)
-        except SourceError as error:
-            raise CommandError(str(error)) from error
-        self._follow(source)
+        self._follow(self._connect(name))
 
     def _follow(self, source: Source | None) -> None:
         self.moments.end()
@@ -477,17 +471,14 @@ class KarptuiApp(LivingApp):
         """Show all clusters, each followed by a process of its own.
 
         Raises:
-            CommandError: when there are none.
+            RequestError: when there are none.
         """
         from karptui.screens.fleet import FleetScreen  # noqa: PLC0415 - only when asked for
 
         if self._fleet_of is None:
             raise CommandError("there is only one cluster here")
         if self._fleet is None:
-            try:
-                self._fleet = self._fleet_of()
-            except SourceError as error:
-                raise CommandError(str(error)) from error
+            self._fleet = self._fleet_of()
             self._fleet.start()
         if self._begins_with_fleet and self.follower.source is not None:
             self._follow(None)  # a slow cluster must not delay the keys of this screen
@@ -499,7 +490,7 @@ class KarptuiApp(LivingApp):
         """Follow a cluster of the fleet."""
         try:
             self.switch_context(context)
-        except CommandError as error:
+        except RequestError as error:
             self.tell(str(error), Tone.WARNING)
             return
         self.open_screen(ENTRIES[0].name)

@@ -7,7 +7,6 @@ that a typing error never passes for a setting.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -18,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.errors import field_error
+from karptui.errors import RequestError, no_such
 from karptui.files import read_file
 from karptui.karpenter.settings import SettingsError, parse_settings
 
@@ -27,7 +27,7 @@ _MOST_BYTES: Final = 1 << 20
 _PRODUCTION: Final = ("*prod*", "*prd*", "*live*")
 
 
-class ConfigError(Exception):
+class ConfigError(RequestError):
     """An invalid setting; the text names the file or variable, the key, and the error."""
 
 
@@ -167,9 +167,7 @@ def _check(values: Mapping[str, object], where: str) -> None:
     fields = Config.__struct_fields__
     for key in values:
         if key not in fields:
-            near = difflib.get_close_matches(key, fields, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(fields)}"
-            raise ConfigError(f"{where}: there is no setting {key}; {hint}")
+            raise ConfigError(f"{where}: {no_such('setting', key, fields)}")
     _convert(values, where)
 
 

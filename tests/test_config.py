@@ -48,7 +48,7 @@ def test_contexts_are_tried_in_order_and_production_is_loud_by_default(tmp_path:
     ("text", "environment", "flags", "said"),
     [
         ("tehme = 1", {}, {}, "config.toml: there is no setting tehme; did you mean theme?"),
-        ("zzz = 1", {}, {}, "config.toml: there is no setting zzz; the settings are theme, screen"),
+        ("zzz = 1", {}, {}, "config.toml: there is no setting zzz; there are theme, screen"),
         ("theme = 1", {}, {}, "config.toml: theme: must be text, is a number: write it in quotes"),
         ("theme = ", {}, {}, "config.toml: is not TOML"),
         ('[contexts."x"]\ncolour = "red"', {}, {}, "config.toml: contexts.x.colour: there is no such field"),

@@ -34,6 +34,8 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from karptui.errors import RequestError
+
 MOST_SECONDS: Final = 5.0
 MOST_MEGABYTES: Final = 300
 NASTY: Final = (
@@ -201,7 +203,6 @@ COMMANDS: Final = {
 
 
 def _command(name: str, *words: str) -> Target:
-    from karptui.cli.errors import UsageError
     from karptui.cli.main import build_parser, module_of
 
     folder = _folder()
@@ -216,7 +217,7 @@ def _command(name: str, *words: str) -> Target:
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), contextlib.redirect_stderr(None):
             return run(parser.parse_args([name, *files, *words]))
 
-    return Target(name, read, (SystemExit, UsageError), seeds if name == "plan" else seeds[:1])
+    return Target(name, read, (SystemExit, RequestError), seeds if name == "plan" else seeds[:1])
 
 
 def _snapshots() -> Target:
@@ -462,7 +463,6 @@ def patched_environment(**values: str) -> Iterator[None]:
 
 def _editor() -> Target:
     from karptui.whatif.edits.objects import read_document
-    from karptui.whatif.scenario import ScenarioError
     from karptui.whatif.yaml import tree
 
     seeds = tuple(yaml.safe_dump(one).encode() for one in json.loads(_recording())["objects"])
@@ -472,7 +472,7 @@ def _editor() -> Target:
         tree.read(words)
         return read_document(words)
 
-    return Target("editor", read, (ValueError, ScenarioError), seeds)
+    return Target("editor", read, (ValueError, RequestError), seeds)
 
 
 def _configuration() -> Target:
@@ -503,7 +503,7 @@ label = "PROD"
 
 
 def _scenarios() -> Target:
-    from karptui.whatif.scenario import ScenarioError, read_scenarios
+    from karptui.whatif.scenario import read_scenarios
 
     seed = b"""name: more cpu
 replay: pending
@@ -527,7 +527,7 @@ edits:
 - {edit: outage, zone: a}
 """
     return Target(
-        "scenarios", lambda text: read_scenarios(text.decode(errors="replace"), "f"), (ScenarioError,), (seed,)
+        "scenarios", lambda text: read_scenarios(text.decode(errors="replace"), "f"), (RequestError,), (seed,)
     )
 
 
@@ -758,7 +758,7 @@ def _aws_answers() -> Target:
             with contextlib.suppress(AwsError):
                 questions.ask(kind, "us-east-1")
         with contextlib.suppress(AwsError):
-            questions.identity("us-east-1")
+            questions.account("us-east-1")
         return None
 
     ec2 = (

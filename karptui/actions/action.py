@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.errors import RequestError
 from karptui.karpenter.labels import AWS_GROUP, DO_NOT_DISRUPT, DO_NOT_REPAIR, GROUP, NODEPOOL_HASH
 from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.objects import SERVERS_OWN
 
 
-class ActionError(ValueError):
+class ActionError(RequestError):
     """An action that does not exist, or does not suit its object; the message is for the user."""
 
 
@@ -82,7 +84,6 @@ ANNOTATIONS: Final = MappingProxyType(
     }
 )
 _REMOVALS: Final = frozenset({Operation.REMOVE_DO_NOT_DISRUPT, Operation.REMOVE_DO_NOT_REPAIR})
-_WRITTEN_BY_SERVER: Final = ("managedFields", "creationTimestamp", "generation", "resourceVersion", "uid", "selfLink")
 _WRITTEN_BY_OTHERS: Final = (
     NODEPOOL_HASH,
     "karpenter.k8s.aws/ec2nodeclass-hash",
@@ -185,7 +186,7 @@ def applied(document: Document) -> Action:
         raise ActionError(f"{kind} {name}: apiVersion: {api_version!r:.60} is not of the group {API_KINDS[kind].group}")
     if not isinstance(name, str) or not isinstance(metadata, Mapping):
         raise ActionError(f"{kind}: metadata.name: is missing")
-    kept = {key: part for key, part in metadata.items() if key not in _WRITTEN_BY_SERVER}
+    kept = {key: part for key, part in metadata.items() if key not in SERVERS_OWN}
     if isinstance(annotations := kept.pop("annotations", None), Mapping):
         own = {key: part for key, part in annotations.items() if not key.startswith(_WRITTEN_BY_OTHERS)}
         kept |= {"annotations": own} if own else {}

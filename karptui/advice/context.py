@@ -14,7 +14,7 @@ from karptui.aws.cluster_types import observed_types
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, readable
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.report import Churn, churn_of
@@ -361,13 +361,8 @@ class AdviceContext:
 
     @cached_property
     def _parsed(self) -> dict[str, Ec2NodeClass]:
-        found = {}
-        for nodeclass in filter(is_ec2, self.inventory.nodeclasses):
-            try:
-                found[nodeclass.name] = parse_nodeclass(nodeclass)
-            except NodeClassError:
-                continue
-        return found
+        parsed = map(readable, filter(is_ec2, self.inventory.nodeclasses))
+        return {nodeclass.name: nodeclass for nodeclass in parsed if nodeclass is not None}
 
     @property
     def ec2_nodeclasses(self) -> tuple[Ec2NodeClass, ...]:

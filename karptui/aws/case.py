@@ -23,6 +23,7 @@ from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
+from karptui.errors import RequestError
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType, Offering
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
@@ -34,7 +35,7 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
 _UNITS: Final = {CPU: "cpuMilli", MEMORY: "memoryBytes", EPHEMERAL_STORAGE: "ephemeralStorageBytes"}
 
 
-class CaseError(ValueError):
+class CaseError(RequestError):
     """The document is not a case; the message names the field."""
 
 

@@ -65,6 +65,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Offerings that Karpenter excludes after failed launches; none if its metrics report availability."""
         return ALL_AVAILABLE if _offerings(self) else self.refused
 
+    @property
+    def seconds_per_removal(self) -> float | None:
+        """Mean duration of one simulated removal by Karpenter's metrics; None if unknown."""
+        return self.metrics.seconds_per_removal if self.metrics is not None else None
+
     def lacks_text(self, types: Sequence[str]) -> str:
         """Return a note that the list of instance types lacks some types of nodes; empty without types."""
         if not types:

@@ -308,6 +308,14 @@ def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:
     return parse_spec_and_status(nodeclass.name, nodeclass.spec, nodeclass.status)
 
 
+def readable(nodeclass: NodeClass) -> Ec2NodeClass | None:
+    """Return an EC2NodeClass; None if it cannot be parsed."""
+    try:
+        return parse_nodeclass(nodeclass)
+    except NodeClassError:
+        return None
+
+
 def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Ec2NodeClass:
     """Parse an EC2NodeClass from its spec and status; see `parse_nodeclass`."""
     parsed_spec = _convert(name, "spec", spec, Spec)

@@ -11,7 +11,7 @@ import msgspec
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import region_of
-from karptui.aws.nodeclass import NodeClassError, SubnetZone, parse_nodeclass, read_auto_mode
+from karptui.aws.nodeclass import SubnetZone, read_auto_mode, readable
 from karptui.karpenter.labels import ZONE
 from karptui.karpenter.nodeclass import NodeClass, is_auto_mode, is_ec2
 from karptui.kube.node import Node
@@ -46,8 +46,6 @@ class AccountReservation(msgspec.Struct, frozen=True):
     state: str
     total_instances: int
     instances_left: int
-    ends_at: str = ""
-    """RFC 3339; empty if it ends only when cancelled."""
 
 
 class FactKind(StrEnum):
@@ -159,10 +157,8 @@ def zones_of(nodeclass: NodeClass) -> tuple[SubnetZone, ...]:
     """Return the zones of the subnets in a NodeClass's status; empty if they cannot be parsed."""
     if is_auto_mode(nodeclass):
         return read_auto_mode(nodeclass).zones
-    try:
-        return parse_nodeclass(nodeclass).zones
-    except NodeClassError:
-        return ()
+    parsed = readable(nodeclass)
+    return parsed.zones if parsed is not None else ()
 
 
 def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:

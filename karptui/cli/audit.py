@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.actions.audit_record import entries_of
     from karptui.paths import audit_file
-    from karptui.sources.actions.audit import AuditError, read_audit
+    from karptui.sources.actions.audit import read_audit
     from karptui.views.audit import TABLE
 
     try:
@@ -39,8 +39,6 @@ def run(args: argparse.Namespace) -> int:
         records, unreadable = read_audit(path)
     except OSError as error:
         raise UsageError(f"the audit file cannot be read: {error.strerror or error}") from error
-    except AuditError as error:
-        raise UsageError(str(error)) from error
     rows = rows_of(TABLE, entries_of(records), args, time.time_ns())
     print_rows(rows, args)
     if unreadable:

@@ -90,6 +90,8 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
 
 
 def _print(rows: list[dict[str, Any]], form: str) -> None:
+    from karptui.views.table import aligned
+
     if form == "json":
         put(json_text(rows))
         return
@@ -100,10 +102,8 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
         put(page("no blockers"), is_error=True)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
-    headings = [column.term for column in COLUMNS.values()]
-    widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]
-    for line in (headings, *cells):
-        put(page("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()))
+    for line in aligned([[column.term for column in COLUMNS.values()], *cells]):
+        put(page(line))
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, say
-from karptui.cli.option_values import folder_name
+from karptui.cli.option_values import duration, file_name
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
 from karptui.files import write_file
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import format_second
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -29,7 +29,6 @@ _PATIENCE_SECONDS: Final = 60.0
 """Longest time that pictures wait for the analysis."""
 _LOADED_SECONDS: Final = 3.0
 """Time after which a file is read."""
-_LAST_NS: Final = 30 * 60 * NS_PER_SECOND
 _MOST_MARKS: Final = 200
 _CAUSES: Final = {
     "verdict": "verdict line began",
@@ -45,12 +44,13 @@ _CAUSES: Final = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", type=folder_name,
+        "folder", metavar="FOLDER", nargs="?", type=file_name,
         help="the new folder (default: karptui-card-TIME here)",
     )  # fmt: skip
     parser.add_argument(
-        "--last", metavar="DURATION", type=_last, default=_LAST_NS, help="how much of a history (default: 30m)"
-    )
+        "--last", metavar="DURATION", type=duration("30m or 2h", least_ns=1), default="30m",
+        help="how much of a history (default: 30m)",
+    )  # fmt: skip
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
     add_why_flags(parser)
@@ -85,7 +85,7 @@ def _new_folder(name: str | None) -> Iterator[Path]:
     """
     from karptui.clock import SystemClock
 
-    stamp = format_timestamp(SystemClock().now_ns() // NS_PER_SECOND * NS_PER_SECOND).replace(":", "").rstrip("Z")
+    stamp = format_second(SystemClock().now_ns()).replace(":", "").rstrip("Z")
     folder = Path(name or f"karptui-card-{stamp}")
     try:
         folder.mkdir(mode=0o700)
@@ -104,24 +104,20 @@ def _data(args: argparse.Namespace, source: Path, folder: Path) -> Path:
     """Write the redacted history, or the redacted recording, and return its file."""
     from karptui.cli.record import redacted_recording, redactor
     from karptui.sources.history.redacted import write_redacted
-    from karptui.sources.history.store import History, HistoryError, is_history
+    from karptui.sources.history.store import History, is_history
     from karptui.sources.history.writer import HistoryWriter
     from karptui.sources.snapshot.recording import write_recording
-    from karptui.sources.snapshot.text import SnapshotError
 
-    try:
-        if not is_history(source):
-            file = folder / "recording.json.gz"
-            write_recording(redacted_recording(args, redactor()), file)
-            return file
-        file = folder / "history.karptui"
-        with contextlib.closing(History(source)) as history:
-            newest_ns = history.end_ns()
-            to_ns = args.at(newest_ns) if args.at is not None else newest_ns
-            write_redacted(history, file, redactor(), to_ns - args.last, to_ns)
-        HistoryWriter(file, "").seal()
-    except (HistoryError, SnapshotError) as error:
-        raise UsageError(str(error)) from error
+    if not is_history(source):
+        file = folder / "recording.json.gz"
+        write_recording(redacted_recording(args, redactor()), file)
+        return file
+    file = folder / "history.karptui"
+    with contextlib.closing(History(source)) as history:
+        newest_ns = history.end_ns()
+        to_ns = args.at(newest_ns) if args.at is not None else newest_ns
+        write_redacted(history, file, redactor(), to_ns - args.last, to_ns)
+    HistoryWriter(file, "").seal()
     return file
 
 
@@ -135,7 +131,7 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
     loaded = analysed_cluster(inner)
     findings = verdict_of_view(loaded.view, loaded.now_ns)
     rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
-    lines = [f"# karptui: {format_timestamp(loaded.now_ns // NS_PER_SECOND * NS_PER_SECOND)}", ""]
+    lines = [f"# karptui: {format_second(loaded.now_ns)}", ""]
     lines += ["Names are pseudonyms. To open the cluster as it was, in this folder:", ""]
     lines += [
         f"    karptui --snapshot {file.name}",
@@ -190,7 +186,7 @@ def _mark_text(mark: Mark) -> str:
 
 
 def _instant(instant_ns: int | None) -> str:
-    return format_timestamp(instant_ns // NS_PER_SECOND * NS_PER_SECOND) if instant_ns else ""
+    return format_second(instant_ns) if instant_ns else ""
 
 
 def _pictures(inner: argparse.Namespace, folder: Path, findings: tuple[ClusterFinding, ...]) -> list[str]:
@@ -247,20 +243,3 @@ async def _settled(app: KarptuiApp, pilot: Pilot[Any], until: float) -> None:
     await pilot.pause(0.5)
     app.poll_now()
     await pilot.pause(0.2)
-
-
-def _last(text: str) -> int:
-    """Return a positive duration in nanoseconds.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
-    from karptui.views.column import parse_duration
-
-    try:
-        last_ns = int(parse_duration(text) * NS_PER_SECOND)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if last_ns <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not longer than nothing")
-    return last_ns

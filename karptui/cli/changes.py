@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 
-from karptui.cli.errors import UsageError, say
+from karptui.cli.errors import say
 from karptui.cli.listing import has_lines_above, print_rows, rows_of
 from karptui.cli.options import add_cluster_flags, add_row_flags, add_span_flags, refuse_unused
 from karptui.cli.source import chosen_history
@@ -23,18 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the changes. Status 2 if there is no history, or nothing of that time."""
     from karptui.session.changes import changes_of
-    from karptui.sources.history.store import History, HistoryError
+    from karptui.sources.history.store import History
     from karptui.views.changes import TABLE, headline
 
     refuse_unused(args, ("karpenter_version",), "has no effect: no rules decide here")
-    path = chosen_history(args)
-    try:
-        with closing(History(path)) as history:
-            last_ns = history.end_ns()
-            until_ns = args.until(last_ns) if args.until is not None else last_ns
-            found = changes_of(history, args.since(last_ns), until_ns)
-    except HistoryError as error:
-        raise UsageError(str(error)) from None
+    with closing(History(chosen_history(args))) as history:
+        last_ns = history.end_ns()
+        until_ns = args.until(last_ns) if args.until is not None else last_ns
+        found = changes_of(history, args.since(last_ns), until_ns)
     if has_lines_above(args):
         put(page(headline(found)), is_error=not found.changes)
     rows = rows_of(TABLE, found.changes, args, found.to_ns)

@@ -10,6 +10,7 @@ from karptui.cli.errors import UsageError
 from karptui.cli.listing import WIDTH, has_lines_above, print_json, print_lines, print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.decode.kinds import Kind
+from karptui.errors import no_such
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -69,7 +70,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
         raise UsageError(refusal)
     state = loaded.view.state
     if args.pool is not None and args.pool not in state.nodepools:
-        raise UsageError(f"there is no NodePool {args.pool}; there are: {', '.join(state.nodepools) or 'none'}")
+        raise no_such("NodePool", args.pool, state.nodepools)
     return loaded, churn_of(inventory_of(state), loaded.now_ns, state.history)
 
 

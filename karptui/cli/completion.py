@@ -87,9 +87,9 @@ def _words_of(action: argparse.Action) -> tuple[str, ...]:
 
         return tuple(entry.name for entry in ENTRIES)
     if "--theme" in action.option_strings:
-        from karptui.app import KarptuiApp
+        from karptui.cli.open import theme_names
 
-        return tuple(sorted(KarptuiApp().available_themes))
+        return tuple(theme_names())
     return ()
 
 

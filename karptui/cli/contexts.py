@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, no_such, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words, refuse_unused
 from karptui.cli.streams import put
+from karptui.errors import no_such
 from karptui.paths import own_command
 from karptui.views.sanitize import clean, page
 from karptui.workers.children import kill_group
@@ -38,17 +39,13 @@ def contexts_of(args: argparse.Namespace) -> list[str]:
     """
     from karptui.session.fleet import MOST_CLUSTERS
     from karptui.sources.cluster.kubeconfig import load_kubeconfig
-    from karptui.sources.source import SourceError
 
     refused = "does not go with --contexts: these are live clusters, and names are in the kubeconfig"
     if args.contexts is not None:
         refuse_unused(args, ("context", "snapshot", "demo", "at", "now"), refused)
         if getattr(args, "snapshots", None):
             raise UsageError(f"{args.snapshots[0]} {refused}")
-    try:
-        known = list(load_kubeconfig(args.kubeconfig).contexts)
-    except SourceError as error:
-        raise UsageError(str(error)) from error
+    known = list(load_kubeconfig(args.kubeconfig).contexts)
     asked = ["all"] if args.contexts is None else args.contexts
     chosen = known if asked == ["all"] else list(dict.fromkeys(asked))
     for name in chosen:
@@ -65,17 +62,12 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
     """Return the clusters of the contexts, followed by processes that are not started yet.
 
     Raises:
-        SourceError: There are none, or too many.
+        RequestError: There are none, or too many.
     """
     from karptui.session.fleet import Fleet
-    from karptui.sources.source import SourceError
 
-    try:
-        names = contexts_of(args)
-    except UsageError as error:
-        raise SourceError(str(error)) from error
     words = cluster_words(args, _OTHERS)
-    return Fleet({name: own_command(MEMBER, f"--context={name}", *words) for name in names})
+    return Fleet({name: own_command(MEMBER, f"--context={name}", *words) for name in contexts_of(args)})
 
 
 def title_lines(name: str, form: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.actions.action import KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation
 from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import await_prices, configuration, evidence_for
-from karptui.cli.option_values import seconds
+from karptui.cli.option_values import number, seconds
 from karptui.cli.options import (
     add_allow_actions_flag,
     add_cluster_flags,
@@ -42,10 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "objects",
         metavar="OBJECT",
         nargs="*",
+        default=[],
         help="NAME of a node or NodeClaim, NAMESPACE/NAME of a pod, deployment/NAMESPACE/NAME, pod/NAMESPACE/NAME",
     )
     group = parser.add_argument_group("the action")
-    group.add_argument("--replicas", metavar="N", type=_replicas, help="number of replicas, for scale")
+    group.add_argument(
+        "--replicas", metavar="N", type=number(MOST_REPLICAS, least=0), help="number of replicas, for scale"
+    )
     group.add_argument("--value", metavar="TEXT", help="true, or for pods a duration such as 30m, for do-not-disrupt")
     add_manifests_flag(group, "manifests of NodePools, EC2NodeClasses and NodeOverlays, for apply; - for stdin")
     add_allow_actions_flag(group)
@@ -72,38 +75,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_price_flags(parser)
 
 
-def _replicas(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_REPLICAS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {MOST_REPLICAS:,}")
-    return int(text)
-
-
 def run(args: argparse.Namespace) -> int:
     """Show or carry out actions. Status 1 if the server refuses one, or the outcome is not known."""
     from karptui.cli.loading import Following
     from karptui.session.actions import open_actions
-    from karptui.sources.actions.permit import NotAllowedError
-    from karptui.sources.source import SourceError
 
     _check(args)
     actions = tuple({(action.target.kind, action.target.key): action for action in _actions(args)}.values())
     config = configuration(args)
     source, clock = open_source(args)
-    try:
-        opened = open_actions(
-            source,
-            config,
-            is_asked=args.allow_actions,
-            is_past=args.at is not None,
-            request_seconds=args.request_timeout,
-        )
-    except NotAllowedError as error:
-        raise UsageError(str(error)) from error
+    opened = open_actions(
+        source,
+        config,
+        is_asked=args.allow_actions,
+        is_past=args.at is not None,
+        request_seconds=args.request_timeout,
+    )
     try:
         with closing(opened):
             return _Run(args, opened, Following(source), clock).run(actions)
-    except SourceError as error:
-        raise UsageError(str(error)) from error
     finally:
         source.stop()
 
@@ -135,15 +125,12 @@ def _actions(args: argparse.Namespace) -> Iterator[Action]:
     from karptui.actions.words import named
 
     operation = Operation(args.action)
-    try:
-        if operation is Operation.APPLY:
-            yield from _applied(args.filename)
-            return
-        for word in args.objects:
-            kind, key = named(operation, word)
-            yield action_on(operation, kind, key, value=args.value or "true", replicas=args.replicas)
-    except ActionError as error:
-        raise UsageError(str(error)) from error
+    if operation is Operation.APPLY:
+        yield from _applied(args.filename)
+        return
+    for word in args.objects:
+        kind, key = named(operation, word)
+        yield action_on(operation, kind, key, value=args.value or "true", replicas=args.replicas)
 
 
 def _applied(files: Sequence[str]) -> Iterator[Action]:

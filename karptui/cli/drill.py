@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
+from karptui.cli.many import StudyAnswer, blocks, chosen, run_study, table_lines, written
 from karptui.cli.options import add_many_flags
 
 if TYPE_CHECKING:
@@ -52,14 +52,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.drill import DrillError, drills
+    from karptui.plan.drill import drills
     from karptui.views.drill import TABLE
 
     assert named.base is not None
-    try:
-        found = drills(named.base, args.without, reporter, each)
-    except DrillError as error:
-        return StudyAnswer(problem=str(error))
+    found = drills(named.base, args.without, reporter, each)
     rows = chosen(TABLE, found, args)
     return StudyAnswer(
         written(rows, args),
@@ -78,15 +75,8 @@ def _failures(drills: Iterable[Drill]) -> Iterator[str]:
 def _lines(name: str, drills: tuple[Drill, ...], rows: Rows[Drill], args: Any) -> Iterator[str]:
     from karptui.views.drill import detail_lines, headline, overview
 
-    if not args.without:
-        yield f"{name}: {overview(drills)}"
-        if drills:
-            yield ""
-            yield from table_lines(rows, args)
-            yield ""
-            worst = max(drills, key=lambda drill: drill.waiting)
-            yield f"karptui drill --without {worst.loss} shows which pods stay pending, and why"
-        return
-    for item in rows.items:
-        yield f"{name}: {headline(item)}"
-        yield from detail_lines(item)
+    if args.without:
+        return (line for item in rows.items for line in (f"{name}: {headline(item)}", *detail_lines(item)))
+    worst = sorted(drills, key=lambda drill: -drill.waiting)[:1]
+    hints = [f"karptui drill --without {drill.loss} shows which pods stay pending, and why" for drill in worst]
+    return blocks([f"{name}: {overview(drills)}"], table_lines(rows, args), hints)

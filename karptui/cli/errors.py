@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Final, NoReturn
 
 from karptui.cli import heartbeat
+from karptui.errors import RequestError
 
 _RUNNING: Final = SimpleNamespace(command="")
 
 
-class UsageError(Exception):
+class UsageError(RequestError):
     """An invalid request; the message is for the user. ``main`` prints it and exits with status 2."""
 
 
@@ -38,17 +38,12 @@ def show_progress(text: str) -> None:
     heartbeat.show(clean(f"karptui {_RUNNING.command}: {text}"))
 
 
+def show_percent(done: int, total: int) -> None:
+    """Show how far a forecast or a simulation is, as its reporter."""
+    show_progress(f"{done * 100 // max(total, 1)} %")
+
+
 def fail(sentence: str) -> NoReturn:
     """Print a message and exit with status 2."""
     say(sentence)
     raise SystemExit(2)
-
-
-def no_such(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a name that does not exist, with the nearest existing ones."""
-    import difflib
-
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {len(names):,}" if names else ""
-    return UsageError(f"there is no {what} {name}{hint}")

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError
 from karptui.cli.options import price_flags
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
     Commands without the flags of ``add_price_flags`` ask no other source, but know the controller of a snapshot.
 
     Raises:
-        UsageError: The configuration is invalid.
+        ConfigError: The configuration is invalid.
     """
     from karptui.config import Config
     from karptui.sources.demo.source import DemoSource
@@ -158,17 +157,14 @@ def configuration(args: argparse.Namespace) -> Config:
     """Return the configuration file, the environment and the flags of ``add_price_flags`` together.
 
     Raises:
-        UsageError: if the configuration cannot be used.
+        ConfigError: if the configuration cannot be used.
     """
     import os
 
-    from karptui.config import ConfigError, load_config
+    from karptui.config import load_config
     from karptui.paths import config_file
 
-    try:
-        config = load_config(config_file(), os.environ, price_flags(args))
-    except ConfigError as error:
-        raise UsageError(str(error)) from error
+    config = load_config(config_file(), os.environ, price_flags(args))
     args.disable_pricing = config.disable_pricing
     return config
 
@@ -188,17 +184,15 @@ def await_prices(source: EvidenceSource, nodes: Iterable[Node], nodeclasses: Ite
 
 
 def _aws(config: Config) -> AwsSource:
-    from karptui.aws.region import FactKind
     from karptui.paths import cache_dir
     from karptui.sources.aws.facts import FactCache
-    from karptui.sources.aws.source import EVERYTHING, AwsSource
+    from karptui.sources.aws.source import EVERYTHING, PRICES, AwsSource
 
-    prices = {FactKind.ON_DEMAND_PRICES, FactKind.SPOT_PRICES} if config.disable_pricing else set()
     return AwsSource(
         FactCache(cache_dir() / "aws"),
         profile=config.aws_profile,
         asks_instance=config.aws_instance_metadata,
-        kinds=EVERYTHING - prices,
+        kinds=EVERYTHING - PRICES if config.disable_pricing else EVERYTHING,
     )
 
 

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import print_json, print_lines, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
+from karptui.errors import RequestError
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args, needed)
     try:
         documents, lines, loaded = _explained(args, loaded)
-    except UsageError as error:
+    except RequestError:
         # A missing object may be unreadable.
         report(loaded)
-        fail(str(error))
+        raise
     if args.output == "json":
         print_json(documents)
     else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, no_such
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import local_history
@@ -18,6 +17,7 @@ from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import DisruptionStudy
+from karptui.errors import RequestError, no_such
 from karptui.kube.objects import Event
 from karptui.session.churn import ReplacedClaim, replacements, unknown_because
 from karptui.session.cluster_view import ClusterView
@@ -26,7 +26,7 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
 from karptui.session.removed_node import RemovedNode, removed_node
-from karptui.sources.history.store import History, HistoryError, is_history
+from karptui.sources.history.store import History, is_history
 from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import replacement_sentences
@@ -98,15 +98,12 @@ def _removed(args: argparse.Namespace, loaded: Loaded) -> RemovedNode | None:
     """Return the removal of a node from the history that the flags name, or the local one of the cluster."""
     path = Path(args.snapshot[0]) if args.snapshot else None
     if path is None:
-        with suppress(UsageError):
+        with suppress(RequestError):
             path = local_history(args)
     if path is None or not is_history(path):
         return None
-    try:
-        with closing(History(path)) as history:
-            return removed_node(history, args.name, loaded.now_ns, loaded.view.prices)
-    except HistoryError as error:
-        raise UsageError(str(error)) from None
+    with closing(History(path)) as history:
+        return removed_node(history, args.name, loaded.now_ns, loaded.view.prices)
 
 
 def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError
 from karptui.cli.listing import json_text
-from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
+from karptui.cli.many import StudyAnswer, assumption_lines, blocks, chosen, run_study, table_lines, written
 from karptui.cli.option_values import file_name, number
 from karptui.cli.options import add_many_flags, is_recording
 from karptui.cli.streams import given_text
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from karptui.whatif.edits import EditError, ObjectRef, PutObject
+from karptui.whatif.edits import ObjectRef, PutObject
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -127,24 +127,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
-    from karptui.plan.pod_trial import HeadroomError, sample_of, sample_of_manifest, samples
+    from karptui.plan.pod_trial import sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views
 
     (edit, ref), args = given
     base = named.base
     assert base is not None
     most = args.most or max(MOST, args.at_least)
-    try:
-        if ref is not None and ref.kind == "NodePool":
-            of = pool_samples(base, ref.name)
-            found = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
-        elif ref is None:
-            found = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
-        else:
-            sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
-            found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
-    except (HeadroomError, EditError) as error:
-        return StudyAnswer(problem=str(error))
+    if ref is not None and ref.kind == "NodePool":
+        of = pool_samples(base, ref.name)
+        found = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
+    elif ref is None:
+        found = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
+    else:
+        sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
+        found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
     rows = chosen(views.TABLE, found, args)
     few = [headroom for headroom in found if _fitting(headroom, ref) < args.at_least]
     return StudyAnswer(
@@ -172,9 +169,9 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
     """Return the named pod, with the edit that adds it; neither without a name.
 
     Raises:
-        UsageError: A manifest is unreadable.
+        RequestError: A manifest is unreadable.
     """
-    from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.plan.manifests import manifests_of
 
     if args.of:
         kind, namespace, name = args.of
@@ -189,10 +186,7 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
         return PutObject(json_text({**pod, "spec": spec})), ObjectRef("Pod", "headroom")
     if not args.filename:
         return None, None
-    try:
-        manifests = manifests_of([(args.filename, given_text(args.filename, _MOST_BYTES))])
-    except ManifestError as error:
-        raise UsageError(str(error)) from error
+    manifests = manifests_of([(args.filename, given_text(args.filename, _MOST_BYTES))])
     if len(manifests.edits) != 1:
         raise UsageError(f"{args.filename}: has {len(manifests.edits)} objects that create pods; one is needed")
     kind, _, key = manifests.names[0].partition("/")
@@ -212,25 +206,17 @@ def _lines(
     from karptui.views.table import Rows
 
     if ref is not None and ref.kind == "NodePool":
-        yield f"{name}: {views.pool_overview(ref.name, headrooms)}"
-        yield from (f"  {line}" for line in views.pool_lines(ref.name, headrooms))
-        yield ""
-        yield from table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
-    elif ref is None:
-        yield f"{name}: {views.overview(headrooms)}"
-        if headrooms:
-            yield ""
-            yield from table_lines(rows, args)
-            yield ""
-            yield f"karptui headroom {headrooms[0].sample.name} shows one workload, with each NodePool"
-    else:
-        (headroom,) = headrooms
-        yield f"{name}: {views.headline(headroom)}"
-        yield f"  one asks for {views.requests_text(headroom)}"
-        yield from (f"  {line}" for line in views.more_lines(headroom))
-        if headroom.pools:
-            yield ""
-            yield from table_lines(Rows(views.POOLS_TABLE, headroom.pools, total=len(headroom.pools), now_ns=0), args)
-            yield ""
-            yield from (f"  {views.limits_text(room.pool_name, room.limits)}" for room in headroom.pools if room.limits)
-        yield from (f"  assumed: {sentence}" for sentence in headroom.assumed)
+        lines = (f"  {line}" for line in views.pool_lines(ref.name, headrooms))
+        table = table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
+        return blocks([f"{name}: {views.pool_overview(ref.name, headrooms)}", *lines], table)
+    if ref is None:
+        hints = [f"karptui headroom {one.sample.name} shows one workload, with each NodePool" for one in headrooms[:1]]
+        return blocks([f"{name}: {views.overview(headrooms)}"], table_lines(rows, args), hints)
+    (headroom,) = headrooms
+    asks = f"  one asks for {views.requests_text(headroom)}"
+    limits = (f"  {views.limits_text(room.pool_name, room.limits)}" for room in headroom.pools if room.limits)
+    return blocks(
+        [f"{name}: {views.headline(headroom)}", asks, *(f"  {line}" for line in views.more_lines(headroom))],
+        table_lines(Rows(views.POOLS_TABLE, headroom.pools, total=len(headroom.pools), now_ns=0), args),
+        [*limits, *assumption_lines(headroom.assumed)],
+    )

@@ -37,24 +37,21 @@ def run(args: argparse.Namespace) -> int:
     """Print the history. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.session.history_report import default_step, recorded_span, report_of
-    from karptui.sources.history.store import History, HistoryError
+    from karptui.sources.history.store import History
     from karptui.views.history import lines_above, table_of
 
     path = chosen_history(args)
-    try:
-        with closing(History(path)) as history:
-            from_ns, to_ns = span(history, args.since, args.until)
-            from_ns, to_ns = recorded_span(history, from_ns, to_ns)
-            step_ns = args.step or default_step(from_ns, to_ns)
-            if (to_ns - from_ns) // step_ns >= _MOST:
-                raise UsageError(f"--step: that makes more than {_MOST:,} rows; choose a longer step or a shorter time")
-            # Prices and NodePools are those of the end.
-            args.at = PastTime("", instant_ns=to_ns)
-            loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
-            view = loaded.view
-            told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
-    except HistoryError as error:
-        raise UsageError(str(error)) from error
+    with closing(History(path)) as history:
+        from_ns, to_ns = span(history, args.since, args.until)
+        from_ns, to_ns = recorded_span(history, from_ns, to_ns)
+        step_ns = args.step or default_step(from_ns, to_ns)
+        if (to_ns - from_ns) // step_ns >= _MOST:
+            raise UsageError(f"--step: that makes more than {_MOST:,} rows; choose a longer step or a shorter time")
+        # Prices and NodePools are those of the end.
+        args.at = PastTime("", instant_ns=to_ns)
+        loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
+        view = loaded.view
+        told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
     if args.pool is not None and args.pool not in told.pools:
         raise UsageError(
             f"there was no NodePool {args.pool} in that time; there were: {', '.join(told.pools) or 'none'}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.streams import put
+from karptui.errors import no_such
 from karptui.views.sanitize import SafeText, clean, page
 
 if TYPE_CHECKING:
@@ -32,15 +33,8 @@ def json_text(document: Any) -> SafeText:
 
 def _escaped(match: re.Match[str]) -> str:
     # Outside of strings JSON is plain already, so this is always within one.
-    return "".join(f"\\u{unit:04x}" for unit in _utf16(match[0]))
-
-
-def _utf16(char: str) -> tuple[int, ...]:
-    code = ord(char)
-    if code < 0x10000:
-        return (code,)
-    code -= 0x10000
-    return (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 class _Output:
@@ -67,8 +61,7 @@ def cell(value: object) -> object:
     """Return a value as a CSV cell.
 
     Members of lists are separated by blanks, objects are ``name=value`` with names of nested objects joined by dots,
-    and
-    objects in a list are separated by ``; ``. Control characters are made visible, and formulas are escaped.
+    and objects in a list are separated by ``; ``. Control characters are made visible, and formulas are escaped.
     """
     from karptui.views.table import without_formula
 
@@ -116,10 +109,10 @@ def rows_of(
         keeps_order: whether the rows stay in the items' order without ``--sort-by``.
 
     Raises:
-        UsageError: A filter, a selector or an order is invalid.
+        RequestError: A filter, a selector or an order is invalid.
     """
-    from karptui.config import ConfigError, parse_node_sort
-    from karptui.views.query import QueryError, parse_label_query, parse_query
+    from karptui.config import parse_node_sort
+    from karptui.views.query import parse_label_query, parse_query
     from karptui.views.table import Rows, Sort, build_rows
 
     try:
@@ -127,14 +120,11 @@ def rows_of(
     except ValueError as error:
         raise UsageError(f"-l: {error}") from error
     selector = f"-l '{args.selector}'" if args.selector else ""
-    try:
-        query = parse_query(" ".join(filter(None, (args.filter, selector, extra_filter))), spec.subject)
-        sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
-    except (QueryError, ConfigError) as error:
-        raise UsageError(str(error)) from error
+    query = parse_query(" ".join(filter(None, (args.filter, selector, extra_filter))), spec.subject)
+    sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
     ids = [heading.id for heading in spec.headings()]
     if sort.column_id not in ids:
-        raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(ids)}")
+        raise UsageError(f"--sort-by: {no_such('column', sort.column_id, ids)}")
     rows = build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
     if not keeps_order or args.sort_by:
         return rows

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.cli.errors import UsageError
-from karptui.cli.listing import print_lines, print_rows, refuse_unseen, report, rows_of, width_of_terminal
+from karptui.cli.listing import (
+    has_lines_above,
+    print_lines,
+    print_rows,
+    refuse_unseen,
+    report,
+    rows_of,
+    width_of_terminal,
+)
 from karptui.cli.loading import Loaded, analysed, load, with_notes
 from karptui.cli.options import (
     add_cluster_flags,
@@ -57,10 +66,14 @@ class ListCommand(NamedTuple):
         return report(self.show(args, loaded))
 
 
-def _nodes_flags(parser: argparse.ArgumentParser) -> None:
+def _row_flags(parser: argparse.ArgumentParser, **given: Any) -> None:
     add_cluster_flags(parser)
     add_price_flags(parser)
-    add_row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
+    add_row_flags(parser, **given)
+
+
+def _nodes_flags(parser: argparse.ArgumentParser) -> None:
+    _row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
     add_usage_flag(parser)
     add_why_flags(parser)
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
@@ -110,9 +123,7 @@ def _chosen_pods(args: argparse.Namespace, loaded: Loaded) -> list[PodEntry]:
 
 def _pending_flags(parser: argparse.ArgumentParser) -> None:
     add_namespace_flags(parser, "only pods of this namespace; all by default")
-    add_cluster_flags(parser)
-    add_price_flags(parser)
-    add_row_flags(parser, labels_of="pods")
+    _row_flags(parser, labels_of="pods")
 
 
 def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
@@ -139,12 +150,6 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     return with_notes(loaded, notes)
 
 
-def _claims_flags(parser: argparse.ArgumentParser) -> None:
-    add_cluster_flags(parser)
-    add_price_flags(parser)
-    add_row_flags(parser, labels_of="NodeClaims")
-
-
 def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.karpenter.nodeclaim import claim_key
     from karptui.session.claims import claim_entries
@@ -159,9 +164,7 @@ def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 def _capacity_flags(parser: argparse.ArgumentParser) -> None:
     from karptui.cli.dollars import add_dollars_flags, capacity_grouping
 
-    add_cluster_flags(parser)
-    add_price_flags(parser)
-    add_row_flags(parser, labels_of=None)
+    _row_flags(parser, labels_of=None)
     add_why_flags(parser)
     parser.add_argument(
         "--by",
@@ -206,16 +209,10 @@ def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     if args.packing is not None:
         print_lines(packing_lines(bins_of(loaded.view), args.packing, width_of_terminal()))
         return loaded
-    if args.output in ("table", "wide") and not args.no_headers and (line := capacity_sentence(entries, args.by)):
+    if has_lines_above(args) and (line := capacity_sentence(entries, args.by)):
         print_lines((line, ()))
     print_rows(rows, args)
     return loaded
-
-
-def _budgets_flags(parser: argparse.ArgumentParser) -> None:
-    add_cluster_flags(parser)
-    add_price_flags(parser)
-    add_row_flags(parser, labels_of="NodePools")
 
 
 def _budgets(args: argparse.Namespace, loaded: Loaded) -> Loaded:
@@ -247,12 +244,18 @@ LISTS: Final[Mapping[str, ListCommand]] = MappingProxyType(
         "nodes": ListCommand(_nodes_flags, (*_NODES, Kind.POD), _NODES, _nodes, is_analysed=True),
         "pods": ListCommand(_pods_flags, (Kind.POD, Kind.NODE, Kind.PDB), (Kind.POD,), _pods, is_listed_only=True),
         "pending": ListCommand(_pending_flags, _PENDING, (Kind.POD,), _pending),
-        "claims": ListCommand(_claims_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODECLAIM,), _claims),
+        "claims": ListCommand(
+            partial(_row_flags, labels_of="NodeClaims"), (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODECLAIM,), _claims
+        ),
         "capacity": ListCommand(
             _capacity_flags, (*_NODES, Kind.POD), _NODES, _capacity, is_analysed=True, prepare=_prepare_capacity
         ),
         "budgets": ListCommand(
-            _budgets_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODEPOOL,), _budgets, is_analysed=True
+            partial(_row_flags, labels_of="NodePools"),
+            (*_NODES, Kind.NODEPOOL, Kind.POD),
+            (Kind.NODEPOOL,),
+            _budgets,
+            is_analysed=True,
         ),
         "events": ListCommand(
             _events_flags, (Kind.EVENT, *_NODES), (Kind.EVENT, *_NODES), _events, is_listed_only=True

@@ -17,7 +17,7 @@ from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for, evidence_source, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
-from karptui.sources.source import COMPLETE, Phase, SourceError
+from karptui.sources.source import COMPLETE, Phase
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
@@ -87,7 +87,7 @@ def load(
         asks: called once while the source still answers.
 
     Raises:
-        UsageError: The cluster cannot be read.
+        RequestError: The cluster cannot be read.
     """
     from karptui.decode.kinds import Kind
     from karptui.session.cluster_view import ClusterView
@@ -199,14 +199,12 @@ def follow(
         and_then: called with the state while the source still answers.
 
     Raises:
-        UsageError: The source cannot start or connect, or takes too long.
+        RequestError: The source cannot start or connect, or takes too long.
     """
     try:
         following = Following(source)
         following.settle(needed, patience_seconds, awaited=awaited)
         and_then(following.state)
-    except SourceError as error:
-        raise UsageError(str(error)) from error
     finally:
         source.stop()
     return following.state, following.statuses

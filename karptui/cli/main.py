@@ -23,6 +23,7 @@ from karptui.cli.errors import UsageError, begin, say
 from karptui.cli.options import flags_by_value, merge_files
 from karptui.cli.pages import epilog_of
 from karptui.cli.streams import is_output_closed, prepare_streams, put
+from karptui.errors import RequestError
 from karptui.views.sanitize import page
 
 COMMANDS: Final = MappingProxyType(
@@ -167,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         begin(command)
         try:
             status = _execute(command, words)
-        except UsageError as error:
+        except RequestError as error:
             say(str(error))
             status = 2
         except SystemExit as end:
@@ -258,7 +259,7 @@ def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words:
         values = [last.type(word) if callable(last.type) else word for word in words]
     except argparse.ArgumentTypeError as error:
         parser.error(f"argument {last.metavar}: {error}")
-    setattr(args, last.dest, [*(getattr(args, last.dest) or ()), *values])
+    setattr(args, last.dest, [*getattr(args, last.dest), *values])
     return True
 
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError, fail, say, show_progress
+from karptui.cli.errors import UsageError, fail, say, show_percent, show_progress
 from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import FAILED, NamedBase, base_of_snapshot, bases, check_snapshots
+from karptui.errors import RequestError
 from karptui.views.sanitize import clean, page
 from karptui.workers.places import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
@@ -99,7 +100,7 @@ def ask_whole(
     Several snapshots run in parallel; of one cluster the parts of the question do.
 
     Raises:
-        UsageError: The flags name no readable cluster, or the workers are lost.
+        RequestError: The flags name no readable cluster, the workers are lost, or a single cluster has no answer.
     """
     with opened(args.workers or "1") as workers:
         if len(args.snapshots) > 1:
@@ -146,7 +147,10 @@ def _of_whole(cluster: NamedBase, given: Any, _part: object, is_stopped: Callabl
     from karptui.provisioning.reporter import one_by_one
 
     ask, own = given
-    return ask(cluster, own, one_by_one, ends_when(is_stopped))
+    try:
+        return ask(cluster, own, one_by_one, ends_when(is_stopped))
+    except RequestError as error:
+        return StudyAnswer(problem=f"{cluster.name}: {error}")
 
 
 def _import_engine() -> None:
@@ -242,12 +246,8 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
     """
     is_of_several = len(args.snapshots) > 1
     status, rows, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
-
-    def progress(done: int, total: int) -> None:
-        show_progress(f"{done * 100 // max(total, 1)} %")
-
     rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
-    for named, answer in ask_whole(args, ask, given, progress):
+    for named, answer in ask_whole(args, ask, given, show_percent):
         if answer.problem and not is_of_several:
             fail(answer.problem)
         own = {"cluster": named.name} if is_of_several else {}
@@ -304,6 +304,20 @@ def table_lines(rows: Rows[Any], args: argparse.Namespace) -> Iterator[str]:
     if rows:
         lines = as_text(rows.spec.headings(), rows, range(len(rows.spec.columns))).splitlines()
         yield from lines[1:] if args.no_headers else lines
+
+
+def blocks(*parts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of several parts, with an empty line between those that have any."""
+    is_first = True
+    for lines in filter(None, map(tuple, parts)):
+        yield from lines if is_first else ("", *lines)
+        is_first = False
+
+
+def assumption_lines(assumed: Iterable[str], not_modelled: Iterable[str] = ()) -> Iterator[str]:
+    """Yield what an answer rests on."""
+    yield from (f"  assumed: {sentence}" for sentence in assumed)
+    yield from (f"  not modelled: {sentence}" for sentence in not_modelled)
 
 
 def print_document(

@@ -21,9 +21,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from karptui import __version__
-from karptui.cli.errors import UsageError, say
+from karptui.cli.errors import say
 from karptui.cli.mcp_tools import OUTPUT, TOOLS, Line, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words
+from karptui.errors import RequestError
 from karptui.paths import own_command
 from karptui.views.sanitize import clean
 
@@ -127,7 +128,7 @@ class _Assistant:
             return await anyio.to_thread.run_sync(_redact_history, *parts, abandon_on_cancel=True)
         except argparse.ArgumentTypeError as error:
             raise ToolError(f"changes: {error}") from None
-        except UsageError as error:
+        except RequestError as error:
             say(str(error))
             raise ToolError(_UNREAD) from None
 
@@ -157,17 +158,14 @@ def _redact_history(args: argparse.Namespace, line: Line, folder: Path) -> list[
     from karptui.cli.record import redactor
     from karptui.cli.source import chosen_history
     from karptui.sources.history.redacted import write_redacted
-    from karptui.sources.history.store import History, HistoryError
+    from karptui.sources.history.store import History
 
     for old in folder.glob(f"{_HISTORY}*"):
         old.unlink()
     given = dict(word.split("=", 1) for word in line.words if word.startswith("--"))
     since, until = past_time(given.get("--from", "-30m")), past_time(given.get("--to", "-0s"))
     path = chosen_history(argparse.Namespace(**{**vars(args), "karpenter_version": None}))
-    try:
-        with closing(History(path)) as history:
-            last_ns = history.end_ns()
-            write_redacted(history, folder / _HISTORY, redactor(), since(last_ns), until(last_ns))
-    except HistoryError as error:
-        raise UsageError(str(error)) from None
+    with closing(History(path)) as history:
+        last_ns = history.end_ns()
+        write_redacted(history, folder / _HISTORY, redactor(), since(last_ns), until(last_ns))
     return [f"--snapshot={_HISTORY}"]

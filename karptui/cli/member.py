@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from karptui.cli.errors import UsageError
 from karptui.cli.evidence import configuration, evidence_source
 from karptui.cli.main import build_parser
 from karptui.cli.main import main as run_command
 from karptui.cli.source import open_source
+from karptui.errors import RequestError
 from karptui.session.fleet import MemberLine, WorstFinding, figures_of, oldest_ns
 from karptui.session.follower import ClusterFollower
 from karptui.session.watch import Verdict, Watch, losses_of, problems_of
@@ -43,7 +43,7 @@ def main(words: Sequence[str]) -> int:
     try:
         source, clock = open_source(args)
         evidence = evidence_source(source, configuration(args), args.karpenter_version or "")
-    except UsageError as error:
+    except RequestError as error:
         _print(MemberLine(trouble=clean(str(error), limit=_LONGEST_TEXT)))
         return 2
     watch = Watch(ClusterFollower(source, evidence=evidence), clock)

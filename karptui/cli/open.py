@@ -22,6 +22,7 @@ from karptui.cli.options import (
     price_flags,
 )
 from karptui.cli.source import connect, open_source
+from karptui.errors import RequestError, no_such
 
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp
@@ -142,9 +143,6 @@ def run(args: argparse.Namespace) -> int:
         if not is_served:
             take_keys()
         frame.hand_over()
-    except UsageError as error:
-        frame.wipe()
-        fail(str(error))
     finally:
         frame.wipe()
     keep_pauses_short()
@@ -199,7 +197,7 @@ def _title(args: argparse.Namespace) -> str:
 def _trouble_with_settings(args: argparse.Namespace) -> str:
     try:
         _settings(args)
-    except UsageError as error:
+    except RequestError as error:
         return str(error)
     return ""
 
@@ -208,12 +206,11 @@ def _settings(args: argparse.Namespace) -> Config:
     """Return the settings.
 
     Raises:
-        UsageError: naming the file, variable or flag, and the setting that cannot be used.
+        RequestError: naming the file, variable or flag, and the setting that cannot be used.
     """
-    import os
     from pathlib import Path
 
-    from karptui.config import ConfigError, load_config
+    from karptui.config import load_config
     from karptui.paths import config_file
 
     if args.config and not Path(args.config).exists():
@@ -221,11 +218,7 @@ def _settings(args: argparse.Namespace) -> Config:
     flags = {name: getattr(args, name) for name in _SETTINGS} | price_flags(args)
     if args.all_namespaces:
         flags["namespace"] = ""
-    try:
-        config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
-    except ConfigError as error:
-        raise UsageError(str(error)) from error
-    config = _as_ordered_last(config)
+    config = _as_ordered_last(load_config(Path(args.config) if args.config else config_file(), os.environ, flags))
     _check_resources(config.resources)
     _check_nodes(config)
     _check_first_screen(config.screen)
@@ -263,7 +256,7 @@ def _as_ordered_last(config: Config) -> Config:
     ordered = replace(config, node_sort=chosen)
     try:
         _check_nodes(ordered)
-    except UsageError:
+    except RequestError:
         # A column that is not there any more, such as one of a label.
         return config
     return ordered
@@ -281,7 +274,7 @@ def _source(args: argparse.Namespace) -> tuple[Source | None, Clock]:
 
 
 def app_of(args: argparse.Namespace) -> KarptuiApp:
-    """Return the app, ready to run; raises UsageError for invalid flags."""
+    """Return the app, ready to run; raises RequestError for invalid flags."""
     if args.tour and not args.demo:
         raise UsageError("--tour leads through the demo: karptui --demo --tour a, or --demo=a")
     if args.still and not args.demo:
@@ -301,7 +294,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         clock=clock,
         evidence_of=lambda source: evidence_source(source, config, args.karpenter_version or ""),
         tap_of=lambda source: history_tap(source, config, clock),
-        connect=(lambda name: _connect(args, name)) if is_live else None,
+        connect=(lambda name: connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
         fleet_of=(lambda: _fleet(args)) if is_live else None,
         begins_with_fleet=args.contexts is not None,
@@ -311,20 +304,17 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
 
 
 def _check_nodes(config: Config) -> None:
-    from karptui.config import ConfigError
     from karptui.views.nodes.columns import nodes_table
     from karptui.views.query import parse_label_query
 
+    column, _ = config.order()
     try:
-        column, _ = config.order()
         parse_label_query(config.node_selector)
-    except ConfigError as error:
-        raise UsageError(str(error)) from error
     except ValueError as error:
         raise UsageError(f"node_selector: {error}") from error
     ids = [heading.id for heading in nodes_table(config.extra_labels).headings()]
     if column not in ids:
-        raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(ids)}")
+        raise UsageError(f"node_sort: {no_such('column', column, ids)}")
 
 
 def _check_resources(names: Sequence[str]) -> None:
@@ -340,7 +330,7 @@ def _check_first_screen(name: str) -> None:
 
     names = [entry.name for entry in ENTRIES]
     if name not in names:
-        raise UsageError(f"screen: there is no screen {name}; the screens are {', '.join(names)}")
+        raise UsageError(f"screen: {no_such('screen', name, names)}")
 
 
 def theme_names() -> list[str]:
@@ -353,22 +343,9 @@ def theme_names() -> list[str]:
 
 
 def _check_theme(name: str) -> None:
-    import difflib
-
     names = theme_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"the themes are {', '.join(names)}"
-        raise UsageError(f"theme: there is no theme {name}; {hint}")
-
-
-def _connect(args: argparse.Namespace, name: str) -> Source:
-    from karptui.sources.source import SourceError
-
-    try:
-        return connect(args, name)
-    except UsageError as error:
-        raise SourceError(str(error)) from error
+        raise UsageError(f"theme: {no_such('theme', name, names)}")
 
 
 def _actions(args: argparse.Namespace, config: Config, source: Source, *, is_past: bool) -> Actions:

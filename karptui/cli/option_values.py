@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from karptui.kube.past_time import PastTime
 
-_LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
 _LONGEST_WINDOW_HOURS: Final = 90 * 24
 
 
@@ -49,48 +49,37 @@ def target_name(text: str) -> str:
     return file_name(text)
 
 
-def folder_name(text: str) -> str:
-    """Return the name of a folder that is to be created."""
-    return file_name(text)
-
-
-def number(most: int) -> Callable[[str], int]:
-    """Return the type of a number from 1 up, to be given to argparse."""
+def number(most: int | None = None, *, least: int = 1) -> Callable[[str], int]:
+    """Return the type of a number, to be given to argparse."""
+    end = "up" if most is None else f"to {most:,}"
 
     def number_of(text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most:,}")
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} {end}")
         return int(text)
 
     return number_of
 
 
-def seed(text: str) -> int:
-    """Return a seed, 0 or more.
+def duration(form: str, *, least_ns: int = 0, most_ns: float = inf) -> Callable[[str], int]:
+    """Return the type of a duration in nanoseconds, to be given to argparse; a bare number is in seconds.
 
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
+    Args:
+        form: Valid values, for the error message: ``90m or 6h``.
     """
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return int(text)
 
+    def duration_of(text: str) -> int:
+        from karptui.views.column import parse_duration
 
-def horizon(text: str) -> int:
-    """Return the length of a forecast in nanoseconds.
+        try:
+            length_ns = round(parse_duration(text) * 1e9)
+        except (ValueError, OverflowError):
+            length_ns = -1
+        if not least_ns <= length_ns <= most_ns:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as {form}")
+        return length_ns
 
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
-    from karptui.kube.durations import DurationError, parse_duration
-
-    try:
-        horizon_ns = parse_duration(text)
-    except DurationError:
-        horizon_ns = 0
-    if not 0 < horizon_ns <= _LONGEST_NS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90m or 6h, of 31 days at most")
-    return horizon_ns
+    return duration_of
 
 
 def window(text: str) -> int:
@@ -134,20 +123,12 @@ def identity(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds; a bare number is in seconds.
+    """Return a duration in seconds.
 
     Raises:
         argparse.ArgumentTypeError: The value is invalid.
     """
-    from karptui.kube.durations import DurationError, parse_duration
-
-    try:
-        result = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
-    except DurationError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 10s or 1m") from None
-    if result < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is negative")
-    return result
+    return duration("10s or 1m")(text) / 1e9
 
 
 def version(text: str) -> str:
@@ -198,8 +179,6 @@ def amount(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: The value is invalid.
     """
-    from math import isfinite
-
     try:
         result = float(text)
     except ValueError:

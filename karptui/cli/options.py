@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from karptui.cli.errors import UsageError
 from karptui.cli.option_values import (
     amount,
+    duration,
     file_name,
-    horizon,
     identity,
     instant,
     number,
     past_time,
     resources,
     seconds,
-    seed,
     setting,
     version,
     words,
@@ -79,7 +78,7 @@ def add_cluster_flags(
         names: the positional argument before the files, which takes names.
     """
     if files:
-        parser.add_argument("files", metavar="FILE", type=file_name, nargs="*", help=_FILES[files])
+        parser.add_argument("files", metavar="FILE", type=file_name, nargs="*", default=[], help=_FILES[files])
         parser.set_defaults(files_flag=files, names=names)
     group = parser.add_argument_group("which cluster")
     group.add_argument("--context", metavar="NAME", help="context of the kubeconfig; its current one by default")
@@ -160,7 +159,7 @@ def add_contexts_flag(parser: TakesArguments, about: str) -> None:
 
 def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
     """Add the snapshots that a command reads in place of a cluster."""
-    parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", help=about)
+    parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", default=[], help=about)
 
 
 def add_output_flag(
@@ -233,25 +232,8 @@ def add_span_flags(parser: argparse._ActionsContainer, *, since: str | None) -> 
 
 def add_step_flag(parser: argparse._ActionsContainer, text: str) -> None:
     """Add the flag for the steps of a time."""
-    parser.add_argument("--step", metavar="DURATION", type=_step, default=None, help=text)
-
-
-def _step(text: str) -> int:
-    """Return a duration of at least a minute in nanoseconds.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
-    from karptui.kube.timestamps import NS_PER_SECOND
-    from karptui.views.column import parse_duration
-
-    try:
-        step_ns = int(parse_duration(text) * NS_PER_SECOND)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if step_ns < 60 * NS_PER_SECOND:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than a minute: samples are taken once a minute")
-    return step_ns
+    form = "5m or 1h, of a minute at least, as samples are taken once a minute"
+    parser.add_argument("--step", metavar="DURATION", type=duration(form, least_ns=60 * 10**9), help=text)
 
 
 def _until(text: str) -> PastTime | None:
@@ -379,6 +361,7 @@ def add_manifests_flag(parser: TakesArguments, about: str, *, is_required: bool 
 
 def add_horizon_flag(parser: TakesArguments, about: str) -> None:
     """Add ``--horizon``; ``about`` is its help, without the default."""
+    horizon = duration("90m or 6h, of 31 days at most", least_ns=1, most_ns=31 * 24 * 3600 * 10**9)
     parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{about} (default: 6h)")
 
 
@@ -390,7 +373,9 @@ def add_timeout_flag(parser: TakesArguments, about: str, *, default: str | None 
 def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None:
     """Add the flags of commands that play clusters forward."""
     add_horizon_flag(parser, how_far)
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed for random choices (default: 0)")
+    parser.add_argument(
+        "--seed", metavar="N", type=number(least=0), default=0, help="seed for random choices (default: 0)"
+    )
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
 
 

@@ -6,11 +6,19 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import fail, show_progress
+from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import chosen, each_of, one_base, opened, print_document, table_lines
+from karptui.cli.many import (
+    assumption_lines,
+    blocks,
+    chosen,
+    each_of,
+    one_base,
+    opened,
+    print_document,
+    table_lines,
+)
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
-from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.plan.pause import Pause, PauseEvent
@@ -50,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the change and its effects. Status 1 if something is missing."""
     from karptui.disruption.budgets import Reason
     from karptui.disruption.pauses import PauseRequest
-    from karptui.plan.pause import PauseError, pause
+    from karptui.plan.pause import pause
     from karptui.views.column import plain
     from karptui.views.pause import REPORT, TABLE
 
@@ -59,35 +67,20 @@ def run(args: argparse.Namespace) -> int:
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
     named, base = one_base(args)
     request = PauseRequest(tuple(args.pool), tuple(map(Reason, args.reason)), args.until, is_release=args.release)
-    try:
-        with opened(args.workers or "1") as workers:
-            found = pause(base, request, horizon_ns=args.horizon, reporter=_progress, each=each_of(workers))
-    except (PauseError, EditError) as error:
-        fail(str(error))
+    with opened(args.workers or "1") as workers:
+        found = pause(base, request, horizon_ns=args.horizon, reporter=show_percent, each=each_of(workers))
     rows = chosen(TABLE, found.events, args)
     head = {"name": named.name, **plain(REPORT, found)}
     print_document(head, ("removals", rows), named.versions, _lines(named.name, found, rows, args), args)
     return named.report()
 
 
-def _progress(done: int, total: int) -> None:
-    show_progress(f"{done * 100 // max(total, 1)} % played")
-
-
 def _lines(name: str, found: Pause, rows: Rows[PauseEvent], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.pause import command_lines, headline, more_lines
 
-    yield f"{name}: {headline(found)}"
-    yield from (f"  {line}" for line in more_lines(found))
-    commands = list(command_lines(found, args.context or ""))
-    if commands:
-        yield ""
-        yield from commands
-    if rows:
-        yield ""
-        yield from table_lines(rows, args)
-    yield ""
-    for sentence in found.assumed:
-        yield f"  assumed: {sentence}"
-    for sentence in found.changed.not_modelled:
-        yield f"  not modelled: {sentence}"
+    return blocks(
+        [f"{name}: {headline(found)}", *(f"  {line}" for line in more_lines(found))],
+        command_lines(found, args.context or ""),
+        table_lines(rows, args),
+        assumption_lines(found.assumed, found.changed.not_modelled),
+    )

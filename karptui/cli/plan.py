@@ -22,7 +22,6 @@ from karptui.cli.options import (
 from karptui.cli.streams import given_text
 from karptui.cli.whatif_scenarios import REFUSED, parse_condition
 from karptui.kube.units import counted
-from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition, NamedBase
@@ -66,13 +65,10 @@ def _condition(text: str) -> FailCondition | str:
 
 def run(args: argparse.Namespace) -> int:
     """Print the effect of the manifests. Status 1 if something is missing, 3 if a condition is met."""
-    from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.plan.manifests import manifests_of
     from karptui.provisioning.reporter import silent
 
-    try:
-        manifests = manifests_of(read_manifests(args.filename))
-    except ManifestError as error:
-        fail(str(error))
+    manifests = manifests_of(read_manifests(args.filename))
     if not manifests.edits:
         fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on")
     status = run_texts(args, _planned, (manifests, args), silent)
@@ -86,10 +82,7 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> St
 
     manifests, args = given
     assert named.base is not None
-    try:
-        found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
-    except EditError as error:
-        return StudyAnswer(problem=f"{named.name}: {error}" if len(args.snapshots) > 1 else str(error))
+    found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
     text = _text(named, manifests, found, args.output)
     return StudyAnswer(text=text, failures=tuple(_failures(found, args.fail_on)))
 

@@ -6,11 +6,20 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import fail, show_progress
+from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import chosen, each_of, one_base, opened, print_document, table_lines
+from karptui.cli.many import (
+    assumption_lines,
+    blocks,
+    chosen,
+    each_of,
+    one_base,
+    opened,
+    print_document,
+    table_lines,
+)
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
-from karptui.whatif.edits import EditError
+from karptui.errors import RequestError
 
 if TYPE_CHECKING:
     from karptui.plan.policies import Comparison, PolicyOutcome
@@ -43,58 +52,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _afters(text: str) -> tuple[str, ...]:
-    from karptui.plan.policies import PolicyError, afters_of
+    from karptui.plan.policies import afters_of
 
     try:
         return afters_of(text)
-    except PolicyError as error:
+    except RequestError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the result of each policy. Status 1 if something is missing."""
-    from karptui.plan.policies import POLICIES, PolicyError, compare
+    from karptui.plan.policies import POLICIES, compare
     from karptui.views.column import plain
     from karptui.views.values import REPORT, TABLE
 
-    try:
-        rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
-        named, base = one_base(args)
-        with opened(args.workers or "1") as workers:
-            comparison = compare(
-                base,
-                pools=args.pool,
-                policies=args.policy or POLICIES,
-                afters=args.after,
-                horizon_ns=args.horizon,
-                seed=args.seed,
-                seeds=args.seeds,
-                reporter=_progress,
-                each=each_of(workers),
-            )
-    except (PolicyError, EditError) as error:
-        fail(str(error))
+    rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
+    named, base = one_base(args)
+    with opened(args.workers or "1") as workers:
+        comparison = compare(
+            base,
+            pools=args.pool,
+            policies=args.policy or POLICIES,
+            afters=args.after,
+            horizon_ns=args.horizon,
+            seed=args.seed,
+            seeds=args.seeds,
+            reporter=show_percent,
+            each=each_of(workers),
+        )
     rows = chosen(TABLE, comparison.outcomes, args)
     head = {"name": named.name, **plain(REPORT, comparison)}
     print_document(head, ("outcomes", rows), named.versions, _lines(named.name, comparison, rows, args), args)
     return named.report()
 
 
-def _progress(done: int, total: int) -> None:
-    show_progress(f"{done} of {total} played")
-
-
 def _lines(name: str, comparison: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.table import Rows, sort_items
     from karptui.views.values import headline, more_lines
 
-    yield f"{name}: {headline(comparison)}"
-    yield from (f"  {line}" for line in more_lines(comparison))
-    yield ""
     best_first, _ = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
-    yield from table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args)
-    yield ""
-    for sentence in comparison.assumed:
-        yield f"  assumed: {sentence}"
-    for sentence in comparison.not_modelled:
-        yield f"  not modelled: {sentence}"
+    return blocks(
+        [f"{name}: {headline(comparison)}", *(f"  {line}" for line in more_lines(comparison))],
+        table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args),
+        assumption_lines(comparison.assumed, comparison.not_modelled),
+    )

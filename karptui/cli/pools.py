@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.errors import no_such
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
     for row in rows:
         if row.name == name:
             return row
-    raise UsageError(f"there is no NodePool {name}; there are: {', '.join(row.name for row in rows) or 'none'}")
+    raise no_such("NodePool", name, (row.name for row in rows))
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:

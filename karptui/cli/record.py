@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, fail, say, show_progress
+from karptui.cli.errors import UsageError, say, show_progress
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import target_name
 from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live
@@ -18,7 +18,6 @@ from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
 from karptui.paths import state_dir
-from karptui.sources.source import SourceError
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
@@ -46,16 +45,13 @@ def run(args: argparse.Namespace) -> int:
     """Record a cluster. Status 1 if something could not be read."""
     from karptui.sources.snapshot.recording import write_recording
 
-    try:
-        document, missing = _document(args)
-        if args.file == "-":
-            put(json_text(document))
-        else:
-            size = write_recording(document, Path(args.file), may_replace=args.force)
-            count = len(document["objects"])
-            say(f"{count:,} objects, {size:,} bytes in {args.file}")
-    except SourceError as error:
-        fail(str(error))
+    document, missing = _document(args)
+    if args.file == "-":
+        put(json_text(document))
+    else:
+        size = write_recording(document, Path(args.file), may_replace=args.force)
+        count = len(document["objects"])
+        say(f"{count:,} objects, {size:,} bytes in {args.file}")
     for line in missing:
         say(f"not recorded: {line}")
     return 1 if missing else 0

@@ -6,11 +6,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import fail
-from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
+from karptui.cli.many import StudyAnswer, assumption_lines, blocks, chosen, run_study, table_lines, written
 from karptui.cli.option_values import number
 from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags
-from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -27,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "groups",
         metavar="GROUP",
         nargs="*",
+        default=[],
         help="node groups by name, or nodes by LABEL=VALUE (default: every one, and all of them together)",
     )
     add_manifests_flag(parser, "manifests applied before: NodePools, NodeClasses and DaemonSets as they would be")
@@ -54,34 +53,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result of each node group. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.cli.plan import read_manifests
-    from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.plan.manifests import manifests_of
     from karptui.views.rehearsal import TABLE
 
-    try:
-        manifests = manifests_of(read_manifests(args.filename))
-    except ManifestError as error:
-        fail(str(error))
-    return run_study(args, _rehearsed, (manifests, args), TABLE)
+    return run_study(args, _rehearsed, (manifests_of(read_manifests(args.filename)), args), TABLE)
 
 
 def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.rehearsal import RehearsalError, rehearsals
+    from karptui.plan.rehearsal import rehearsals
     from karptui.views.rehearsal import TABLE
 
     manifests, args = given
     assert named.base is not None
-    try:
-        found = rehearsals(
-            named.base,
-            args.groups,
-            manifests.edits,
-            at_once=args.at_once,
-            horizon_ns=args.horizon,
-            reporter=reporter,
-            each=each,
-        )
-    except (RehearsalError, EditError) as error:
-        return StudyAnswer(problem=str(error))
+    found = rehearsals(
+        named.base,
+        args.groups,
+        manifests.edits,
+        at_once=args.at_once,
+        horizon_ns=args.horizon,
+        reporter=reporter,
+        each=each,
+    )
     rows = chosen(TABLE, found, args)
     return StudyAnswer(
         written(rows, args),
@@ -105,17 +97,11 @@ def _failures(rehearsals: Sequence[Rehearsal], conditions: Sequence[str]) -> Ite
 def _lines(name: str, rehearsals: Sequence[Rehearsal], rows: Rows[Rehearsal], args: Any) -> Iterator[str]:
     from karptui.views.rehearsal import detail_lines, headline, name_of, overview
 
-    if not args.groups:
-        yield f"{name}: {overview(rehearsals)}"
-        if rehearsals:
-            yield ""
-            yield from table_lines(rows, args)
-            yield ""
-            yield f"karptui rehearse {name_of(rehearsals[0])} shows the unschedulable pods and what blocks the drain"
+    if args.groups:
+        yield from (line for item in rows.items for line in (f"{name}: {headline(item)}", *detail_lines(item)))
     else:
-        for item in rows.items:
-            yield f"{name}: {headline(item)}"
-            yield from detail_lines(item)
-    if rehearsals:
-        yield from (f"  assumed: {sentence}" for sentence in rehearsals[0].assumed)
-        yield from (f"  not modelled: {sentence}" for sentence in rehearsals[0].drain.not_modelled)
+        of_one = "shows the unschedulable pods and what blocks the drain"
+        hints = [f"karptui rehearse {name_of(rehearsal)} {of_one}" for rehearsal in rehearsals[:1]]
+        yield from blocks([f"{name}: {overview(rehearsals)}"], table_lines(rows, args), hints)
+    for rehearsal in rehearsals[:1]:
+        yield from assumption_lines(rehearsal.assumed, rehearsal.drain.not_modelled)

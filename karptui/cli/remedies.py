@@ -106,8 +106,7 @@ def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     from karptui.whatif.remedies.blockers.trial import try_remedies
 
     objects, base = objects_of(loaded.view.state), base_of(loaded.view, loaded.now_ns)
-    metrics = loaded.view.evidence.metrics
-    forecasts = RemedyForecasts(base, metrics.seconds_per_removal if metrics is not None else None)
+    forecasts = RemedyForecasts(base, loaded.view.evidence.seconds_per_removal)
     rows: list[TriedRemedy] = []
     for place, group in enumerate(groups):
         offered = remedies(group.members, objects, loaded.now_ns)

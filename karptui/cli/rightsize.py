@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import UsageError, fail, show_progress
+from karptui.cli.errors import UsageError, fail, show_percent, show_progress
 from karptui.cli.listing import report, rows_of, versions_json
 from karptui.cli.loading import load
-from karptui.cli.many import chosen, print_document, table_lines
+from karptui.cli.many import blocks, chosen, print_document, table_lines
 from karptui.cli.option_values import file_name, http_url, number, window
 from karptui.cli.options import add_play_flags, add_study_flags, add_usage_flag
 from karptui.cli.source import history_of
 from karptui.cli.streams import given_text, put
 from karptui.decode.kinds import Kind
+from karptui.errors import RequestError
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from karptui.kube.vpa import of_vpas
-    from karptui.plan.rightsize import RightSizeError, rightsize, workloads_of
+    from karptui.plan.rightsize import rightsize, workloads_of
     from karptui.session.prepare import base_of
     from karptui.session.rightsizing import live_vpas
     from karptui.views.column import plain
@@ -82,10 +83,9 @@ def run(args: argparse.Namespace) -> int:
             given = _recorded(args, workloads, loaded.now_ns, is_asked=is_measured) or given
     try:
         answer = rightsize(
-            base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds,
-            reporter=lambda done, total: show_progress(f"{done} of {total} seconds played"),
-        )  # fmt: skip
-    except RightSizeError as error:
+            base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
+        )
+    except RequestError as error:
         fail(
             f"{error}: VerticalPodAutoscalers with a status, recorded usage, --krr FILE or --prometheus URL are needed"
         )
@@ -94,13 +94,10 @@ def run(args: argparse.Namespace) -> int:
     if args.patch:
         put(page(patches_text(rows.items)), end="")
         return report(loaded)
-    lines = (
-        f"{name}: {headline(answer)}",
-        *(f"  {line}" for line in more_lines(answer)),
-        "",
-        *table_lines(rows, args),
-        "",
-        *last_lines(answer),
+    lines = blocks(
+        [f"{name}: {headline(answer)}", *(f"  {line}" for line in more_lines(answer))],
+        table_lines(rows, args),
+        last_lines(answer),
     )
     versions = versions_json(base.karpenter_version, base.settings.rules.version)
     print_document({"name": name, **plain(REPORT, answer)}, ("workloads", rows), versions, lines, args)
@@ -126,7 +123,6 @@ def _of_prometheus(
     from karptui.session.rightsizing import HOURS, PERCENTILE
     from karptui.sources.cluster.errors import one_line
     from karptui.sources.prometheus import TOKEN_VARIABLE, Prometheus
-    from karptui.sources.source import SourceError
 
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token.isascii() or not token.isprintable() or " " in token:
@@ -139,8 +135,6 @@ def _of_prometheus(
             show_progress(f"asking Prometheus, {len(answers) + 1} of 3")
             answers[name] = server.query(expression, now_ns)
         found = of_usage(answers, workloads, percentile=percentile, hours=hours, now_ns=now_ns)
-    except SourceError as error:
-        raise UsageError(str(error)) from None
     except PrometheusError as error:
         raise UsageError(f"{args.prometheus} {error}") from None
     warnings = dict.fromkeys(one_line(warning) for answer in answers.values() for warning in answer.warnings)

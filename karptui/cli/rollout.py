@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, fail, say, show_progress
+from karptui.cli.errors import UsageError, say, show_percent
 from karptui.cli.evidence import configuration, evidence_source
 from karptui.cli.listing import rows_of
-from karptui.cli.many import chosen, one_base, print_document, table_lines
+from karptui.cli.many import assumption_lines, blocks, chosen, one_base, print_document, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_timeout_flag, refuse_unused
 from karptui.cli.source import open_source
 from karptui.cli.whatif_scenarios import FAILED, NamedBase
@@ -76,19 +76,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(base: WhatIfBase, args: argparse.Namespace, *, plays: bool = True) -> RolloutReport:
-    from karptui.plan.revisions import RolloutError, rollout_report
+    from karptui.plan.revisions import rollout_report
 
-    try:
-        return rollout_report(
-            base,
-            pools=args.pool,
-            nodeclasses=args.nodeclass,
-            horizon_ns=args.horizon,
-            plays=plays,
-            reporter=lambda done, total: show_progress(f"{done * 100 // max(total, 1)} % played"),
-        )
-    except RolloutError as error:
-        fail(str(error))
+    return rollout_report(
+        base,
+        pools=args.pool,
+        nodeclasses=args.nodeclass,
+        horizon_ns=args.horizon,
+        plays=plays,
+        reporter=show_percent,
+    )
 
 
 class _Waiting:
@@ -187,14 +184,8 @@ def _print(named: NamedBase, report: RolloutReport, args: argparse.Namespace) ->
 def _lines(name: str, report: RolloutReport, rows: Rows[RolloutNode], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.rollout import headline, more_lines
 
-    yield f"{name}: {headline(report)}"
-    yield from (f"  {line}" for line in more_lines(report))
-    if rows:
-        yield ""
-        yield from table_lines(rows, args)
-    if report.played is not None:
-        yield ""
-        for sentence in report.assumed:
-            yield f"  assumed: {sentence}"
-        for sentence in report.played.not_modelled:
-            yield f"  not modelled: {sentence}"
+    return blocks(
+        [f"{name}: {headline(report)}", *(f"  {line}" for line in more_lines(report))],
+        table_lines(rows, args),
+        assumption_lines(report.assumed, report.played.not_modelled) if report.played is not None else (),
+    )

@@ -15,6 +15,7 @@ from karptui.aws.money import saved_text
 from karptui.cli.errors import fail, say
 from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text
+from karptui.cli.option_values import number
 from karptui.cli.options import (
     CLUSTER_FLAGS,
     PRICE_FLAGS,
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--time",
-        type=_count,
+        type=number(),
         metavar="N",
         help="decide N times and add the shortest time in milliseconds (solveMillis)",
     )
@@ -85,12 +86,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _condition(text: str) -> FailCondition | str:
     return parse_condition(text, REFUSED)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of times")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -292,6 +287,8 @@ def lines_of(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
 
 
 def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
+    from karptui.views.table import aligned
+
     yield f"{document['name']}:"
     if "error" in document:
         yield f"  {document['error']}"
@@ -306,7 +303,8 @@ def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
 
         yield f"  {counted(len(untried), 'pod')} {verb(len(untried), 'needs', 'need')} a node; {NO_POOLS_PASSED_OVER}"
     if claims:
-        yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
+        table = [HEADINGS, *(_claim_row(claim) for claim in claims)]
+        yield from (f"  {line}" for line in aligned(table, range(1, len(HEADINGS) - 1)))
     for node in nodes:
         yield f"  {node['name']} receives {', '.join(node['pods'])}"
     for key, error in errors.items():
@@ -324,30 +322,16 @@ def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
 
 
 def _claim_row(claim: dict[str, Any]) -> tuple[str, ...]:
-    names, requests = claim["instanceTypes"], claim["requests"]
-    first = first_of(names, MAX_NAMES)
-    price = claim["cheapestPrice"]
-    shown = "n/a" if price < 0 else f"{price:.4f}"
-    pods = str(len(claim["pods"]))
+    names, requests, price = claim["instanceTypes"], claim["requests"], claim["cheapestPrice"]
     return (
         claim["nodePool"],
-        pods,
+        str(len(claim["pods"])),
         requests.get("cpu", "0"),
         requests.get("memory", "0"),
         str(len(names)),
-        shown,
-        first,
+        "n/a" if price < 0 else f"{price:.4f}",
+        first_of(names, MAX_NAMES),
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
-    for row in rows:
-        yield "  " + "  ".join(_padded(i, cell, widths[i]) for i, cell in enumerate(row)).rstrip()
-
-
-def _padded(i: int, cell: str, width: int) -> str:
-    return cell.rjust(width) if 0 < i < len(HEADINGS) - 1 else cell.ljust(width)
 
 
 def _method_lines(method: dict[str, Any], savings: Sequence[float | None]) -> Iterator[str]:

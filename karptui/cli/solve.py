@@ -16,7 +16,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.solve.catalogue import GOALS, SolveError
+from karptui.solve.catalogue import GOALS
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -67,18 +67,15 @@ def run(args: argparse.Namespace) -> int:
 
     given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
     before = read_files([args.scenario])[0] if args.scenario else None
-    return run_texts(args, _solved, (args.goal, given, args.output, len(args.snapshots) > 1, before), _progress)
+    return run_texts(args, _solved, (args.goal, given, args.output, before), _progress)
 
 
 def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.solve.run import solve_goal
 
-    goal, given, form, is_of_several, before = asked
+    goal, given, form, before = asked
     assert named.base is not None
-    try:
-        solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
-    except SolveError as error:
-        return StudyAnswer(problem=f"{named.name}: {error}" if is_of_several else str(error))
+    solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
     # The text says itself that the goal is not reached.
     failures = () if solved.is_reached or form == "text" else (f"not reached: {solved.because}",)
     return StudyAnswer(text=_text(named, solved, form), failures=failures, is_failed=not solved.is_reached)

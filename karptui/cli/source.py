@@ -21,7 +21,7 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
     """Return the source that the flags name, and its clock, which is frozen for a snapshot.
 
     Raises:
-        UsageError: The flags are invalid.
+        RequestError: The flags are invalid.
     """
     from karptui.clock import FrozenClock, SystemClock
 
@@ -75,23 +75,19 @@ def read_snapshot(args: argparse.Namespace, paths: Sequence[str | Path]) -> Snap
     """Return the snapshot in files; of a history, the moment of ``--at``.
 
     Raises:
-        UsageError: A file cannot be read.
+        SnapshotError: A file cannot be read.
     """
     from karptui.sources.snapshot.reader import SnapshotReader
-    from karptui.sources.snapshot.text import SnapshotError
 
-    try:
-        reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
-        return reader.read(paths, now_ns=args.now, at=args.at, keeps_manifests=True)
-    except SnapshotError as error:
-        raise UsageError(str(error)) from error
+    reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
+    return reader.read(paths, now_ns=args.now, at=args.at, keeps_manifests=True)
 
 
 def chosen_history(args: argparse.Namespace) -> Path:
     """Return the history that the flags name: the file of ``--snapshot``, or that of the cluster on this machine.
 
     Raises:
-        UsageError: There is none, or flags exclude each other.
+        RequestError: There is none, or flags exclude each other.
     """
     refuse_unused(args, ("now", "at"), "names a moment, and a history has --from and --to")
     return history_of(args)
@@ -116,7 +112,7 @@ def local_history(args: argparse.Namespace) -> Path:
     """Return the file with the history of the live cluster, or of the demo, that the flags name.
 
     Raises:
-        UsageError: The kubeconfig is invalid, or this machine has no history of the cluster.
+        RequestError: The kubeconfig is invalid, or this machine has no history of the cluster.
     """
     from karptui.paths import history_file
 
@@ -144,15 +140,11 @@ def resolve(args: argparse.Namespace, context: str | None) -> Connection:
     """Return the connection to the cluster that the flags name.
 
     Raises:
-        UsageError: The kubeconfig is invalid; the message names file and field.
+        RequestError: The kubeconfig is invalid; the message names file and field.
     """
     from karptui.sources.cluster.connection import Impersonation, load_connection
-    from karptui.sources.source import SourceError
 
     impersonation = Impersonation(args.as_user, tuple(args.as_group)) if args.as_user else None
     if args.as_group and not args.as_user:
         raise UsageError("--as-group needs --as")
-    try:
-        return load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)
-    except SourceError as error:
-        raise UsageError(str(error)) from error
+    return load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)

@@ -12,6 +12,7 @@ import msgspec
 from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import ask_parts, opened
+from karptui.cli.option_values import number
 from karptui.cli.options import (
     add_base_scenario_flag,
     add_cluster_flags,
@@ -23,6 +24,7 @@ from karptui.cli.options import (
 )
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
+from karptui.errors import RequestError
 from karptui.session.sweeper import point_of
 from karptui.views.prices import without_text
 from karptui.views.sanitize import clean, page
@@ -46,17 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_base_scenario_flag(parser)
     add_replay_flag(parser, "replay mode (default: next for fields of disruption, else pending)")
-    parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
+    parser.add_argument("--jobs", metavar="N", type=number(256), help="the same as --workers N")
     add_workers_flag(parser, default="one per processor, if there is enough work")
     add_output_flag(parser)
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
-    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,13 +70,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     from karptui.whatif.scenario import Replay
-    from karptui.whatif.sweep import SweepError, parse_sweep
+    from karptui.whatif.sweep import parse_sweep
 
     if args.jobs and args.workers:
         raise UsageError("--jobs and --workers say the same: give one of them")
     try:
         sweep = parse_sweep(args.sweep)
-    except SweepError as error:
+    except RequestError as error:
         raise UsageError(f"--set: {error}") from error
     mode = Replay(args.replay) if args.replay else Replay.NEXT if sweep.is_of_disruption else Replay.PENDING
     if args.scenario:

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.many import chosen, one_base, print_document, table_lines
+from karptui.cli.many import assumption_lines, blocks, chosen, one_base, print_document, table_lines
+from karptui.cli.option_values import duration
 from karptui.cli.options import add_study_flags
-from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 
 if TYPE_CHECKING:
@@ -37,13 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> float:
-    try:
-        seconds = parse_duration(text) / NS_PER_SECOND
-    except DurationError:
-        seconds = 0.0
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 200ms or 1s")
-    return seconds
+    return duration("200ms or 1s", least_ns=1)(text) / NS_PER_SECOND
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,16 +60,13 @@ def _lines(name: str, result: ConsolidationPass, rows: Rows[NodeTurn], args: arg
     from karptui.views.table import Rows
     from karptui.views.timeouts import headline, more_lines
 
-    yield f"{name}: {headline(result)}"
-    yield from (f"  {line}" for line in more_lines(result))
     shown = list(rows.items)
     if not args.sort_by:
         shown.sort(key=lambda turn: (turn.is_evaluated or not turn.decision, turn.is_evaluated, turn.place))
-    if shown:
-        yield ""
-        yield from table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
-        if len(shown) > _MOST_ROWS:
-            yield f"and {len(shown) - _MOST_ROWS} more: -o json has all"
-        yield ""
-    for sentence in result.assumed:
-        yield f"  assumed: {sentence}"
+    left = len(shown) - _MOST_ROWS
+    table = table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
+    return blocks(
+        [f"{name}: {headline(result)}", *(f"  {line}" for line in more_lines(result))],
+        [*table, *([f"and {left} more: -o json has all"] if left > 0 else [])],
+        assumption_lines(result.assumed),
+    )

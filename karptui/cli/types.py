@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import (
     json_text,
     print_csv,
@@ -30,8 +30,8 @@ from karptui.cli.options import (
 )
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.errors import no_such
 from karptui.kube.objects import object_words
-from karptui.sources.source import SourceError
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -62,14 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer. Status 1 if Karpenter finds no types for the case, 2 if it or the cluster is unreadable."""
-    try:
-        if args.case is not None and args.case != "-" and _objects_in(args.case):
-            args.snapshot, args.case = [*(args.snapshot or ()), args.case], None
-        if args.case is None:
-            return _run_pools(args)
-        return _run_case(args)
-    except SourceError as error:
-        fail(str(error))
+    if args.case is not None and args.case != "-" and _objects_in(args.case):
+        args.snapshot, args.case = [*(args.snapshot or ()), args.case], None
+    return _run_pools(args) if args.case is None else _run_case(args)
 
 
 def _run_case(args: argparse.Namespace) -> int:
@@ -155,8 +150,7 @@ def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:
     for pool in pools:
         if pool.name == name:
             return pool
-    known = ", ".join(pool.name for pool in pools) or "none"
-    raise UsageError(f"there is no NodePool {name}; there are: {known}")
+    raise no_such("NodePool", name, (pool.name for pool in pools))
 
 
 def _print_pools(pools: tuple[TypesOfPool, ...], args: argparse.Namespace, loaded: Loaded) -> None:

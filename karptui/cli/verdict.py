@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from karptui.cli.advice import STATUSES
 from karptui.cli.contexts import run_verdicts, title_lines
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import say
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_contexts_flag, add_output_flag, add_price_flags, add_why_flags
 from karptui.cli.source import local_history
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
+from karptui.errors import RequestError
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     try:
         loaded = analysed_cluster(args)
         refuse_unseen(loaded, Kind.NODE, Kind.NODECLAIM)
-    except UsageError as error:
+    except RequestError as error:
         if not name:
-            fail(str(error))
+            raise
         if args.output == "json":
             put(page(json.dumps({"name": name, "error": str(error)})))
         say(str(error))
@@ -110,7 +111,7 @@ def _with_edits(
     is_live = not args.snapshot and args.at is None
     try:
         path = Path(args.snapshot[0]) if args.snapshot else local_history(args)
-    except UsageError:
+    except RequestError:
         return findings  # nothing has been recorded on this machine
     if (is_live and args.demo) or not is_history(path):
         return findings
@@ -118,7 +119,7 @@ def _with_edits(
         return with_edits(findings, loaded.view, recent_edits(path, loaded.now_ns))
     except HistoryError as error:
         if not is_live:
-            raise UsageError(str(error)) from None
+            raise
         say(f"edits are not named: {error}")
         return findings
 
@@ -127,12 +128,12 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     """Return the cluster with everything worked out that the verdict follows from.
 
     Raises:
-        UsageError: when it cannot be read.
+        RequestError: when it cannot be read.
     """
     from karptui.cli.loading import analysed, load
     from karptui.pending.study import study_pending
     from karptui.session.advising import advice_of
-    from karptui.session.pending_report import PendingAnswer
+    from karptui.session.pending_report import answer_of
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
@@ -142,10 +143,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     if view.state.pending_pods and Kind.NODEPOOL not in view.hidden:
         prepared, more = prepare_view(view, loaded.now_ns)
         pending_report = study_pending(prepared, view.state, prices=view.evidence.price_settings)
-        answer = PendingAnswer(
-            pending_report.generation, pending_report.now_ns, pending_report.groups, pending_report.notes
-        )
-        view = view.with_answers(pending=answer)
+        view = view.with_answers(pending=answer_of(pending_report))
         notes = (*notes, *more)
     if not unready_because(view):
         report, more = advice_of(view, loaded.now_ns)

@@ -23,6 +23,7 @@ from karptui.cli.option_values import address, amount, file_name
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.source import open_source
 from karptui.cli.streams import put
+from karptui.kube.timestamps import format_second
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class _Command:
         else:
             records = "records nothing"
         serves = f", serves metrics on port {server.port}" if server is not None else ""
-        title, now = self._watch.follower.title, _time(self._clock.now_ns())
+        title, now = self._watch.follower.title, format_second(self._clock.now_ns())
         if self._args.output == "json":
             path = str(self._tap.path) if self._tap is not None and not self._tap.trouble else None
             _print(json.dumps({"event": "starts", "time": now, "cluster": title, "history": path}))
@@ -234,7 +235,7 @@ class _Command:
                 json.dumps(
                     {
                         "event": event,
-                        "time": _time(mark.at_ns),
+                        "time": format_second(mark.at_ns),
                         "severity": mark.severity,
                         "code": mark.code,
                         "text": mark.text,
@@ -244,7 +245,7 @@ class _Command:
             )
         else:
             cost = f"  {per_hour_text(mark.cost_per_hour, 'USD')}" if mark.cost_per_hour else ""
-            _print(f"{_time(mark.at_ns)} {mark.severity} {event}: {mark.text}{cost}")
+            _print(f"{format_second(mark.at_ns)} {mark.severity} {event}: {mark.text}{cost}")
 
     def _metrics(self) -> dict[Metric, Values]:
         """Return the metrics of this moment; called in the threads of the server."""
@@ -259,12 +260,6 @@ class _Command:
             RECORDING: {(): float(tap is not None and tap.is_recording)},
             BUILD: {(__version__,): 1.0},
         }
-
-
-def _time(at_ns: int) -> str:
-    from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-
-    return format_timestamp(at_ns // NS_PER_SECOND * NS_PER_SECOND)
 
 
 def _limited(config: Config, args: argparse.Namespace) -> Config:

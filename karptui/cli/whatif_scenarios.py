@@ -254,16 +254,13 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     """Return the scenarios of files; ``-`` is standard input.
 
     Raises:
-        UsageError: naming file, scenario and field.
+        RequestError: naming file, scenario and field.
     """
-    from karptui.whatif.scenario import MOST_BYTES, ScenarioError, read_scenarios
+    from karptui.whatif.scenario import MOST_BYTES, read_scenarios
 
     scenarios: list[Scenario] = []
     for path in paths:
-        try:
-            scenarios.extend(read_scenarios(given_text(path, MOST_BYTES), "standard input" if path == "-" else path))
-        except ScenarioError as error:
-            raise UsageError(str(error)) from error
+        scenarios.extend(read_scenarios(given_text(path, MOST_BYTES), "standard input" if path == "-" else path))
     return scenarios
 
 

@@ -79,12 +79,10 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
             unknown[name] = f"other variables ({value})"
         else:
             values[name] = value
-    version, source = _version(container, (metadata, mapping(template.get("metadata"))), title)
     return ControllerInfo(
         title=title,
         namespace=str(metadata.get("namespace", "")),
-        version=version,
-        version_source=source,
+        version=_version(container, (metadata, mapping(template.get("metadata")))),
         settings=values,
         unknown=unknown,
         from_elsewhere=tuple(_from_elsewhere(mappings(container.get("envFrom")))),
@@ -143,18 +141,18 @@ def _flags(args: list[str]) -> Iterator[tuple[str, str]]:
             yield _FLAGS[name], value
 
 
-def _version(container: Mapping[str, Any], metadata: Iterable[Mapping[str, Any]], title: str) -> tuple[str, str]:
-    """Return the version and its source: the container image, otherwise the chart's labels."""
+def _version(container: Mapping[str, Any], metadata: Iterable[Mapping[str, Any]]) -> str:
+    """Return the version by the container image, otherwise by the chart's labels."""
     version = image_version(str(container.get("image", "")))
     if version:
-        return version, f"image of {title}"
+        return version
     for meta in metadata:
         labels = mapping(meta.get("labels"))
         for label, parse in VERSION_LABELS:
             version = parse(str(labels.get(label, "")))
             if version:
-                return version, f"label {label} of {title}"
-    return "", ""
+                return version
+    return ""
 
 
 def _list(value: object) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions raised while decoding invalid text."""
 METADATA_ONLY: Final = "PartialObjectMetadata"
 _WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
+_Raw = TypeVar("_Raw")
 
 
 class KindReader:
@@ -94,7 +95,7 @@ class KindReader:
             raise DecodeError(self.api_kind, "", FieldError("", f"cannot be read: {error}")) from None
 
 
-def without_managed_fields(raw: Any) -> Any:
+def without_managed_fields(raw: _Raw) -> _Raw:
     """Remove ``managedFields``, which is large and unused, from an object in place, and return the object."""
     metadata = raw.get("metadata") if isinstance(raw, dict) else None
     if isinstance(metadata, dict):

@@ -75,17 +75,10 @@ class WireWorkloadSpec(Wire):
     template: WirePodTemplate | None = None
 
 
-class WireWorkloadStatus(Wire):
-    """``status`` of a workload."""
-
-    desired_number_scheduled: Int | None = None
-
-
 class WireWorkload(WireObject):
     """A DaemonSet, ReplicaSet, Deployment, StatefulSet or Job; possibly metadata only."""
 
     spec: WireWorkloadSpec | None = None
-    status: WireWorkloadStatus | None = None
 
 
 class WireControllerSpec(Wire):
@@ -137,7 +130,6 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
         template=_template(template, fields.namespace, copies_limits=True),
         volumes=volumes_of(template.spec.volumes),
         selector=label_selector(spec.selector),
-        desired_count=(wire.status.desired_number_scheduled if wire.status else None) or 0,
     )
 
 

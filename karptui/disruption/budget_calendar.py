@@ -85,23 +85,30 @@ def _last_minute_match(window: Window, finish_ns: int) -> int:
     return before_ns if match is not None and match <= finish_ns else 0
 
 
+def known_window(budget: DisruptionBudget) -> Window | None:
+    """Return a budget's window; None if it always applies or cannot be parsed."""
+    try:
+        return read_window(budget)
+    except (ScheduleError, DurationError):
+        return None
+
+
+def windows_of(pool: NodePool) -> Iterator[Window]:
+    """Yield the windows of a NodePool's budgets, as far as they can be parsed."""
+    return filter(None, map(known_window, pool.budgets or ()))
+
+
 def allowance(pool: NodePool, reason: Reason, use: PoolUse | None, start_ns: int, end_ns: int) -> list[AllowanceSpan]:
     """Return a NodePool's allowances for a reason from ``start_ns`` to ``end_ns``; equal neighbours are merged.
 
     Node counts are the current ones. A budget that cannot be parsed allows nothing throughout.
     """
-    edges = {start_ns, end_ns}
-    for budget in pool.budgets or ():
-        try:
-            window = read_window(budget)
-        except (ScheduleError, DurationError):
-            continue
-        if window is not None:
-            for span in open_spans(window, start_ns, end_ns):
-                edges.update((span.start_ns, span.end_ns))
-    moments = sorted(edges)
+    moments = {start_ns, end_ns}
+    for window in windows_of(pool):
+        for span in open_spans(window, start_ns, end_ns):
+            moments.update((span.start_ns, span.end_ns))
     spans: list[AllowanceSpan] = []
-    for begin, finish in pairwise(moments):
+    for begin, finish in pairwise(sorted(moments)):
         allowed = budget_state(pool, reason, use, begin).allowed
         if spans and spans[-1].allowed == allowed:
             spans[-1] = AllowanceSpan(spans[-1].start_ns, finish, allowed)
@@ -121,10 +128,7 @@ def opened_at(budget: DisruptionBudget, now_ns: int) -> int | None:
 
     Consecutive windows without a gap count as one, up to a week back.
     """
-    try:
-        window = read_window(budget)
-    except (ScheduleError, DurationError):
-        return None
+    window = known_window(budget)
     if window is None:
         return None
     start_ns = now_ns - WEEK_NS
@@ -213,10 +217,7 @@ def _weeks(
 
 def _window(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> LineWindow:
     line = read_line(index, budget, nodes, now_ns)
-    try:
-        window = read_window(budget)
-    except (ScheduleError, DurationError):
-        return LineWindow(line)
+    window = known_window(budget)
     if window is None:
         return LineWindow(line)
     start_ns = now_ns - now_ns % DAY_NS

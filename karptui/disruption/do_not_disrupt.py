@@ -16,7 +16,7 @@ from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import format_second
 from karptui.provisioning.state_node import StateNode
 
 NODE_MESSAGE: Final = f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
@@ -57,7 +57,7 @@ def record(recorder: Recorder, pod: Pod, protection: Protection) -> None:
             message = f"Invalid karpenter.sh/do-not-disrupt annotation: {protection.problem}, ignoring annotation"
             recorder.publish("Pod", pod.key, INVALID, message)
         case ProtectionKind.TIMED:
-            until = format_timestamp(protection.until_ns // NS_PER_SECOND * NS_PER_SECOND)
+            until = format_second(protection.until_ns)
             message = f"The karpenter.sh/do-not-disrupt grace period will elapse at {until}"
             recorder.publish("Pod", pod.key, UNTIL, message)
         case ProtectionKind.ELAPSED:

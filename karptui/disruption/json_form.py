@@ -14,7 +14,7 @@ from karptui.disruption.simulation import NewNode
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import Ailment
 from karptui.kube.durations import format_duration
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import format_second
 from karptui.provisioning.template import template_requirements
 
 
@@ -153,4 +153,4 @@ def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[s
 
 
 def _instant(instant_ns: int | None) -> str | None:
-    return None if instant_ns is None else format_timestamp(instant_ns // NS_PER_SECOND * NS_PER_SECOND)
+    return None if instant_ns is None else format_second(instant_ns)

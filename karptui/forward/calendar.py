@@ -12,16 +12,15 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.budget_calendar import WEEK_NS, open_spans
-from karptui.disruption.budgets import read_window
+from karptui.disruption.budget_calendar import WEEK_NS, open_spans, windows_of
 from karptui.disruption.command import Decision
 from karptui.disruption.emptiness import quiet_period
 from karptui.disruption.repair import LEGACY_REPAIR, HealthDeletion, health_deletions
-from karptui.disruption.schedule import ScheduleError
 from karptui.forward.result import Step, StepKind
 from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
@@ -29,7 +28,6 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.karpenter.settings import Settings
-from karptui.kube.durations import DurationError
 from karptui.kube.objects import Condition, with_condition, without_condition
 from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -124,13 +122,7 @@ class Calendar:
         """Have disruption look again whenever a window of a budget opens or closes."""
         now_ns = self._agenda.now_ns
         for pool in self._pools.values():
-            for line in pool.budgets or ():
-                try:
-                    window = read_window(line)
-                except (ScheduleError, DurationError):
-                    continue
-                if window is None:
-                    continue
+            for window in windows_of(pool):
                 for span in open_spans(window, now_ns, until_ns):
                     for edge in (span.start_ns, span.end_ns):
                         if now_ns < edge < until_ns:
@@ -139,16 +131,9 @@ class Calendar:
     def next_edge_ns(self, after_ns: int) -> int | None:
         """Return when, within a week, a window of a budget next opens or closes."""
         end_ns = after_ns + WEEK_NS
-        edges: list[int] = []
-        for pool in self._pools.values():
-            for line in pool.budgets or ():
-                try:
-                    window = read_window(line)
-                except (ScheduleError, DurationError):
-                    continue
-                if window is not None:
-                    span = next(open_spans(window, after_ns, end_ns), None)
-                    edges += [] if span is None else [span.start_ns, span.end_ns]
+        windows = chain.from_iterable(map(windows_of, self._pools.values()))
+        spans = (next(open_spans(window, after_ns, end_ns), None) for window in windows)
+        edges = (edge for span in spans if span is not None for edge in (span.start_ns, span.end_ns))
         return min((edge for edge in edges if after_ns < edge < end_ns), default=None)
 
     def expect_expiry(self, claim: NodeClaim) -> None:

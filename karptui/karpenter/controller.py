@@ -85,8 +85,6 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """Namespace of the Deployment or pod; empty if unknown."""
     version: str = ""
     """Without a leading ``v``; empty if neither image nor labels contain it."""
-    version_source: str = ""
-    """Source of the version: ``image of Deployment kube-system/karpenter``."""
     settings: Mapping[str, str] = _NOTHING
     """Values by environment name; only ``SETTING_NAMES``."""
     unknown: Mapping[str, str] = _NOTHING

@@ -16,8 +16,6 @@ import msgspec
 
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 
-_NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
-
 VALIDATION_SECONDS: Final = 15.0
 """Wait before an Emptiness or consolidation command is validated; pkg/controllers/disruption/consolidation.go."""
 _FEWEST: Final = 10
@@ -36,24 +34,14 @@ class OfferingMetrics(msgspec.Struct, frozen=True, gc=False):
 class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A NodePool in Karpenter's metrics.
 
-    Resource names are spelled as in metrics: lower case, underscores for dashes; cpu in cores, memory in bytes.
     Counters start with the controller process.
     """
 
-    usage: Mapping[str, float] = _NO_NUMBERS
-    limit: Mapping[str, float] = _NO_NUMBERS
-    allowed_disruptions: Mapping[str, int] = MappingProxyType({})
-    """Nodes that may be disrupted now, by reason as in the API: ``Underutilized``."""
-    nodes_consuming_budgets: Mapping[str, int] = MappingProxyType({})
-    """Nodes that count against the budget, by reason."""
     nodeclaims_created: Mapping[str, int] = MappingProxyType({})
     """By reason in lower case: ``provisioned``, or the disruption reason of a replacement."""
     nodeclaims_disrupted: Mapping[str, int] = MappingProxyType({})
     """By reason in lower case."""
     nodeclaims_terminated: int = 0
-    nodes_created: int = 0
-    cost_per_hour: float | None = None
-    """Karpenter's estimate; None if this version does not report it."""
 
 
 class OfferingName(msgspec.Struct, frozen=True):
@@ -95,8 +83,6 @@ class ControllerMetrics(
     """Number of passes of at most 15 s, which therefore did not include the validation wait."""
     simulated_removals: tuple[float, int] = (0.0, 0)
     """Total duration and number of scheduling runs in simulated removals."""
-    unreadable_lines: int = 0
-    """Lines of relevant metrics that could not be parsed."""
 
     @property
     def seconds_per_removal(self) -> float | None:

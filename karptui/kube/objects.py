@@ -36,6 +36,19 @@ def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
 
 EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 EMPTY_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+SERVERS_OWN: Final = frozenset(
+    {
+        "managedFields",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "selfLink",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    }
+)
+"""Metadata that only the API server writes."""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):

@@ -71,6 +71,11 @@ def maximum(lists: Iterable[ResourceList]) -> dict[str, Quantity]:
     return largest
 
 
+def amounts_document(amounts: ResourceList) -> dict[str, str]:
+    """Return a resource list in the API's own shape."""
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
 def nano(amounts: ResourceList, name: str) -> int:
     """Return an amount in nano-units, 0 if the name is missing."""
     amount = amounts.get(name)

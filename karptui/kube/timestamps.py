@@ -95,3 +95,8 @@ def format_timestamp(instant_ns: int) -> str:
     moment = _EPOCH.replace(tzinfo=None) + timedelta(seconds=seconds)
     tail = f".{fraction:09d}".rstrip("0") if fraction else ""
     return f"{moment.isoformat()}{tail}Z"
+
+
+def format_second(instant_ns: int) -> str:
+    """Return the second of an instant as RFC 3339 text in UTC."""
+    return format_timestamp(instant_ns // NS_PER_SECOND * NS_PER_SECOND)

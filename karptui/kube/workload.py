@@ -17,8 +17,6 @@ class DaemonSet(KubeObject, frozen=True, kw_only=True, gc=False):
     """Missing requests are set to the limits, as Karpenter does for a DaemonSet without a live pod."""
     volumes: tuple[PodVolume, ...] = ()
     selector: LabelSelector | None = None
-    desired_count: int = 0
-    """``status.desiredNumberScheduled``."""
 
 
 class Workload(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from karptui.errors import RequestError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
@@ -56,10 +57,6 @@ class Loss(msgspec.Struct, frozen=True):
         return f"{self.kind}={self.name}"
 
 
-class DrillError(ValueError):
-    """The cluster has no such zone, capacity type or NodePool."""
-
-
 class DrillLaunch(msgspec.Struct, frozen=True):
     """New nodes of one NodePool for pods that have to move."""
 
@@ -92,33 +89,29 @@ class LeftBehind(NamedTuple):
             *(DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in self.lost),
         )
 
-    @property
-    def lost_keys(self) -> tuple[str, ...]:
-        """``namespace/name`` of the pods that nothing recreates."""
-        return tuple(sorted(pod.key for pod in self.lost))
-
-    def places(self, edited: Situation) -> Counter[PlaceKind]:
-        """Return the number of recreated pods by the kind of their place."""
+    def placements(self, edited: Situation, found: Difference) -> dict[str, Any]:
+        """Return the fields of `Placements`, except the edits."""
         places = replay(edited, Replay.PENDING).places
-        return Counter(places[key].kind for key in self.moved)
+        kinds = Counter(places[key].kind for key in self.moved)
+        unplaced = (one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in self.moved)
+        return {
+            "nodes": self.nodes,
+            "pods": len(self.moved),
+            "on_nodes": kinds[PlaceKind.NODE],
+            "on_new": kinds[PlaceKind.CLAIM],
+            "launches": _launches(claim for claim in found.claims if not self.moved.isdisjoint(claim.pods)),
+            "pending": tuple(sorted(unplaced, key=lambda one: one.pod_key)),
+            "lost": tuple(sorted(pod.key for pod in self.lost)),
+        }
 
-    def launches(self, found: Difference) -> tuple[DrillLaunch, ...]:
-        """Return the new nodes that some of them get, by NodePool."""
-        return _launches(claim for claim in found.claims if not self.moved.isdisjoint(claim.pods))
 
+class Placements(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the pods of removed nodes go."""
 
-class Drill(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of a loss."""
-
-    loss: Loss
     nodes: tuple[str, ...]
     """Nodes that are gone, and NodeClaims without a node yet."""
-    nodes_before: int
-    """Nodes, and NodeClaims without a node yet, whoever made them."""
-    starting: int
-    """Number of NodeClaims without a node among them."""
     pods: int
-    """Pods of the nodes that are gone which their owners make again."""
+    """Pods of these nodes that their owners make again."""
     on_nodes: int
     """Pods that fit on the remaining nodes."""
     on_new: int
@@ -127,21 +120,10 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     """By NodePool."""
     pending: tuple[Unplaced, ...]
     """Pods that are unschedulable."""
-    also_pending: tuple[Unplaced, ...]
-    """Pods that wait today, would get a place, and get none now."""
     lost: tuple[str, ...]
-    """Pods of the lost nodes without an owner, which nothing recreates: ``namespace/name``."""
-    closed: tuple[str, ...]
-    """NodePools that have types to launch today, and none then."""
+    """Pods of these nodes without an owner, which nothing recreates: ``namespace/name``."""
     edits: tuple[AnyEdit, ...]
-    """The loss as a scenario."""
-    assumed: tuple[str, ...]
-    not_modelled: tuple[str, ...]
-
-    @property
-    def waiting(self) -> int:
-        """Number of pods that are unschedulable and were not, or would not have been, before."""
-        return len(self.pending) + len(self.also_pending)
+    """All of it as a scenario."""
 
     @property
     def launched(self) -> int:
@@ -149,9 +131,35 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
         return sum(launch.nodes for launch in self.launches)
 
     @property
-    def price_per_hour(self) -> float:
-        """Dollars of these nodes."""
+    def price_after(self) -> float:
+        """Dollars per hour of these nodes."""
         return sum(launch.price_per_hour for launch in self.launches)
+
+    @property
+    def unpriced_after(self) -> int:
+        """New nodes without a known price."""
+        return sum(launch.unpriced for launch in self.launches)
+
+
+class Drill(Placements, frozen=True, kw_only=True):
+    """Outcome of a loss."""
+
+    loss: Loss
+    nodes_before: int
+    """Nodes, and NodeClaims without a node yet, whoever made them."""
+    starting: int
+    """Number of NodeClaims without a node among them."""
+    also_pending: tuple[Unplaced, ...]
+    """Pods that wait today, would get a place, and get none now."""
+    closed: tuple[str, ...]
+    """NodePools that have types to launch today, and none then."""
+    assumed: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+
+    @property
+    def waiting(self) -> int:
+        """Number of pods that are unschedulable and were not, or would not have been, before."""
+        return len(self.pending) + len(self.also_pending)
 
 
 def losses(inventory: Inventory) -> tuple[Loss, ...]:
@@ -172,7 +180,7 @@ def drills(
         wanted: The losses; without any, every zone, capacity type and NodePool that has nodes.
 
     Raises:
-        DrillError: The cluster has no such zone, capacity type or NodePool.
+        RequestError: The cluster has no such zone, capacity type or NodePool.
     """
     found = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
     kinds = list(LossKind)
@@ -183,7 +191,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     """Return the outcome of one loss: its nodes, and its offerings or NodePool, are removed, and pods are rescheduled.
 
     Raises:
-        DrillError: The cluster has no such zone, capacity type or NodePool.
+        RequestError: The cluster has no such zone, capacity type or NodePool.
     """
     inventory = base.inventory
     members = list(_members(inventory))
@@ -191,7 +199,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     pool = loss.name if loss.kind is LossKind.NODEPOOL else ""
     has_pool = pool in {nodepool.name for nodepool in inventory.nodepools}
     if not gone and not has_pool:
-        raise DrillError(_unknown(inventory, loss))
+        raise RequestError(_unknown(inventory, loss))
     left = left_by(inventory, gone)
     edits = list(left.edits)
     if not pool:
@@ -201,21 +209,12 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         edits.append(DeleteObject(ObjectRef("NodePool", pool)))
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING, reporter)
-    places = left.places(edited)
-    limits = accuracy_of(base, edited, Replay.PENDING)
-    unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda unplaced: unplaced.pod_key)
     return Drill(
+        **left.placements(edited, found),
         loss=loss,
-        nodes=gone,
         nodes_before=len(members),
         starting=len(members) - len(inventory.nodes),
-        pods=len(left.moved),
-        on_nodes=places[PlaceKind.NODE],
-        on_new=places[PlaceKind.CLAIM],
-        launches=left.launches(found),
-        pending=tuple(unplaced for unplaced in unplaced if unplaced.pod_key in left.moved),
         also_pending=tuple(unplaced for unplaced in found.no_longer_fit if unplaced.pod_key not in left.moved),
-        lost=left.lost_keys,
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
         assumed=(
@@ -224,7 +223,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
             *(() if pool else edited.notes),
             *base.types.notes,
         ),
-        not_modelled=(OTHERS_MOVE_TOO, *limits.not_modelled),
+        not_modelled=(OTHERS_MOVE_TOO, *accuracy_of(base, edited, Replay.PENDING).not_modelled),
     )
 
 

@@ -10,10 +10,11 @@ import msgspec
 
 from karptui.disruption.no_place import NO_POOLS
 from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.errors import RequestError, no_such
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
-from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, samples
+from karptui.plan.pod_trial import PodTrial, SamplePod, samples
 from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
@@ -117,7 +118,7 @@ def headrooms(
         pool: A NodePool whose own headroom sorts the result; empty for none.
 
     Raises:
-        HeadroomError: A pod cannot be added.
+        RequestError: A pod cannot be added.
     """
     found: list[Headroom] = []
     for one in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
@@ -134,11 +135,11 @@ def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
     """Return a pod of every workload on a NodePool's nodes; of every workload if it has no pods.
 
     Raises:
-        HeadroomError: There is no such NodePool.
+        RequestError: There is no such NodePool.
     """
-    if pool not in {nodepool.name for nodepool in base.inventory.nodepools}:
-        known = ", ".join(sorted(nodepool.name for nodepool in base.inventory.nodepools))
-        raise HeadroomError(f"there is no NodePool {pool}; there are {known or 'none'}")
+    pools = {nodepool.name for nodepool in base.inventory.nodepools}
+    if pool not in pools:
+        raise no_such("NodePool", pool, sorted(pools))
     names = {node.name for node in base.inventory.nodes if node.labels.get(NODEPOOL) == pool}
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     there = {origins.of(pod) for pod in base.inventory.pods if pod.node_name in names and pod.is_active}
@@ -167,13 +168,13 @@ def headroom(
         pools: NodePools that are also asked alone; None for each.
 
     Raises:
-        HeadroomError: The pod cannot be added.
+        RequestError: The pod cannot be added.
     """
     from_base = {pod.key for pod in base.inventory.pods}
     edited = apply(base, sample.edits(most))
     copies = [pod for pod in edited.inventory.pods if pod.key not in from_base and not pod.node_name]
     if len(copies) < most:
-        raise HeadroomError(f"{sample.name}: its pods cannot be copied")
+        raise RequestError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
     asked = usable if pools is None else pools
     ignored = {pod.pod.uid: pod for pod in edited.prepared.ignored}

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from karptui.decode.kinds import kind_of
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodepool import NodePool
+from karptui.errors import RequestError
 from karptui.kube.cel_library import why_rules_unchecked
 from karptui.whatif.edits import ObjectRef, PutObject, SetField
 from karptui.whatif.field_path import path_text
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validate import document_violations, object_violations
-from karptui.whatif.situation import EditedCluster, Situation
+from karptui.whatif.situation import EditedCluster
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.tree import ProblemSeverity
-
-
-class ManifestError(Exception):
-    """Unreadable text; the message names file and line."""
 
 
 class Manifests(msgspec.Struct, frozen=True):
@@ -42,7 +37,7 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
         files: Name and text of each file.
 
     Raises:
-        ManifestError: A file is unreadable.
+        RequestError: A file is unreadable.
     """
     edits: list[PutObject] = []
     names: list[str] = []
@@ -51,10 +46,10 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
         parsed = parse(text)
         if parsed.problems:
             first = parsed.problems[0]
-            raise ManifestError(f"{file}, line {first.line + 1}: {first.message}")
+            raise RequestError(f"{file}, line {first.line + 1}: {first.message}")
         for document in parsed.documents:
             if not document.kind or not document.name:
-                raise ManifestError(
+                raise RequestError(
                     f"{file}, line {document.first_line + 1}: an object needs a kind and a metadata.name"
                 )
             if kind_of(document.api_version, document.kind) is None:
@@ -67,17 +62,13 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
     return Manifests(tuple(edits), tuple(names), tuple(filter(None, (passed_over, why_rules_unchecked()))))
 
 
-_NODEPOOL: Final = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
-"""Fields that items of a list omit."""
-
-
 def refusals(edited: EditedCluster) -> tuple[str, ...]:
     """Return a message for each edited object that the API server would reject, with all reasons.
 
     Errors of the unchanged object are left out: the API server accepted it.
     """
     schemas = shipped_schemas(edited.settings.rules.crds)
-    old = _documents(edited.base)
+    old = edited.base.documents()
     found: dict[ObjectRef, dict[str, None]] = {}
     for ref, parts in _said(edited, schemas, old):
         document = old.get(ref)
@@ -94,7 +85,7 @@ def _said(
     edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
 ) -> Iterator[tuple[ObjectRef, list[str]]]:
     """Yield the errors of each object that is put or has edited fields."""
-    made = {ref: document for ref, document in _documents(edited).items() if document != old.get(ref)}
+    made = {ref: document for ref, document in edited.documents().items() if document != old.get(ref)}
     for edit in edited.edits:
         if isinstance(edit, PutObject):
             for document in parse(edit.text).documents:
@@ -118,18 +109,3 @@ def _refuses(severity: ProblemSeverity) -> bool:
 
 def _words(path: tuple[str | int, ...], message: str) -> str:
     return f"{path_text(path)}: {message}"
-
-
-def _documents(situation: Situation) -> dict[ObjectRef, Mapping[str, Any]]:
-    """Return the NodePools and NodeClasses whose original objects are known."""
-    inventory = situation.inventory
-    pools = {_ref("NodePool", n): {**_NODEPOOL, **n.raw} for n in inventory.nodepools if n.raw}
-    return pools | {
-        _ref(n.kind, n): {"apiVersion": f"{n.group}/{n.version}", "kind": n.kind, **n.raw}
-        for n in inventory.nodeclasses
-        if n.raw
-    }
-
-
-def _ref(kind: str, item: NodePool | NodeClass) -> ObjectRef:
-    return ObjectRef(kind, item.name)

@@ -26,6 +26,7 @@ from karptui.disruption.pauses import (
 )
 from karptui.disruption.repair import LEGACY_REPAIR
 from karptui.disruption.termination import deadline_of, is_commanded
+from karptui.errors import RequestError, no_such
 from karptui.forward.result import Played, Step, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.forward.static_pools import DEPROVISIONING
@@ -34,10 +35,9 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import RUNS, drained, leave_out_alike, rollout, spent
+from karptui.plan.rollout import RUNS, drained, leave_out_alike, played_with, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits import ObjectRef, SetField
-from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 
 VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
@@ -47,10 +47,6 @@ LONGEST_PLAYED_NS: Final = 72 * 3600 * NS_PER_SECOND
 _PATH: Final = ("spec", "disruption", "budgets")
 _POINTER: Final = "/spec/disruption/budgets"
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
-
-
-class PauseError(ValueError):
-    """A pause that cannot be written, as a message."""
 
 
 class PoolState(StrEnum):
@@ -202,7 +198,7 @@ def pause(
         horizon_ns: Length of the forecast after the release, and of a simulated pause without an end.
 
     Raises:
-        PauseError: If a NodePool does not exist, or the end is past or too far away.
+        RequestError: If a NodePool does not exist, or the end is past or too far away.
     """
     now_ns, reasons, is_release = base.now_ns, request.reasons, request.is_release
     chosen = _chosen(base, request.pools)
@@ -229,7 +225,7 @@ def pause(
         if change.state is PoolState.CHANGED
     )
     span_ns = released_ns - now_ns + horizon_ns
-    as_is, changed = each(_played, (base, span_ns), ((), edits), reporter)
+    as_is, changed = each(played_with, (base, span_ns), ((), edits), reporter)
     pool_by_node = {
         name: claim.labels.get(NODEPOOL, "")
         for claim in base.inventory.nodeclaims
@@ -258,28 +254,23 @@ def _end(request: PauseRequest, now_ns: int) -> int | None:
     try:
         until_ns = end_of(request.until, now_ns)
     except ValueError as error:
-        raise PauseError(f"the end of the pause, {error}") from None
+        raise RequestError(f"the end of the pause, {error}") from None
     if until_ns <= now_ns:
-        raise PauseError(f"the end of the pause, {request.until!r}, is not in the future")
+        raise RequestError(f"the end of the pause, {request.until!r}, is not in the future")
     if until_ns > now_ns + LONGEST_NS:
-        raise PauseError(
+        raise RequestError(
             f"the end of the pause, {request.until!r}, is more than 31 days away: write one without an end"
         )
     return until_ns
-
-
-def _played(common: Any, edits: Any, reporter: Reporter) -> Played:
-    base, horizon_ns = common
-    return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
 
 def _chosen(base: WhatIfBase, names: Collection[str]) -> list[NodePool]:
     pools = {pool.name: pool for pool in base.inventory.nodepools}
     for name in names:
         if name not in pools:
-            raise PauseError(f"there is no NodePool {name}; there are {', '.join(sorted(pools)) or 'none'}")
+            raise no_such("NodePool", name, sorted(pools))
     if not pools:
-        raise PauseError("there is no NodePool")
+        raise RequestError("there is no NodePool")
     return [pool for name, pool in pools.items() if not names or name in names]
 
 

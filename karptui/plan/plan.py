@@ -17,7 +17,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.plan.manifests import refusals
-from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spent
+from karptui.plan.rollout import leave_out_alike, most_more_nodes, played_with, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.drift.drift import is_template_changed
@@ -178,7 +178,7 @@ def plan(
     Raises:
         EditError: An edit is invalid.
     """
-    now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
+    now, then = each(played_with, (base, horizon_ns), ((), tuple(edits)), reporter)
     return plan_of(base, edits, now, then, reporter)
 
 
@@ -271,11 +271,6 @@ def _drifted_before(
 
 def _nodes_of(played: Played, kind: StepKind) -> set[str]:
     return {name for step in played.steps if step.kind is kind for name in step.nodes}
-
-
-def _played(common: Any, edits: Any, reporter: Reporter) -> Played:
-    base, horizon_ns = common
-    return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
 
 def _decisions(situation: Situation) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.simulation import no_place
+from karptui.errors import RequestError
 from karptui.forward.launching import launch, order_of, ready
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pod_predicates import is_reschedulable
@@ -177,10 +178,6 @@ class PodTrial:
         return self._situation.derive(later).prepared
 
 
-class HeadroomError(ValueError):
-    """A pod that cannot be added."""
-
-
 class SamplePod(msgspec.Struct, frozen=True):
     """The pod that is added over and over."""
 
@@ -204,14 +201,14 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
     """Return a pod, or a pod of a workload.
 
     Raises:
-        HeadroomError: There is none.
+        RequestError: There is none.
     """
     name = f"{ref.kind}/{ref.key}"
     pods = [pod for pod in base.inventory.pods if pod.is_active]
     if ref.kind == "Pod":
         if any(pod.key == ref.key for pod in pods):
             return SamplePod(name, ref)
-        raise HeadroomError(f"there is no pod {ref.key}")
+        raise RequestError(f"there is no pod {ref.key}")
     owners = OwnerIndex(base.inventory.workloads)
     origins = OriginIndex(owners)
     own = [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]
@@ -221,7 +218,7 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
     known = any((one.kind, one.namespace, one.name) == (ref.kind, ref.namespace, ref.name) for one in _scalable(base))
     if known:
         return SamplePod(name, ref)
-    raise HeadroomError(f"there is no {ref.kind} {ref.key} with pods or a template")
+    raise RequestError(f"there is no {ref.kind} {ref.key} with pods or a template")
 
 
 def _scalable(base: WhatIfBase) -> Iterable[Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.errors import RequestError, no_such
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
@@ -30,15 +31,11 @@ _PATH: Final = ("spec", "disruption")
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
 
 
-class PolicyError(ValueError):
-    """NodePools that cannot be compared."""
-
-
 def afters_of(text: str) -> tuple[str, ...]:
     """Return a list of values of consolidateAfter.
 
     Raises:
-        PolicyError: A value is invalid, or there is none.
+        RequestError: A value is invalid, or there is none.
     """
     afters = tuple(text.replace(",", " ").split())
     for one in afters:
@@ -47,9 +44,9 @@ def afters_of(text: str) -> tuple[str, ...]:
         except DurationError:
             is_well = False
         if not is_well:
-            raise PolicyError(f"{one!r:.60} is not a duration such as 30s or 1h, and not Never")
+            raise RequestError(f"{one!r:.60} is not a duration such as 30s or 1h, and not Never")
     if not afters:
-        raise PolicyError("names no value of consolidateAfter")
+        raise RequestError("names no value of consolidateAfter")
     return afters
 
 
@@ -177,7 +174,7 @@ def compare(
         seed: First seed of what kube-scheduler leaves to chance.
 
     Raises:
-        PolicyError: A NodePool does not exist or is not consolidated.
+        RequestError: A NodePool does not exist or is not consolidated.
         EditError: An edit is invalid.
     """
     chosen = _chosen(base, tuple(pools))
@@ -286,12 +283,12 @@ def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:
     pools = {pool.name: pool for pool in base.inventory.nodepools}
     for name in names:
         if name not in pools:
-            raise PolicyError(f"there is no NodePool {name}; there are {', '.join(sorted(pools)) or 'none'}")
+            raise no_such("NodePool", name, sorted(pools))
         if pools[name].is_static:
-            raise PolicyError(f"NodePool {name} is static: Karpenter does not consolidate it")
+            raise RequestError(f"NodePool {name} is static: Karpenter does not consolidate it")
     chosen = [pool for name, pool in pools.items() if (name in names if names else not pool.is_static)]
     if not chosen:
-        raise PolicyError("there is no NodePool that Karpenter consolidates")
+        raise RequestError("there is no NodePool that Karpenter consolidates")
     return chosen
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.disruption.owner import OwnerIndex
+from karptui.errors import RequestError, no_such
 from karptui.forward.draining import DrainedNode, HeldPod
 from karptui.forward.durations import observed
 from karptui.forward.play import Play
@@ -22,10 +23,9 @@ from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_typ
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.node import Node
-from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, left_by
+from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, Placements, left_by
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import difference
-from karptui.whatif.difference_lines import PlaceKind, Unplaced
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.scenario import Replay
@@ -190,59 +190,25 @@ ASSUMED: Final = (
 )
 
 
-class RehearsalError(ValueError):
-    """A node group that cannot be moved."""
-
-
-class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of moving one node group."""
+class Rehearsal(Placements, frozen=True, kw_only=True):
+    """Result of moving one node group, whose nodes are drained."""
 
     group: str
     """Name of the node group or value of the given label; empty for nodes without it."""
-    nodes: tuple[str, ...]
-    """Nodes that are drained."""
     price_before: float
     """Price per hour of the nodes with a known price."""
     unpriced: int
     """Nodes without a known price."""
-    pods: int
-    """Pods that have to move."""
-    on_nodes: int
-    """Pods that fit on the remaining nodes."""
-    on_new: int
-    """Pods that get a new node."""
-    launches: tuple[DrillLaunch, ...]
-    pending: tuple[Unplaced, ...]
-    """Pods that are unschedulable."""
-    lost: tuple[str, ...]
-    """Pods without an owner, which nothing recreates: ``namespace/name``."""
     held: tuple[str, ...]
     """Pods that a PodDisruptionBudget keeps from eviction today: ``namespace/name``."""
     daemons: tuple[tuple[str, int], ...]
     """DaemonSets whose pods end with the nodes, and how many."""
     absent_daemons: tuple[tuple[str, tuple[str, ...]], ...]
     """DaemonSets that would not run on new nodes, with the NodePools of these nodes."""
-    edits: tuple[AnyEdit, ...]
-    """All of it as a scenario."""
     drain: GroupDrain
     """The same over time."""
     notes: tuple[str, ...] = ()
     """Non-obvious effects of the manifests, as messages."""
-
-    @property
-    def launched(self) -> int:
-        """How many new nodes come."""
-        return sum(launch.nodes for launch in self.launches)
-
-    @property
-    def price_after(self) -> float:
-        """Dollars per hour of these."""
-        return sum(launch.price_per_hour for launch in self.launches)
-
-    @property
-    def unpriced_after(self) -> int:
-        """New nodes without a known price."""
-        return sum(launch.unpriced for launch in self.launches)
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -287,7 +253,7 @@ def rehearsals(
         at_once: Nodes drained at a time.
 
     Raises:
-        RehearsalError: There is no such node group.
+        RequestError: There is no such node group.
         EditError: A manifest is invalid.
     """
     chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
@@ -311,12 +277,11 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
     if has_value:
         nodes = tuple(node for node in free if node.labels.get(key) == value)
         if not nodes:
-            raise RehearsalError(f"no node without NodePool has the label {name}")
+            raise RequestError(f"no node without NodePool has the label {name}")
         return nodes
     nodes = tuple(node for node in free if group_of(node.labels) == name)
     if not nodes:
-        known = ", ".join(filter(None, groups(inventory)))
-        raise RehearsalError(f"there is no node group {name}; there are {known or 'none'}")
+        raise no_such("node group", name, filter(None, groups(inventory)))
     return nodes
 
 
@@ -328,11 +293,10 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
     edits = (*manifests, *left.edits)
     edited = apply(base, edits)
     found = difference(base, edited, Replay.PENDING)
-    places = left.places(edited)
     prices = {node.name: _price(base, node) for node in nodes}
     known = {name: price for name, price in prices.items() if price is not None}
     limits = PdbLimits(inventory.pdbs)
-    launches = left.launches(found)
+    placements = left.placements(edited, found)
     there = [pod for pod in inventory.pods if pod.node_name in left.nodes]
     held = [
         pod.key
@@ -342,19 +306,13 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
     owners = OwnerIndex(inventory.workloads)
     daemons = Counter(str(owners.of(pod)) for pod in there if pod.template.is_daemonset_owned and pod.is_active)
     return Rehearsal(
+        **placements,
         group=name,
-        nodes=left.nodes,
         price_before=sum(known.values()),
         unpriced=len(prices) - len(known),
-        pods=len(left.moved),
-        on_nodes=places[PlaceKind.NODE],
-        on_new=places[PlaceKind.CLAIM],
-        launches=launches,
-        pending=tuple(u for u in (*found.no_longer_fit, *found.still_pending) if u.pod_key in left.moved),
-        lost=left.lost_keys,
         held=tuple(sorted(held)),
         daemons=tuple(sorted(daemons.items())),
-        absent_daemons=tuple(_absent_daemons(edited, sorted(daemons), launches)),
+        absent_daemons=tuple(_absent_daemons(edited, sorted(daemons), placements["launches"])),
         edits=edits,
         drain=drain_groups(
             apply(base, manifests) if manifests else base,

@@ -20,6 +20,7 @@ from karptui.disruption.budgets import Reason
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import deadline_of
+from karptui.errors import no_such
 from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.labels import NODEPOOL, NODEPOOL_HASH
@@ -37,10 +38,6 @@ _NODECLASS_HASH: Final = "nodeclass-hash"
 _IMAGE_DRIFT: Final = "AMIDrift"
 _DRIFTS: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
 _BEGINS: Final = (StepKind.DISRUPT, StepKind.EXPIRE)
-
-
-class RolloutError(ValueError):
-    """A NodePool or NodeClass that does not exist, as a message."""
 
 
 class NodeState(StrEnum):
@@ -201,7 +198,7 @@ def rollout_report(
             by its known dates alone.
 
     Raises:
-        RolloutError: If a NodePool or NodeClass does not exist.
+        RequestError: If a NodePool or NodeClass does not exist.
     """
     chosen_pools, chosen_classes = _chosen(base, pools, nodeclasses)
     revisions = _Revisions(base)
@@ -259,7 +256,7 @@ def _chosen(
     ):
         for name in names:
             if name not in known:
-                raise RolloutError(f"there is no {kind} {name}; there are {', '.join(sorted(known)) or 'none'}")
+                raise no_such(kind, name, sorted(known))
     if not pools and not nodeclasses:
         return list(all_pools), list(all_classes)
     return (

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.codes import CODES, Code
 from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.errors import RequestError
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import Inventory
@@ -138,10 +139,6 @@ class RightSize(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return before.end.price_per_hour - after.end.price_per_hour if is_known else None
 
 
-class RightSizeError(ValueError):
-    """No recommendation applies."""
-
-
 def rightsize(
     base: WhatIfBase,
     recommendations: Recommendations,
@@ -159,17 +156,17 @@ def rightsize(
         seed: First seed of what kube-scheduler and Karpenter leave to chance.
 
     Raises:
-        RightSizeError: There are no recommendations, or none is for a workload with pods.
+        RequestError: There are no recommendations, or none is for a workload with pods.
     """
     pods = workloads_of(base.inventory)
     wanted: dict[str, dict[str, Recommendation]] = {}
     for item in recommendations.items:
         wanted.setdefault(item.workload, {})[item.container] = item
     if not wanted:
-        raise RightSizeError("there are no recommendations, and nothing is recommended without usage data")
+        raise RequestError("there are no recommendations, and nothing is recommended without usage data")
     found = {key: size(key, pods[key], items, used_memory or {}) for key, items in wanted.items() if key in pods}
     if not found:
-        raise RightSizeError(f"none of the {len(wanted)} workloads with recommendations has pods in this cluster")
+        raise RequestError(f"none of the {len(wanted)} workloads with recommendations has pods in this cluster")
     then, recreated = sized(base, {old: new for _, made in found.values() for old, new in made.items()})
     today, after = (
         Rollout(side, side.inventory).play(horizon_ns=horizon_ns, seed=seed, seeds=seeds, reporter=reporter)

@@ -25,6 +25,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
+from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
@@ -161,22 +162,38 @@ def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
     return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)
 
 
-class RemedyForecasts:
+def played_with(common: tuple[WhatIfBase, int], edits: Sequence[AnyEdit], reporter: Reporter) -> Played:
+    """Forecast a cluster with edits, for ``each``; what is common is the cluster and the length of the forecast."""
+    base, horizon_ns = common
+    return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
+
+
+class _Forecasts:
+    def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None) -> None:
+        """Take the inputs.
+
+        Args:
+            base: Its pause is called during forecasts too.
+            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
+        """
+        self._base = base
+        self._simulation_seconds = simulation_seconds
+
+    def _play(self, ready: Rollout, names: Collection[str]) -> Played:
+        return ready.play(
+            simulation_seconds=self._simulation_seconds, only=names, pause=self._base.pause, reporter=self._report
+        )
+
+    def _report(self, done: int, total: int) -> None:  # noqa: ARG002 - progress is not shown
+        self._base.pause()
+
+
+class RemedyForecasts(_Forecasts):
     """Forecasts remedies, each compared with the cluster without it.
 
     In these forecasts Karpenter disrupts only the nodes that remedies free. Otherwise a small difference at the start
     leads to other consolidations elsewhere, whose dollars would be counted for the remedy.
     """
-
-    def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None, pause: Pause = no_pause) -> None:
-        """Take the inputs.
-
-        Args:
-            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
-        """
-        self._base = base
-        self._simulation_seconds = simulation_seconds
-        self._pause = pause
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
         """Return trials; a trial that frees nodes at once gets a forecast."""
@@ -193,14 +210,6 @@ class RemedyForecasts:
             else:
                 forecast.append(trial)
         return tuple(forecast)
-
-    def _play(self, ready: Rollout, nodes: frozenset[str]) -> Played:
-        return ready.play(
-            simulation_seconds=self._simulation_seconds, only=nodes, pause=self._pause, reporter=self._report
-        )
-
-    def _report(self, done: int, total: int) -> None:  # noqa: ARG002 - progress is not shown
-        self._pause()
 
     def _compared(self, trial: Trial, before: Played, after: Played) -> Trial:
         base = self._base
@@ -241,7 +250,7 @@ _LIFTED: Final = frozenset({Code.POD_DND, Code.NODE_DND, Code.PDB_EXHAUSTED, Cod
 """Blockers that the forecast lifts; disruption budgets apply as they are."""
 
 
-class RemovalForecasts:
+class RemovalForecasts(_Forecasts):
     """Forecasts removals of blocked nodes.
 
     Karpenter disrupts only these nodes, and their do-not-disrupt annotations and PodDisruptionBudgets are gone. The
@@ -249,22 +258,11 @@ class RemovalForecasts:
     """
 
     def __init__(
-        self,
-        base: WhatIfBase,
-        findings: Mapping[str, NodeFindings],
-        simulation_seconds: float | None = None,
-        pause: Pause = no_pause,
+        self, base: WhatIfBase, findings: Mapping[str, NodeFindings], simulation_seconds: float | None = None
     ) -> None:
-        """Take the inputs.
-
-        Args:
-            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
-            pause: Called now and then during computation; an exception from it ends the work.
-        """
-        self._base = base
+        """Take the inputs, as for every forecast."""
+        super().__init__(base, simulation_seconds)
         self._findings = findings
-        self._simulation_seconds = simulation_seconds
-        self._pause = pause
 
     def of(self, keys: Collection[str], removal: JointRemoval) -> JointRemoval:
         """Return a joint removal with its forecast savings and time; unchanged if the forecast is uncertain.
@@ -282,7 +280,7 @@ class RemovalForecasts:
             return removal
         before = self._without_disruption
         key_by_name = {node.node_name: key for key, node in findings.items()}
-        after = self._play(_lifted(base.inventory, blockers), key_by_name.keys())
+        after = self._play(Rollout(base, _lifted(base.inventory, blockers)), key_by_name.keys())
         gone = drained(after, key_by_name.keys())
         blocked = {node.node for node in after.kept} | {b.node_name for b in blockers if b.code not in _LIFTED}
         staying = key_by_name.keys() - gone.keys()
@@ -306,15 +304,7 @@ class RemovalForecasts:
 
     @cached_property
     def _without_disruption(self) -> Played:
-        return self._play(self._base.inventory, ())
-
-    def _play(self, inventory: Inventory, names: Collection[str]) -> Played:
-        return Rollout(self._base, inventory).play(
-            simulation_seconds=self._simulation_seconds, only=names, pause=self._pause, reporter=self._report
-        )
-
-    def _report(self, done: int, total: int) -> None:  # noqa: ARG002 - progress is not shown
-        self._pause()
+        return self._play(rollout(self._base), ())
 
 
 def _lifted(inventory: Inventory, blockers: Collection[Blocker]) -> Inventory:

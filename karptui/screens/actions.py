@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from karptui.actions.action import Action, ActionError, Operation, action_on, applied
 from karptui.actions.outcome import Result
 from karptui.actions.words import operations_for
+from karptui.errors import RequestError
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import first_of
@@ -48,7 +49,7 @@ async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
             wanted = tuple(edits_as_actions(scenario))
         else:
             wanted = await _picked(screen)
-    except ActionError as error:
+    except RequestError as error:
         screen.say(str(error), Tone.WARNING)
     if wanted:
         screen.app.push_screen(ActionScreen(actions, wanted))
@@ -86,7 +87,7 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
     """Yield the actions that carry out the edits of a what-if or a remedy.
 
     Raises:
-        ActionError: an edit cannot be carried out.
+        RequestError: an edit cannot be carried out.
     """
     from karptui.whatif import edits  # noqa: PLC0415 - the what-if or the remedies were opened before
     from karptui.whatif.edits.objects import read_document  # noqa: PLC0415 - as above
@@ -94,10 +95,7 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
     for edit in scenario.edits:
         match edit:
             case edits.PutObject():
-                try:
-                    yield applied(read_document(edit.text))
-                except edits.EditError as error:
-                    raise ActionError(str(error)) from error
+                yield applied(read_document(edit.text))
             case edits.CordonNode():
                 yield action_on(Operation.CORDON, "Node", edit.name)
             case edits.ScaleWorkload():

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from karptui.errors import RequestError
 
-class CommandError(Exception):
+
+class CommandError(RequestError):
     """A command that cannot run; the message is for the user."""
 
 
@@ -102,7 +104,7 @@ def run(commands: Sequence[TypedCommand], line: str) -> None:
     """Run a command line.
 
     Raises:
-        CommandError: with a message for the user.
+        RequestError: with a message for the user.
     """
     word, _, rest = line.strip().partition(" ")
     if word:

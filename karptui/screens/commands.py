@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from karptui.errors import RequestError
 from karptui.files import write_file
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text
@@ -330,7 +331,7 @@ def _goal_names() -> Sequence[str]:
 
 def _solve(app: CommandHost, text: str) -> None:
     from karptui.screens.study import ON_SCREEN  # noqa: PLC0415 - only when asked for
-    from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults  # noqa: PLC0415 - as above
+    from karptui.solve.catalogue import GOALS, given_of, with_defaults  # noqa: PLC0415 - as above
 
     name, _, rest = text.partition(" ")
     front = app.front
@@ -346,7 +347,7 @@ def _solve(app: CommandHost, text: str) -> None:
     try:
         given = given_of(rest)
         with_defaults(GOALS[name], given)
-    except SolveError as error:
+    except RequestError as error:
         raise CommandError(clean(str(error))) from error
     app.go(ToSolve(name, tuple(given.items()), front.scenario_in_front() if front is not None else None))
 
@@ -516,8 +517,7 @@ def _whatif(app: CommandHost, text: str) -> None:
 
 
 def _do(app: CommandHost, text: str) -> None:
-    from karptui.actions.action import ActionError  # noqa: PLC0415 - only when asked for
-    from karptui.actions.words import typed  # noqa: PLC0415 - as above
+    from karptui.actions.words import typed  # noqa: PLC0415 - only when asked for
     from karptui.screens.actions import ActionScreen, act_on_front  # noqa: PLC0415 - as above
 
     actions = app.open_actions()
@@ -526,9 +526,9 @@ def _do(app: CommandHost, text: str) -> None:
             app.push_screen(ActionScreen(actions, typed(text)))
         elif app.front is not None:
             app.front.run_worker(act_on_front(app.front, actions), exclusive=True, group="actions")
-    except ActionError as error:
+    except RequestError:
         actions.close()
-        raise CommandError(str(error)) from error
+        raise
 
 
 def _whatif_words(app: CommandHost) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from textual.app import App
 from textual.screen import Screen
 
+from karptui.errors import RequestError
 from karptui.kube.past_time import parse_past
 from karptui.screens.command_line import CommandError
 from karptui.screens.destinations import ToForward, ToMoment
@@ -17,7 +18,6 @@ from karptui.screens.host import host_of
 from karptui.screens.registry import ENTRIES
 from karptui.session.answers import PastMoment, PastStep, SwitchResult
 from karptui.session.moments import Moment, MomentSessions
-from karptui.sources.source import SourceError
 from karptui.views.moments import BEGINS_LATER, NO_FURTHER_MARK, RESULTS, moment_text
 from karptui.views.row import Tone
 
@@ -91,11 +91,9 @@ class MomentScreens:
         self._work(partial(self._go, PastStep(at=at)))
 
     async def _go(self, step: PastStep) -> None:
-        from karptui.sources.history.store import HistoryError  # noqa: PLC0415 - only when asked for
-
         try:
             result = await self._visits.go_past(step)
-        except (HistoryError, SourceError) as error:
+        except RequestError as error:
             self._host.tell(str(error), Tone.WARNING)
             return
         if result is SwitchResult.SHOWN:

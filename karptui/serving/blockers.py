@@ -112,14 +112,14 @@ class Remedies(OneAtATime):
 
     def forecast(self, view: ClusterView, keys: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
         """Return trials with forecasts; None if they are of other remedies, or a newer call cancelled this one."""
-        remedy_list, metrics = self.offered(view, keys, now_ns), view.evidence.metrics
+        remedy_list = self.offered(view, keys, now_ns)
         if tried.kinds != tuple(remedy.kind for remedy in remedy_list.remedies):
             return None
-        seconds = metrics.seconds_per_removal if metrics is not None else None
 
         def work(pause: Pause, _: Reporter) -> tuple[Trial, ...]:
             # A base of its own: what-ifs share theirs, and would wait.
-            return RemedyForecasts(base_of(view, now_ns, pause), seconds, pause).of(remedy_list.remedies, tried.trials)
+            forecasts = RemedyForecasts(base_of(view, now_ns, pause), view.evidence.seconds_per_removal)
+            return forecasts.of(remedy_list.remedies, tried.trials)
 
         trials = self._run(work)
         return _ranked(remedy_list, trials) if trials is not None else None

@@ -66,7 +66,7 @@ def _label_sources(lists: Iterable[Sequence[InstanceType]]) -> Iterator[object]:
 
 def _labelled(lists: Iterable[Sequence[InstanceType]]) -> _OfTypes:
     return _OfTypes(
-        tuple({t.name: _labels_of(t) for types in lists for t in types}.values()), tuple(map(label_values, lists))
+        tuple({t.name: label_values((t,)) for types in lists for t in types}.values()), tuple(map(label_values, lists))
     )
 
 
@@ -74,14 +74,6 @@ def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
     """Return the lists of instance types that NodePools have, each once."""
     types = offered_types_of(view).types
     return tuple({id(ins): ins for ins in (types.values() if isinstance(types, Mapping) else [types])}.values())
-
-
-def _labels_of(instance_type: InstanceType) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    offered = {id(offering.requirements): offering.requirements for offering in instance_type.offerings}
-    for selector in (*instance_type.requirements, *chain.from_iterable(offered.values())):
-        found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
-    return {key: tuple(values) for key, values in found.items()}
 
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
+from karptui.errors import RequestError
 from karptui.kube.recent import LastAnswer
 from karptui.kube.units import count_text, first_of
 from karptui.provisioning.overlap import Overlap
@@ -25,7 +26,6 @@ from karptui.views.types.pools import source_lines
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.proportion import (
     LABEL,
-    ProportionError,
     first_shares,
     owners_of_shared,
     parse_shares,
@@ -151,7 +151,7 @@ def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = Non
         return result
     try:
         begun = proportion_opening(parse_shares(shares, pools, view.state.nodepools), view.state, overlap)
-    except ProportionError as error:
+    except RequestError as error:
         return Proportion(is_known=True, pods=result.pods, problem=clean(str(error)))
     return Proportion(is_known=True, pods=result.pods, opening=begun)
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from karptui.errors import RequestError
 from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
 
@@ -101,17 +102,16 @@ class Studies(OneAtATime):
     def solve(
         self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
     ) -> StudyAnswer[Solved]:
-        from karptui.solve.catalogue import SolveError
         from karptui.solve.run import solve_goal
 
         return self._answer(
-            now_ns, lambda base, report: solve_goal(base, goal, dict(given), report, on_top_of=on_top_of), SolveError
+            now_ns, lambda base, report: solve_goal(base, goal, dict(given), report, on_top_of=on_top_of)
         )
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
         from karptui.plan.headroom import headroom, headrooms, pool_samples
-        from karptui.plan.pod_trial import HeadroomError, sample_of, samples
-        from karptui.whatif.edits import EditError, ObjectRef
+        from karptui.plan.pod_trial import sample_of, samples
+        from karptui.whatif.edits import ObjectRef
 
         def added(base: WhatIfBase, reporter: Reporter) -> tuple[Headroom, ...]:
             if kind == "NodePool":
@@ -121,7 +121,7 @@ class Studies(OneAtATime):
             namespace, _, name = key.rpartition("/")
             return (headroom(base, sample_of(base, ObjectRef(kind, name, namespace)), reporter=reporter),)
 
-        return self._answer(now_ns, added, HeadroomError, EditError)
+        return self._answer(now_ns, added)
 
     def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         from karptui.session.sweeper import Sweeper
@@ -150,13 +150,11 @@ class Studies(OneAtATime):
 
     def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
         from karptui.plan.policies import Variant, compare_variants
-        from karptui.whatif.edits import EditError
 
         variants = (Variant(edits=sweep.edits), *(Variant(value, "", sweep.edits_for(value)) for value in sweep.values))
         return self._answer(
             now_ns,
             lambda base, report: compare_variants(base, variants, horizon_ns=horizon_ns, seeds=seeds, reporter=report),
-            EditError,
         )
 
     def policies(
@@ -169,48 +167,36 @@ class Studies(OneAtATime):
         seeds: int,
         now_ns: int,
     ) -> StudyAnswer[Comparison]:
-        from karptui.plan.policies import PolicyError, compare
-        from karptui.whatif.edits import EditError
-
-        def compared(base: WhatIfBase, reporter: Reporter) -> Comparison:
-            return compare(
-                base,
-                edits=edits,
-                pools=pools,
-                afters=afters,
-                horizon_ns=horizon_ns,
-                seeds=seeds,
-                reporter=reporter,
-            )
-
-        return self._answer(now_ns, compared, PolicyError, EditError)
-
-    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[DisruptionPause]:
-        from karptui.plan.pause import PauseError, pause
+        from karptui.plan.policies import compare
 
         return self._answer(
-            now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report), PauseError
+            now_ns,
+            lambda base, report: compare(
+                base, edits=edits, pools=pools, afters=afters, horizon_ns=horizon_ns, seeds=seeds, reporter=report
+            ),
         )
+
+    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[DisruptionPause]:
+        from karptui.plan.pause import pause
+
+        return self._answer(now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report))
 
     def rollout(
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
-        from karptui.plan.revisions import RolloutError, rollout_report
+        from karptui.plan.revisions import rollout_report
 
         return self._answer(
             now_ns,
             lambda base, report: rollout_report(
                 base, pools=pools, nodeclasses=nodeclasses, horizon_ns=horizon_ns, reporter=report
             ),
-            RolloutError,
         )
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
         from karptui.kube.vpa import of_vpas
-        from karptui.plan.rightsize import RightSizeError, rightsize, workloads_of
+        from karptui.plan.rightsize import rightsize, workloads_of
         from karptui.session.rightsizing import live_vpas, recorded_recommendations
-        from karptui.sources.history.store import HistoryError
-        from karptui.sources.source import SourceError
 
         used = {key: one.latest.memory_bytes for key, one in self._view().live_usage.pods.items()}
 
@@ -220,16 +206,15 @@ class Studies(OneAtATime):
                 wanted = recorded_recommendations(history, workloads_of(base.inventory), now_ns)
             return rightsize(base, wanted, used, horizon_ns=horizon_ns, reporter=report)
 
-        return self._answer(now_ns, sized, RightSizeError, SourceError, HistoryError)
+        return self._answer(now_ns, sized)
 
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[Expected]:
         from karptui.plan.actions import expected
-        from karptui.whatif.edits import EditError
 
         return self._answer(
-            now_ns, lambda base, report: expected(base, actions, horizon_ns=horizon_ns, reporter=report), EditError
+            now_ns, lambda base, report: expected(base, actions, horizon_ns=horizon_ns, reporter=report)
         )
 
     def moment(self, now_ns: int) -> StudyAnswer[Moment]:
@@ -237,9 +222,7 @@ class Studies(OneAtATime):
 
         return self._answer(now_ns, lambda base, _: moment_of(base))
 
-    def _answer(
-        self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]
-    ) -> StudyAnswer[AnswerT]:
+    def _answer(self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT]) -> StudyAnswer[AnswerT]:
         """Return the answer to a study; nothing if it was cancelled."""
         from karptui.session.prepare import base_of
 
@@ -247,7 +230,7 @@ class Studies(OneAtATime):
         try:
             # A base of its own: what-ifs share theirs, and the two would wait for each other.
             run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
-        except errors as error:
+        except RequestError as error:
             return StudyAnswer(problem=str(error))
         return StudyAnswer(run)
 
@@ -302,11 +285,10 @@ class Forecasts(OneAtATime):
         except EditError as error:
             return Forecast(name=name, problem=str(error))
         journal = Journal()
-        metrics = view.evidence.metrics
         played = ready.play(
             horizon_ns=horizon_ns,
             seeds=seeds,
-            simulation_seconds=metrics.seconds_per_removal if metrics is not None else None,
+            simulation_seconds=view.evidence.seconds_per_removal,
             journal=journal,
             reporter=report,
             pause=self._throttle.take,

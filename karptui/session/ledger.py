@@ -98,7 +98,6 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     happened: str = ""
     """The node that the pod went to, or the nodes that were disrupted."""
     happened_pool: str = ""
-    happened_type: str = ""
     at_ns: int = 0
 
 
@@ -234,7 +233,6 @@ class Ledger:
             because=overtaken or because,
             happened=node.name,
             happened_pool=pool,
-            happened_type=node.labels.get(labels.INSTANCE_TYPE, ""),
             at_ns=now_ns,
         )
 

@@ -18,7 +18,7 @@ from karptui.session.analyst import Analyst
 from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResult
 from karptui.session.follower import ClusterFollower
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.source import Mailbox, Source, SourceError
+from karptui.sources.source import LocalSource, Mailbox, Source, SourceError
 
 if TYPE_CHECKING:
     from karptui.forward.journal import Journal
@@ -59,36 +59,20 @@ class PlayCache:
         return self._plays.get(number)
 
 
-class MomentSource:
-    """A cluster at a moment of a play: everything at once, and then nothing more."""
+class MomentSource(LocalSource):
+    """A cluster at a moment of a play; its title is the name of the real cluster."""
 
     def __init__(self, title: str, inventory: Inventory, at_ns: int, *, has_outage: bool = False) -> None:
-        self._has_outage = has_outage
-        self._title = title
+        self.title = title
+        self.caution = f"played to {clock_text(at_ns)}{', outage over' if has_outage else ''}"
         self._inventory = inventory
         self._at_ns = at_ns
-
-    @property
-    def title(self) -> str:
-        """The name of the real cluster."""
-        return self._title
-
-    @property
-    def caution(self) -> str:
-        """The moment, which is none of the real cluster's."""
-        return f"played to {clock_text(self._at_ns)}{', outage over' if self._has_outage else ''}"
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
         from karptui.sources.snapshot.source import put_all  # noqa: PLC0415 - only when asked for
 
         put_all(mailbox, self._inventory, self._at_ns)
-
-    def stop(self) -> None:
-        """Do nothing: nothing runs."""
-
-    def refresh(self) -> None:
-        """Do nothing: nothing waits."""
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Refuse: no API server has objects that are played.
@@ -97,10 +81,6 @@ class MomentSource:
             SourceError: always.
         """
         raise SourceError(f"{kind} {key} is played: no API server has it; d describes what is known of it")
-
-    def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return nothing: there is no API server."""
-        return ()
 
 
 Moment: TypeAlias = PlayMoment | PastMoment

@@ -13,7 +13,7 @@ from karptui.pending.study import PendingStudy
 from karptui.provisioning import Prepared, Reporter
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_report import PendingAnswer, PendingEntry, PodDetail, PodSurroundings
+from karptui.session.pending_report import PendingAnswer, PendingEntry, PodDetail, PodSurroundings, answer_of
 from karptui.session.prepare import base_of
 from karptui.state.cluster import ClusterState
 from karptui.whatif.remedies.pending.search import RemedySearch
@@ -83,9 +83,7 @@ class PendingQuestions:
         assert self._study is not None
         report = self._study.report
         self._asked = pod_key
-        self._report = PendingAnswer(
-            report.generation, report.now_ns, report.groups, report.notes, self._details.get(pod_key)
-        )
+        self._report = answer_of(report, self._details.get(pod_key))
 
     def _look_closely(self, pod_key: str, group: PendingGroup, reporter: Reporter) -> bool:
         """Explain a pod, then try one more change for it; return whether anything was left to do."""

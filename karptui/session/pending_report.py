@@ -38,6 +38,11 @@ class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):
     """The pod on the screen; it may be of an older generation."""
 
 
+def answer_of(report: PendingReport, detail: PodDetail | None = None) -> PendingAnswer:
+    """Return a report as an answer, with one pod in detail."""
+    return PendingAnswer(report.generation, report.now_ns, report.groups, report.notes, detail)
+
+
 class PendingEntry(msgspec.Struct, frozen=True, eq=False):
     """A group of pods that wait, and whether events may be read."""
 

@@ -67,9 +67,7 @@ def removal_forecasts(
     """
     from karptui.plan.rollout import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
 
-    metrics = view.evidence.metrics
-    seconds = metrics.seconds_per_removal if metrics is not None else None
-    return RemovalForecasts(base_of(view, now_ns, pause), findings, seconds, pause)
+    return RemovalForecasts(base_of(view, now_ns, pause), findings, view.evidence.seconds_per_removal)
 
 
 def open_cluster(

@@ -6,11 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from karptui import crash
 from karptui.kube.recent import LastAnswer
-from karptui.session.answers import ReplayState
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
@@ -182,88 +181,3 @@ class _Report:
         if self._replayer.is_superseded:
             raise Cancelled
         self._throttle.take()
-
-
-FOLLOW_AFTER_NS: Final = 2_000_000_000
-"""Longest lag of the base behind a changing cluster."""
-FOLLOW_TYPED_NS: Final = 8_000_000_000
-"""The same while the user types."""
-
-
-class ReplayServer:
-    """Asks the replayer; while the user edits, about the prepared cluster of a moment ago."""
-
-    def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase) -> None:
-        self._view, self._shared_base = view, shared_base
-        self._known: Replayer | None = None
-        self._listener: Callable[[int, Answer], None] | None = None
-        self._asked: ClusterView | None = None
-        """The cluster of the last question."""
-        self._asked_ns = 0
-        self._number = 0
-
-    @property
-    def _replayer(self) -> Replayer:
-        if self._known is None:
-            self._known = Replayer(self._pass_on, shared_base=self._shared_base)
-        return self._known
-
-    def _pass_on(self, answer: Answer) -> None:
-        if self._listener is not None:
-            self._listener(self._replayer.answered, answer)
-
-    def subscribe(self, listener: Callable[[int, Answer], None]) -> None:
-        """Pass every answer to a listener, in the thread that replays."""
-        self._listener = listener
-
-    def replay(
-        self, scenario: Scenario, now_ns: int, *, is_typing: bool = False, is_first: bool = False
-    ) -> ReplayState:
-        """Start replaying a scenario instead of the one before."""
-        if is_first:
-            self._asked = None
-        view = self._view_to_ask(now_ns, is_typing=is_typing)
-        if view is not self._asked:
-            self._asked, self._asked_ns = view, now_ns
-        self._number = self._replayer.ask(view, self._asked_ns, scenario)
-        return self.state(now_ns, is_typing=is_typing)
-
-    def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
-        """Return the progress of the last question, and whether to ask it again."""
-        if self._known is None:
-            return ReplayState()
-        progress, next_view = self._known.progress, self._view_to_ask(now_ns, is_typing=is_typing)
-        return ReplayState(
-            number=self._number,
-            is_busy=self._known.is_busy,
-            done=progress.done,
-            total=progress.total,
-            is_outdated=not self._is_asked_of(self._view()),
-            moves=not self._is_asked_of(next_view),
-            is_due=self._is_behind(now_ns, is_typing=is_typing),
-        )
-
-    def _view_to_ask(self, now_ns: int, *, is_typing: bool) -> ClusterView:
-        view, asked = self._view(), self._asked
-        if asked is None or view.evidence is not asked.evidence or self._is_behind(now_ns, is_typing=is_typing):
-            return view
-        is_later = view.state.generation > asked.state.generation  # else it is another cluster
-        return asked if is_later else view
-
-    def _is_behind(self, now_ns: int, *, is_typing: bool) -> bool:
-        """Whether it is time for the base to follow the cluster."""
-        return now_ns - self._asked_ns >= (FOLLOW_TYPED_NS if is_typing else FOLLOW_AFTER_NS)
-
-    def _is_asked_of(self, view: ClusterView) -> bool:
-        """Whether the last question was about this state of the cluster."""
-        asked = self._asked
-        return asked is not None and asked.state is view.state and asked.evidence is view.evidence
-
-    def stop(self) -> None:
-        """End the thread soon."""
-        if self._known is not None:
-            self._known.stop()
-
-    def wait_until_at_rest(self, seconds: float) -> bool:
-        """Wait until all questions are answered; return whether that happened within this many seconds."""
-        return self._known is None or self._known.wait_until_at_rest(seconds)

@@ -16,7 +16,7 @@ from karptui.aws.ledger import (
 )
 from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, readable
 from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
@@ -309,12 +309,7 @@ def _types_of(
 def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
     """Return the NodeClass of a pool whose types came with a snapshot."""
     node_class = view.state.nodeclasses.get(pool.node_class_ref.key)
-    if node_class is None or not is_ec2(node_class):
-        return None
-    try:
-        return parse_nodeclass(node_class)
-    except NodeClassError:
-        return None
+    return readable(node_class) if node_class is not None and is_ec2(node_class) else None
 
 
 def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:

@@ -303,11 +303,12 @@ def commands_text(base: WhatIfBase, solved: Solved) -> str:
 
 
 def _changes(base: WhatIfBase, edits: Iterable[AnyEdit]) -> tuple[tuple[Change, ...], tuple[AnyEdit, ...]]:
+    documents = base.documents()
     originals: dict[ObjectRef, Mapping[str, Any]] = {}
     texts: dict[ObjectRef, str] = {}
     rest: list[AnyEdit] = []
     for edit in edits:
-        raw = _document(base, edit.object) if isinstance(edit, SetField) else None
+        raw = documents.get(edit.object) if isinstance(edit, SetField) else None
         if raw is None or not isinstance(edit, SetField):
             rest.append(edit)
             continue
@@ -319,14 +320,3 @@ def _changes(base: WhatIfBase, edits: Iterable[AnyEdit]) -> tuple[tuple[Change, 
             rest.append(edit)
     changes = [change for text in texts.values() for change in changes_of(parse(text), originals)]
     return tuple(changes), tuple(rest)
-
-
-def _document(base: WhatIfBase, ref: ObjectRef) -> dict[str, Any] | None:
-    if ref.kind == "NodePool":
-        pool = next((n for n in base.inventory.nodepools if n.name == ref.name and n.raw), None)
-        return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", **pool.raw} if pool is not None else None
-    nodeclass = next((n for n in base.inventory.nodeclasses if n.name == ref.name and n.raw), None)
-    if nodeclass is None or nodeclass.kind != ref.kind:
-        return None
-    own = {"apiVersion": f"{nodeclass.group}/{nodeclass.version}", "kind": nodeclass.kind}
-    return {**own, **nodeclass.raw}

@@ -8,9 +8,7 @@ from typing import Final
 
 import msgspec
 
-
-class SolveError(ValueError):
-    """A question that does not apply to a cluster."""
+from karptui.errors import RequestError
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,18 +255,18 @@ def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
         given: Values by name; defaults apply to missing or empty ones.
 
     Raises:
-        SolveError: A value is unknown, invalid or missing.
+        RequestError: A value is unknown, invalid or missing.
     """
     parameters = {parameter.name: parameter for parameter in goal.parameters}
     for name in given:
         if name not in parameters:
-            raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(parameters)}")
+            raise RequestError(f"{goal.name}: there is no {name}; it takes {', '.join(parameters)}")
     defaults = {name: given.get(name) or parameter.default for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         if parameter.is_required and not defaults[name]:
-            raise SolveError(f"{goal.name}: {name} is missing: {parameter.help}")
+            raise RequestError(f"{goal.name}: {name} is missing: {parameter.help}")
         if defaults[name] and (fault := parameter.fault(defaults[name])):
-            raise SolveError(fault)
+            raise RequestError(fault)
     return defaults
 
 
@@ -276,12 +274,12 @@ def given_of(text: str) -> dict[str, str]:
     """Return the parameters of ``nodepool=general most=2``.
 
     Raises:
-        SolveError: A word is not name=value.
+        RequestError: A word is not name=value.
     """
     results: dict[str, str] = {}
     for word in text.split():
         name, separator, value = word.partition("=")
         if not name or not separator:
-            raise SolveError(f"{word!r:.60} is not name=value, such as nodepool=general")
+            raise RequestError(f"{word!r:.60} is not name=value, such as nodepool=general")
         results[name] = value
     return results

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
@@ -17,7 +18,7 @@ from karptui.kube.units import first_of
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
-from karptui.solve.catalogue import Goal, SolveError, with_defaults
+from karptui.solve.catalogue import Goal, with_defaults
 from karptui.whatif.accuracy import Accuracy, accuracy_of
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
@@ -45,7 +46,7 @@ class GoalQuestion:
         reporter: Called with the number of changes tried and in all; may raise ``Cancelled``.
 
     Raises:
-        SolveError: A value is unknown, invalid or missing.
+        RequestError: A value is unknown, invalid or missing.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class GoalQuestion:
         """Return the NodePool of a parameter.
 
         Raises:
-            SolveError: It does not exist, or does not provision.
+            RequestError: It does not exist, or does not provision.
         """
         wanted = self._given[name]
         usable = {pool.name: pool for pool in usable_pools(self.base.inventory.nodepools)}
@@ -94,7 +95,7 @@ class GoalQuestion:
                 if wanted in {pool.name for pool in self.base.inventory.nodepools}
                 else "is not there"
             )
-            raise SolveError(f"NodePool {wanted!r:.80} {why}; {there}")
+            raise RequestError(f"NodePool {wanted!r:.80} {why}; {there}")
         return usable[wanted]
 
     def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not shown

@@ -9,15 +9,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from karptui.errors import no_such
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Solved
-from karptui.solve.catalogue import GOALS, SolveError
+from karptui.solve.catalogue import GOALS
 from karptui.solve.goals import consolidate_after, expirations, families, overhead, pending, weight, window
 from karptui.solve.question import GoalQuestion
 from karptui.whatif.drift.drift import with_drift
-from karptui.whatif.edits import AnyEdit, EditError, TakeOut
+from karptui.whatif.edits import AnyEdit, TakeOut
 from karptui.whatif.edits.apply import apply, without_offerings
 from karptui.whatif.scenario import Scenario
 from karptui.whatif.situation import TypesFor, TypesResult, WhatIfBase, without_nodes
@@ -92,15 +93,12 @@ def solve_goal(
         on_top_of: Edits that are applied first.
 
     Raises:
-        SolveError: if the question does not apply to this cluster.
+        RequestError: if the question does not apply to this cluster.
     """
     known = GOALS.get(goal)
     if known is None:
-        raise SolveError(f"there is no goal {goal!r:.60}; there are {', '.join(GOALS)}")
-    try:
-        start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
-    except EditError as error:
-        raise SolveError(str(error)) from error
+        raise no_such("goal", f"{goal:.60}", GOALS)
+    start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
     asked = GoalQuestion(_with_dollars(start), known, given, reporter, each, has_prices=start.has_prices)
     solution = _FINDERS[goal](asked)
     return replace(solution, on_top_of=on_top_of) if on_top_of is not None else solution

@@ -10,10 +10,11 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from karptui.decode.kinds import Kind, kind_named
+from karptui.errors import RequestError
 from karptui.state.reducer import Batch, KindDelta
 
 
-class SourceError(Exception):
+class SourceError(RequestError):
     """A source cannot answer; the message is for the user.
 
     Subclasses for live clusters are in sources.cluster.errors.
@@ -128,6 +129,23 @@ class Source(Protocol):
             SourceError: if they are unavailable, with a message.
         """
         ...
+
+
+class LocalSource:
+    """Base of sources without an API server, such as a file."""
+
+    title: str
+    caution: str = ""
+
+    def stop(self) -> None:
+        """Do nothing: nothing runs."""
+
+    def refresh(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return nothing: there is no API server."""
+        return ()
 
 
 class Tap(Protocol):

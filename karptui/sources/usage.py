@@ -81,7 +81,7 @@ def read_nodes(client: ProxyClient) -> UsageReading:
     """Return the usage of nodes.
 
     Raises:
-        UsageError: if metrics-server is missing or forbidden.
+        LiveUsageError: if metrics-server is missing or forbidden.
         SourceError: if the API server does not answer.
     """
     items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
@@ -92,7 +92,7 @@ def read_pods(client: ProxyClient) -> UsageReading:
     """Return the usage of pods, summed over containers, and that of each container.
 
     Raises:
-        UsageError: if metrics-server is missing or forbidden.
+        LiveUsageError: if metrics-server is missing or forbidden.
         SourceError: if the API server does not answer.
     """
     items = _items(client, "pods", _MetricsPage[_PodMetrics])

@@ -21,8 +21,8 @@ ItemT = TypeVar("ItemT")
 PartT = TypeVar("PartT")
 FieldValue: TypeAlias = float | str | tuple[str, ...] | None
 
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w|y)")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w|y)")
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 
 class FieldKind(StrEnum):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
-from karptui.plan.drill import Drill, DrillLaunch, LossKind
-from karptui.plan.rehearsal import Rehearsal
+from karptui.plan.drill import Drill, DrillLaunch, LossKind, Placements
 from karptui.views.column import Column, Heading, Value, count_column, number_heading, records, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
@@ -44,7 +43,7 @@ def _starting_text(drill: Drill) -> str:
     return f" ({drill.starting:,} starting)" if drill.starting else ""
 
 
-def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:
+def places_text(found: Placements, waiting: str, dollars: str = "") -> str:
     """Return the destinations of displaced pods."""
     pods, count = counted(found.pods, "pod"), len(found.pending)
     placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
@@ -144,13 +143,10 @@ UNPLACED: Final[tuple[Value[Unplaced], ...]] = (
     Value("reason", lambda pod, _: pod.reason, str, "In plain words."),
     Value("karpenterSays", lambda pod, _: pod.karpenter_says, str, "Karpenter's message."),
 )
-LandingT = TypeVar("LandingT", Drill, Rehearsal)
 
 
-def landing_columns(
-    price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int], json: str
-) -> tuple[Column[LandingT], ...]:
-    """Return the columns of where displaced pods land."""
+def landing_columns(json: str) -> tuple[Column[Any], ...]:
+    """Return the columns of `Placements`; of the price with this name in JSON."""
     return (
         count_column(
             number_heading("fit", "FIT", "Pods that fit on other nodes.", drop_order=2),
@@ -167,7 +163,12 @@ def landing_columns(
             lambda row: row.launched,
             json="newNodes",
         ),
-        money_column(number_heading("price", "$/H NEW", "Price of the new nodes."), price, unpriced, json=json),
+        money_column(
+            number_heading("price", "$/H NEW", "Price of the new nodes."),
+            lambda row: row.price_after,
+            lambda row: row.unpriced_after,
+            json=json,
+        ),
     )
 
 
@@ -198,9 +199,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             ),
         ),
         count_column(number_heading("pods", "PODS", "Displaced pods."), lambda row: row.pods, json="pods"),
-        *landing_columns(
-            lambda row: row.price_per_hour, lambda row: sum(la.unpriced for la in row.launches), "newPricePerHour"
-        ),
+        *landing_columns("newPricePerHour"),
         count_column(
             number_heading("gone", "NODES GONE", "Lost nodes.", drop_order=1),
             lambda row: len(row.nodes),

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic
 
 import msgspec
 
+from karptui.errors import RequestError
 from karptui.views.column import Field, FieldKind, Fields, ItemT, example, parse_amount
 
 _SET_BASED: Final = re.compile(r"^(?P<key>[^\s=!,()]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)$")
@@ -97,7 +98,7 @@ _ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 
-class QueryError(ValueError):
+class QueryError(RequestError):
     """A filter that cannot be parsed; its message is for the user."""
 
 

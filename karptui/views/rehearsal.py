@@ -154,14 +154,6 @@ def _took(rehearsal: Rehearsal) -> str:
     return "stalls" if took_ns is None else span_text(took_ns)
 
 
-def _price_after(rehearsal: Rehearsal) -> float:
-    return rehearsal.price_after
-
-
-def _unpriced_after(rehearsal: Rehearsal) -> int:
-    return rehearsal.unpriced_after
-
-
 def _seconds_after(drain: GroupDrain, at_ns: int | None) -> int | None:
     return None if at_ns is None else (at_ns - drain.from_ns) // NS_PER_SECOND
 
@@ -249,7 +241,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             tone=lambda _: Tone.FAULT,
             values=(records("pending", lambda row: row.pending, UNPLACED),),
         ),
-        *landing_columns(_price_after, _unpriced_after, "pricePerHourAfter"),
+        *landing_columns("pricePerHourAfter"),
         text_column(
             number_heading("took", "TAKES", "Duration of the drain, or that it stalls."),
             _took,

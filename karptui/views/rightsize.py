@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from karptui.aws.money import per_hour_text, saved_text
 from karptui.forward.run import HORIZON_NS
-from karptui.kube.resources import CPU, MEMORY, ResourceList, cpu_millis, memory_bytes
+from karptui.kube.resources import CPU, MEMORY, amounts_document, cpu_millis, memory_bytes
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
 from karptui.kube.vpa import HISTORY, PROMETHEUS, Recommendations
@@ -201,10 +201,6 @@ def _alone(one: Sizing, _: int) -> Cell:
     return Cell(f"{one.saves_alone:,.2f}") if round(one.saves_alone, 2) else NOT_APPLICABLE
 
 
-def _amounts(amounts: ResourceList) -> dict[str, str]:
-    return {name: str(amount) for name, amount in amounts.items()}
-
-
 _AMOUNTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
 TABLE: Final[TableSpec[Sizing]] = TableSpec(
     "workloads",
@@ -241,8 +237,8 @@ TABLE: Final[TableSpec[Sizing]] = TableSpec(
             (
                 Value("name", lambda one, _: one.name, str),
                 Value("isInit", lambda one, _: one.is_init, bool, "Whether it is a native sidecar."),
-                Value("before", lambda one, _: _amounts(one.before), _AMOUNTS, "Requests that change."),
-                Value("after", lambda one, _: _amounts(one.after), _AMOUNTS),
+                Value("before", lambda one, _: amounts_document(one.before), _AMOUNTS, "Requests that change."),
+                Value("after", lambda one, _: amounts_document(one.after), _AMOUNTS),
             ),
         ),
     ),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic
 
+from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.answers import AnswerT, StudyAnswer
 from karptui.session.protocol import Session
@@ -107,7 +108,7 @@ def fault_of(parse: Callable[[str], object]) -> Callable[[str], str]:
     def fault(text: str) -> str:
         try:
             parse(text)
-        except ValueError as error:
+        except (RequestError, ValueError) as error:
             return str(error)
         return ""
 

@@ -275,12 +275,15 @@ def as_text(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[in
     """Return rows as aligned columns of text; takes the arguments of ``as_csv``."""
     lines = [[headings[index].title for index in shown]]
     lines += [[clean(row.cells[index].text) for index in shown] for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(shown))]
-    aligned = [
-        "  ".join(
-            text.rjust(width) if headings[index].is_right_aligned else text.ljust(width)
-            for index, text, width in zip(shown, line, widths, strict=True)
+    right = [place for place, index in enumerate(shown) if headings[index].is_right_aligned]
+    return "\n".join(aligned(lines, right)) + "\n"
+
+
+def aligned(lines: Sequence[Sequence[str]], right: Container[int] = ()) -> Iterator[str]:
+    """Yield lines of cells as text in columns; some columns, by place, are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, strict=True)
+        yield "  ".join(
+            text.rjust(width) if place in right else text.ljust(width) for place, (text, width) in enumerate(cells)
         ).rstrip()
-        for line in lines
-    ]
-    return "\n".join(aligned) + "\n"

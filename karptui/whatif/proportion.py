@@ -15,6 +15,7 @@ import msgspec
 
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.disruption.owner import Owner, OwnerIndex
+from karptui.errors import RequestError, no_such
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import workload_labels
@@ -35,10 +36,6 @@ MOST_NAME: Final = 60
 _WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 """Owners whose template can be changed; the pods of others are changed as if they had been made so."""
 _SPREADS: Final = ("spec", "topologySpreadConstraints")
-
-
-class ProportionError(ValueError):
-    """A proportion that is impossible; the message is for the user."""
 
 
 class EditedOwner(msgspec.Struct, frozen=True):
@@ -67,24 +64,24 @@ def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Map
         Number of label values by NodePool, without common divisors.
 
     Raises:
-        ProportionError: with a message for the user.
+        RequestError: with a message for the user.
     """
     words = text.replace("/", " ").replace(":", " ").replace(",", " ").split()
     if not any("=" in word for word in words):
         if len(words) != len(offered):
-            raise ProportionError(f"{len(offered)} numbers are needed, for {', '.join(offered)}; or name=number each")
+            raise RequestError(f"{len(offered)} numbers are needed, for {', '.join(offered)}; or name=number each")
         words = [f"{name}={word}" for name, word in zip(offered, words, strict=True)]
     shares: dict[str, int] = {}
     names = frozenset(known)
     for word in words:
         name, _, number = word.partition("=")
         if name not in names:
-            raise ProportionError(f"there is no NodePool {name}")
+            raise no_such("NodePool", name, sorted(names))
         if not (number.isascii() and number.isdecimal() and 0 < int(number[:7]) < 1_000_000):
-            raise ProportionError(f"{word}: a share is a whole number from 1 up")
+            raise RequestError(f"{word}: a share is a whole number from 1 up")
         shares[name] = int(number)
     if len(shares) < 2:
-        raise ProportionError("a proportion needs two NodePools")
+        raise RequestError("a proportion needs two NodePools")
     return _reduced(shares)
 
 
@@ -94,7 +91,7 @@ def _reduced(shares: Mapping[str, int]) -> Mapping[str, int]:
     if sum(values.values()) <= MOST_VALUES:
         return values
     near = "/".join(map(str, _nearest(list(values.values()))))
-    raise ProportionError(
+    raise RequestError(
         f"it takes {sum(values.values()):,} label values, and each needs a node; {near} is close with at most "
         f"{MOST_VALUES}"
     )
@@ -124,14 +121,14 @@ def proportion_edits(
             pods.
 
     Raises:
-        ProportionError: if the original object of a NodePool is unknown.
+        RequestError: if the original object of a NodePool is unknown.
     """
     edits: list[AnyEdit] = []
     first = 1
     for name, count in values.items():
         pool = nodepools.get(name)
         if pool is None or not pool.raw:
-            raise ProportionError(f"the NodePool {name}: its original object is unknown, so it cannot be edited")
+            raise RequestError(f"the NodePool {name}: its original object is unknown, so it cannot be edited")
         own = {"key": LABEL, "operator": "In", "values": [str(value) for value in range(first, first + count)]}
         written = value_at(pool.raw, POOL_REQUIREMENTS, [])
         others = [one for one in written if not (isinstance(one, Mapping) and one.get("key") == LABEL)]
@@ -164,12 +161,12 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
         values: Number of label values by NodePool.
 
     Raises:
-        ProportionError: with a message for the user.
+        RequestError: with a message for the user.
     """
     edited = tuple(_edited_owners(owners_of_shared(values, state, overlap), state))
     if not edited:
         named = " and ".join(values)
-        raise ProportionError(f"no pod with labels can go to {named} alike: there is nothing to spread")
+        raise RequestError(f"no pod with labels can go to {named} alike: there is nothing to spread")
     edits = proportion_edits(values, state.nodepools, edited)
     documents = dict.fromkeys(edit.object for edit in edits if isinstance(edit, SetField) and edit.object.kind != "Pod")
     name = ", ".join(f"{pool} {count}" for pool, count in values.items())

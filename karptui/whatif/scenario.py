@@ -11,6 +11,7 @@ import msgspec
 from karptui.decode.errors import field_error
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.disruption.owner import OwnerIndex
+from karptui.errors import RequestError
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import object_words
@@ -48,10 +49,6 @@ class Scenario(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     """Edits in order of application."""
 
 
-class ScenarioError(ValueError):
-    """A file that does not hold scenarios; one sentence with file, scenario and field."""
-
-
 def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
     """Return the scenarios of a file.
 
@@ -59,14 +56,14 @@ def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
     its own instead of text.
 
     Raises:
-        ScenarioError: naming file, scenario and field.
+        RequestError: naming file, scenario and field.
     """
     try:
         documents = load_documents(text.encode())
     except YamlError as error:
-        raise ScenarioError(f"{where}: is not YAML: {error}") from None
+        raise RequestError(f"{where}: is not YAML: {error}") from None
     if not documents:
-        raise ScenarioError(f"{where}: holds no scenario")
+        raise RequestError(f"{where}: holds no scenario")
     return tuple(_read(document, where, number, len(documents)) for number, document in enumerate(documents, 1))
 
 
@@ -82,16 +79,16 @@ def _read(document: Any, where: str, number: int, count: int) -> Scenario:
     objects = object_words(document)
     if objects:
         place = f"{where}: document {number}" if count > 1 else where
-        raise ScenarioError(f"{place}: is {objects}, not a scenario of edits: --snapshot FILE reads objects")
+        raise RequestError(f"{place}: is {objects}, not a scenario of edits: --snapshot FILE reads objects")
     if not isinstance(document, Mapping):
-        raise ScenarioError(f"{place}: is not an object with name, replay and edits")
+        raise RequestError(f"{place}: is not an object with name, replay and edits")
     try:
         return msgspec.convert(_spelled_out(document), Scenario)
     except msgspec.ValidationError as error:
         found = field_error(error, document)
-        raise ScenarioError(f"{place}: {found}") from None
+        raise RequestError(f"{place}: {found}") from None
     except PathError as error:
-        raise ScenarioError(f"{place}: {error}") from None
+        raise RequestError(f"{place}: {error}") from None
 
 
 def _spelled_out(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.difference_lines import ClaimTypes
-from karptui.whatif.edits import AnyEdit, TakeOut
+from karptui.whatif.edits import AnyEdit, ObjectRef, TakeOut
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
 
@@ -89,6 +89,23 @@ class Situation:
     def derive(self, inventory: Inventory) -> Situation:
         """Return the same with other objects; instance types stay, so nodes may go but NodeClasses may not change."""
         return Situation(inventory, self.settings, self.types, self.now_ns, prices=self.prices, pause=self.pause)
+
+    def documents(self) -> dict[ObjectRef, dict[str, Any]]:
+        """Return the NodePools and NodeClasses whose original objects are known."""
+        pools = {
+            ObjectRef("NodePool", pool.name): {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", **pool.raw}
+            for pool in self.inventory.nodepools
+            if pool.raw
+        }
+        return pools | {
+            ObjectRef(each.kind, each.name): {
+                "apiVersion": f"{each.group}/{each.version}",
+                "kind": each.kind,
+                **each.raw,
+            }
+            for each in self.inventory.nodeclasses
+            if each.raw
+        }
 
     @cached_property
     def prepared(self) -> Prepared:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.errors import RequestError
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
@@ -33,10 +34,6 @@ _UNITS: Final = frozenset({"s", "m", "h"})
 NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
 _STEPS: Final = 10
 """Steps of a range that names none."""
-
-
-class SweepError(ValueError):
-    """Text that is no sweep."""
 
 
 class Sweep(msgspec.Struct, frozen=True):
@@ -139,24 +136,24 @@ def parse_sweep(text: str) -> Sweep:
     durations (``30s..10m/30s``). The last value of a range always belongs to it; without a step there are ten.
 
     Raises:
-        SweepError: saying what cannot be read.
+        RequestError: saying what cannot be read.
     """
     target, separator, listed = text.partition("=")
     if not separator or not listed:
-        raise SweepError(f"{text!r:.120} is not PARAMETER=VALUES")
+        raise RequestError(f"{text!r:.120} is not PARAMETER=VALUES")
     values = parse_values(listed)
     reference, colon, path = target.partition(":")
     if not colon:
         if not _SETTING.fullmatch(target):
-            raise SweepError(f"{target!r:.120} is neither a setting nor Kind/name:path.of.field")
+            raise RequestError(f"{target!r:.120} is neither a setting nor Kind/name:path.of.field")
         return Sweep(values, setting=target)
     parts = reference.split("/")
     if len(parts) not in (2, 3) or not all(parts):
-        raise SweepError(f"{reference!r:.120} is not Kind/name or Kind/namespace/name")
+        raise RequestError(f"{reference!r:.120} is not Kind/name or Kind/namespace/name")
     try:
         steps = parse_path(path)
     except PathError as error:
-        raise SweepError(str(error)) from None
+        raise RequestError(str(error)) from None
     namespace = parts[1] if len(parts) == 3 else ""
     return Sweep(values, ObjectRef(parts[0], parts[-1], namespace), steps)
 
@@ -165,16 +162,16 @@ def parse_values(text: str) -> tuple[str, ...]:
     """Return the values of a list or range.
 
     Raises:
-        SweepError: saying what cannot be read, or that there are too many.
+        RequestError: saying what cannot be read, or that there are too many.
     """
     if ".." not in text:
         values = tuple(part.strip() for part in text.split(","))
         if not all(values):
-            raise SweepError(f"{text!r:.120} has an empty value")
+            raise RequestError(f"{text!r:.120} has an empty value")
     else:
         values = _range(text)
     if len(values) > MOST_VALUES:
-        raise SweepError(f"{text!r:.120} has more than {MOST_VALUES} values")
+        raise RequestError(f"{text!r:.120} has more than {MOST_VALUES} values")
     return values
 
 
@@ -248,12 +245,12 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
 def _range(text: str) -> tuple[str, ...]:
     match = _RANGE.fullmatch(text.strip())
     if match is None:
-        raise SweepError(f"{text!r:.120} is not a range such as 1..100/10, 30s..10m/30s or 100Gi..200Gi/20Gi")
+        raise RequestError(f"{text!r:.120} is not a range such as 1..100/10, 30s..10m/30s or 100Gi..200Gi/20Gi")
     numbers, units = match.groups()[::2], {unit for unit in match.groups()[1::2] if unit}
     if len(units) > 1 and units <= _UNITS:
         return _durations(text, match)
     if len(units) > 1:
-        raise SweepError(f"{text!r:.120} mixes the units {', '.join(sorted(units))}")
+        raise RequestError(f"{text!r:.120} mixes the units {', '.join(sorted(units))}")
     unit = next(iter(units), "")
     first, last = Decimal(numbers[0]), Decimal(numbers[1])
     step = Decimal(numbers[2]) if numbers[2] is not None else (last - first) / _STEPS
@@ -275,14 +272,14 @@ def _seconds(number: str, unit: str) -> Decimal:
     try:
         return Decimal(parse_duration(f"{number}{unit}")) / NS_PER_SECOND
     except DurationError as error:
-        raise SweepError(str(error)) from None
+        raise RequestError(str(error)) from None
 
 
 def _steps(text: str, first: Decimal, last: Decimal, step: Decimal) -> Sequence[Decimal]:
     if step <= 0 or last < first:
-        raise SweepError(f"{text!r:.120} must rise, in steps above zero")
+        raise RequestError(f"{text!r:.120} must rise, in steps above zero")
     if (last - first) / step >= MOST_VALUES:
-        raise SweepError(f"{text!r:.120} has more than {MOST_VALUES} values")
+        raise RequestError(f"{text!r:.120} has more than {MOST_VALUES} values")
     values = []
     value = first
     while value < last:

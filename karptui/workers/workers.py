@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from karptui.errors import RequestError
+
 Question = Callable[[Any, Any, Callable[[], bool]], Any]
 """Takes the common data, an item, and a function that returns whether the result is no longer needed."""
 MOST_LOST: Final = 3
 """Limit of workers lost in a row without a result."""
 
 
-class WorkersError(Exception):
+class WorkersError(RequestError):
     """The workers cannot be used, or are lost; the text is a message for the user."""
 
 

@@ -203,7 +203,7 @@ def test_a_recording_becomes_a_card_of_one_moment(tmp_path: Path, history: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--last", "0s"), "is not longer than nothing"),
+        (("--last", "0s"), "'0s' is not a duration such as 30m or 2h"),
         (("--last", "soon"), "'soon' is not a duration"),
         (("--demo",), "exclude each other"),
         (("--at", "2020-01-01T00:00:00Z"), "nothing is recorded in that time"),

@@ -112,6 +112,6 @@ def test_replacements_as_a_table_and_json(capsys: pytest.CaptureFixture[str], sn
 
 def test_what_cannot_be_answered(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
     assert main(["churn", "--snapshot", snapshot, "--pool", "nope"]) == 2
-    assert "there is no NodePool nope; there are: general" in capsys.readouterr().err
+    assert "there is no NodePool nope; there are general" in capsys.readouterr().err
     assert main(["churn", "--demo", "--filter", "colour=red"]) == 2
     assert "colour" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_the_history_of_a_context_is_read_without_a_connection(
         (["--by", "owner", "--disable-pricing"], "it does not go with --disable-pricing"),
         (["--by", "owner", "--packing", "cpu"], "--packing draws NodePools"),
         (["--by", "owner", "--from", "-3m", "--at", "-1m"], "--at names a moment"),
-        (["--by", "owner", "--step", "1s", "--from", "-1h"], "less than a minute"),
+        (["--by", "owner", "--step", "1s", "--from", "-1h"], "'1s' is not a duration"),
         (["--by", "owner", "--step", "5m"], "--step needs --from"),
     ],
 )

@@ -104,3 +104,15 @@ def test_what_cannot_go_away_is_a_sentence(capsys: pytest.CaptureFixture[str], w
     out, err = capsys.readouterr()
     assert not out
     assert says in err
+
+
+def test_of_several_clusters_the_one_without_the_lost_zone_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{name}.json" for name in ("left", "right")]
+    for file in files:
+        recording = {"karptui": 1, "name": file.stem, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}
+        file.write_text(json.dumps(recording))
+    assert main(["drill", "--snapshots", *map(str, files), "--without", ZONE]) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if ZONE in line]
+    assert told == [f"karptui drill: {file.stem}: {ZONE}: no node has it; none is known" for file in files]

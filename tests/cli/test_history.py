@@ -135,7 +135,7 @@ def test_csv_has_reasons_as_text(capsys: pytest.CaptureFixture[str], history: Pa
     ("words", "message"),
     [
         (("--from", "14:05", "--to", "14:01"), "--from is not before --to"),
-        (("--step", "5s"), "is less than a minute"),
+        (("--step", "5s"), "'5s' is not a duration"),
         (("--step", "soon"), "--step"),
         (("--pool", "nope"), "there was no NodePool nope in that time"),
         (("--at", "14:00"), "--at names a moment"),

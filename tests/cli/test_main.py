@@ -9,7 +9,7 @@ import pytest
 
 from karptui import __version__
 from karptui.cli import main as cli
-from karptui.cli.main import COMMANDS, build_parser, main, split
+from karptui.cli.main import COMMANDS, build_parser, main, parser_of, split
 
 MODULES = "import sys, json, karptui.cli.main; print(json.dumps(sorted(sys.modules)))"
 
@@ -51,6 +51,13 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     build_parser(command)
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_list_that_may_be_empty_is_not_required(command: str) -> None:
+    """argparse names a list without a default among the missing arguments."""
+    arguments = parser_of(build_parser(command), command)._actions
+    assert not [argument.dest for argument in arguments if argument.nargs == "*" and argument.required]
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
@@ -76,7 +83,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
         (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
         (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
-        (["nodes", "--request-timeout=-5s"], "'-5s' is negative"),
+        (["nodes", "--request-timeout=-5s"], "'-5s' is not a duration such as 10s or 1m"),
         (["nodes", "--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
         (["nodes", "--demo", "--context", "x"], "it does not go with --demo; leave one of them out"),
         (["nodes", "--snapshot", "x", "--as", "u"], "--as is about a live cluster: it does not go with --snapshot"),
@@ -131,6 +138,10 @@ def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFix
         (["--nonsense"], "karptui: unrecognized arguments: --nonsense; see karptui --help"),
         (["nodes", "--bad"], "karptui nodes: unrecognized arguments: --bad; see karptui nodes --help"),
         (["record"], "karptui record: the following arguments are required: FILE; see karptui record --help"),
+        (
+            ["explain", "pod", "--demo"],
+            "karptui explain: the following arguments are required: NAME; see karptui explain --help",
+        ),
     ],
 )
 def test_wrong_words_are_one_line_that_names_the_command(

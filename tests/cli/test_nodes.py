@@ -93,7 +93,7 @@ def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[
         (["-l", "a~b"], "-l: 'a~b' is not a label selector"),
         (["-l", "'a=b'"], "-l: 'a=b' has quotes in it, which no label has: write a=b"),
         (["-l", """a='b"'"""], """-l: a='b"' has quotes in it, which no label has: write a=b"""),
-        (["--sort-by", "nonsense"], "there is no column nonsense; the columns are name, why"),
+        (["--sort-by", "nonsense"], "there is no column nonsense; there are name, why"),
         (["--sort-by", "name=up"], "asc or dsc"),
         (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),
     ],

@@ -128,7 +128,7 @@ class TestExplainPod:
         [
             (["pod", "trino/worker-9"], "there is no pod trino/worker-9; did you mean trino/worker-"),
             (["pod", "nobody"], "there is no pod nobody; there are"),
-            (["node", "nobody"], "there is no node nobody; there are 3"),
+            (["node", "nobody"], "there is no node nobody; there are "),
             (["pool", "trin"], "there is no NodePool trin; did you mean trino?"),
             (["deployment", "web"], "'deployment' cannot be explained; pod, node and pool can"),
             (["pod/web", "x"], "'pod/web' cannot be explained"),

@@ -87,7 +87,7 @@ def test_rows_of_one_pool_are_chosen_in_every_form(capsys: pytest.CaptureFixture
 
 def test_a_pool_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--demo", "--pool", "nowhere"]) == 2
-    assert "there is no NodePool nowhere; there are: runners, spare" in capsys.readouterr().err
+    assert "there is no NodePool nowhere; there are runners, spare" in capsys.readouterr().err
 
 
 def test_a_filter_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -221,7 +221,7 @@ def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture
     ("words", "said"),
     [
         (["--set", "weight"], "--set: 'weight' is not PARAMETER=VALUES"),
-        (["--set", "A=1", "--jobs", "0"], "is not a number of processes"),
+        (["--set", "A=1", "--jobs", "0"], "'0' is not a number from 1 to 256"),
         (["--set", "A=1", "--scenario", "gone.yaml"], "gone.yaml: No such file"),
         ([], "--set"),
     ],

@@ -98,7 +98,7 @@ def test_the_ledger_as_csv(capsys: pytest.CaptureFixture[str]) -> None:
         (["--pool", "trino", "--types", "m9.huge"], "--types: NodePool trino has no type m9.huge"),
         (["--pool", "trino", "--ledger", "m5.large", "--filter", "x"], "--filter does not go with --ledger"),
         (["--pool", "trino", "--ledger", "m5.large", "--all"], "--all does not go with --ledger"),
-        (["--pool", "none"], "there is no NodePool none; there are: flex, small, general, trino"),
+        (["--pool", "none"], "there is no NodePool none; there are flex, small, general, trino"),
         (["--pool", "trino", "--ledger", "m9.huge"], "NodePool trino has no type m9.huge"),
         (["--ledger", "m5.large"], "--ledger needs --pool"),
         (["--pool", "trino", "--sort-by", "nothing"], "there is no column nothing"),

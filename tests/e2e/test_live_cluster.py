@@ -172,7 +172,7 @@ def test_kinds_that_are_forbidden_say_so(plane: ControlPlane, client: Client) ->
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "watchers"}],
     }
     client.request("POST", f"{rbac}/clusterrolebindings", binding)
-    with following(plane, impersonation=Impersonation("jane", ("watchers",))) as (source, mailbox):
+    with following(plane, impersonation=Impersonation("jane", ("watchers",))) as (_, mailbox):
         until_live(mailbox, Kind.NODE)
         mailbox.until(lambda: mailbox.statuses[Kind.POD].phase is Phase.FORBIDDEN, SECONDS)
         assert mailbox.keys(Kind.NODE) == client.keys(NODES_PATH)
@@ -180,9 +180,6 @@ def test_kinds_that_are_forbidden_say_so(plane: ControlPlane, client: Client) ->
             "no permission to list pods in all namespaces: "
             'pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope'
         )
-        assert source.may("list", Kind.NODE).is_allowed
-        assert not source.may("patch", Kind.NODE, "node-1").is_allowed
-        assert not source.may("delete", Kind.POD, "default/pod-2").is_allowed
 
 
 def test_permission_given_later_is_noticed(plane: ControlPlane, client: Client) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.plan.drill import Drill, DrillError, Loss, LossKind, drill, drills, losses
+from karptui.plan.drill import Drill, Loss, LossKind, drill, drills, losses
 from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
 from karptui.views.drill import TABLE, detail_lines, headline, overview
 from karptui.whatif.situation import WhatIfBase
@@ -58,7 +59,7 @@ def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
     assert (waiting.pod_key, waiting.owner) == ("default/bound", "ReplicaSet/default/web")
     (launch,) = found.launches
     assert (launch.pool_name, launch.nodes, launch.types) == ("general", 1, ((f"m5.large spot {B}", 1),))
-    assert found.price_per_hour == pytest.approx(0.04)
+    assert found.price_after == pytest.approx(0.04)
     assert TABLE.values(found, 0)["pending"][0]["reason"] == waiting.reason
     assert headline(found) == (
         f"without zone {A} 1 of 3 pods stays pending, 1 fit on other nodes, 1 need 1 new node ($0.04/h);"
@@ -172,7 +173,7 @@ def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
     ids=str,
 )
 def test_what_the_cluster_does_not_have_is_a_sentence(loss: Loss, says: str) -> None:
-    with pytest.raises(DrillError) as caught:
+    with pytest.raises(RequestError) as caught:
         drill(cluster(manifests=(POOL, another("spare"))), loss)
     assert str(caught.value) == says
 

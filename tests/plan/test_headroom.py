@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.karpenter.inventory import CapacityBuffer
 from karptui.karpenter.labels import HOSTNAME, NODEPOOL
 from karptui.kube.objects import Condition
@@ -14,7 +15,7 @@ from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
-from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, sample_of, sample_of_manifest
+from karptui.plan.pod_trial import PodTrial, SamplePod, sample_of, sample_of_manifest
 from karptui.plan.rollout import rollout
 from karptui.provisioning.solution import solve
 from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
@@ -291,7 +292,7 @@ def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
         "new nodes of general take 5 more pods of ReplicaSet/default/large, up to 13 of ReplicaSet/default/web"
     )
     assert list(pool_lines("general", (large, web))) == ["limits of general: 3860m of 12 cpu in use"]
-    with pytest.raises(HeadroomError, match="there is no NodePool none; there are general, other"):
+    with pytest.raises(RequestError, match="there is no NodePool none; there are general, other"):
         pool_samples(on, "none")
 
 

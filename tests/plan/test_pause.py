@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from karptui.disruption.budgets import Reason
 from karptui.disruption.pauses import PauseRequest
+from karptui.errors import RequestError
 from karptui.forward.result import StepKind
 from karptui.karpenter.rules import RULES_1_14_1, RULES_1_15
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.plan.pause import EventKind, Pause, PauseError, PoolState, pause
+from karptui.plan.pause import EventKind, Pause, PoolState, pause
 from karptui.plan.rollout import rollout
 from karptui.views.pause import command_lines, headline, more_lines
 from karptui.whatif.edits.apply import apply
@@ -162,5 +163,5 @@ def test_owners_in_git_get_a_manifest_instead_of_a_command() -> None:
     ],
 )
 def test_pauses_that_cannot_be_written(request_: PauseRequest, says: str) -> None:
-    with pytest.raises(PauseError, match=says):
+    with pytest.raises(RequestError, match=says):
         pause(cluster(), request_)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan import policies
-from karptui.plan.policies import Comparison, PolicyError, PolicyOutcome, Worth, compare
+from karptui.plan.policies import Comparison, PolicyOutcome, Worth, compare
 from karptui.plan.rollout import rollout
 from karptui.views.values import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
@@ -106,11 +107,11 @@ def test_it_is_said_which_are_worth_it() -> None:
 def test_only_nodepools_that_are_consolidated_are_edited() -> None:
     on = cluster()
     assert [name for name, _, _ in compare(on, policies=("WhenEmpty",), afters=("0s",)).pools] == ["general"]
-    with pytest.raises(PolicyError, match="there is no NodePool x; there are general, static"):
+    with pytest.raises(RequestError, match="there is no NodePool x; there are general, static"):
         compare(on, pools=("x",))
-    with pytest.raises(PolicyError, match="NodePool static is static: Karpenter does not consolidate it"):
+    with pytest.raises(RequestError, match="NodePool static is static: Karpenter does not consolidate it"):
         compare(on, pools=("static",))
-    with pytest.raises(PolicyError, match="there is no NodePool that Karpenter consolidates"):
+    with pytest.raises(RequestError, match="there is no NodePool that Karpenter consolidates"):
         compare(base(types=TYPES))
 
 

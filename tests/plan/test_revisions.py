@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.revisions import NodeState, RolloutError, RolloutReport, RolloutState, rollout_report
+from karptui.plan.revisions import NodeState, RolloutReport, RolloutState, rollout_report
 from karptui.views.rollout import headline, more_lines
 from karptui.whatif.drift.hashes import nodepool_hash
 from karptui.whatif.situation import WhatIfBase
@@ -185,9 +186,9 @@ def test_marks_of_karpenter_count_whatever_the_hashes_are() -> None:
 
 
 def test_names_that_do_not_exist() -> None:
-    with pytest.raises(RolloutError, match="there is no NodePool none; there are general"):
+    with pytest.raises(RequestError, match="there is no NodePool none; there are general"):
         rollout_report(cluster(), pools=("none",))
-    with pytest.raises(RolloutError, match="there is no NodeClass none; there are EC2NodeClass/default, default"):
+    with pytest.raises(RequestError, match="there is no NodeClass none; there are EC2NodeClass/default, default"):
         rollout_report(cluster(), nodeclasses=("none",))
     only = rollout_report(cluster(of_revision("a", NEW)), nodeclasses=("EC2NodeClass/default",))
     assert [group.kind for group in only.groups] == ["EC2NodeClass"]

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
+from karptui.errors import RequestError
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.vpa import Recommendation, Recommendations
-from karptui.plan.rightsize import Caveat, RightSize, RightSizeError, Sizing, rightsize, size, sized
+from karptui.plan.rightsize import Caveat, RightSize, Sizing, rightsize, size, sized
 from karptui.views.rightsize import patch_of
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_daemonset, an_instance_type
@@ -127,9 +128,9 @@ def test_a_daemonset_has_its_new_requests_on_new_nodes_too() -> None:
 
 
 def test_nothing_is_recommended_without_data() -> None:
-    with pytest.raises(RightSizeError, match="nothing is recommended without usage data"):
+    with pytest.raises(RequestError, match="nothing is recommended without usage data"):
         rightsize(cluster(*four()), of())
-    with pytest.raises(RightSizeError, match="none of the 1 workloads with recommendations has pods"):
+    with pytest.raises(RequestError, match="none of the 1 workloads with recommendations has pods"):
         rightsize(cluster(*four()), of(wants(workload="Deployment/shop/other", cpu="1")))
 
 

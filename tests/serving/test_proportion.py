@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.study import DisruptionStudy
+from karptui.errors import RequestError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
@@ -12,7 +13,7 @@ from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.pools import pools_around
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.proportion import ProportionError, first_shares, proportion_opening
+from karptui.whatif.proportion import first_shares, proportion_opening
 from karptui.whatif.scenario import Opening, Replay
 from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
 from tests.builders.clusters import state_of
@@ -94,5 +95,5 @@ def test_the_what_if_of_a_proportion() -> None:
 
 
 def test_without_pods_to_spread_there_is_none() -> None:
-    with pytest.raises(ProportionError, match="no pod with labels can go to a and b alike"):
+    with pytest.raises(RequestError, match="no pod with labels can go to a and b alike"):
         opening_of({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))

@@ -186,7 +186,7 @@ def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
     def of(self: RemovalForecasts, _: frozenset[str], removal: JointRemoval) -> JointRemoval:
         details.append(known(worker).detail is not None)
         worker.look_at(Focus(detail=KEY))
-        self._pause()
+        self._base.pause()
         return replace(removal, seconds=60)
 
     monkeypatch.setattr(RemovalForecasts, "of", of)

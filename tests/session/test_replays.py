@@ -11,16 +11,14 @@ import pytest
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.provisioning.reporter import Cancelled
-from karptui.session import replays as module
+from karptui.serving import whatif as module
+from karptui.serving.whatif import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIfs
 from karptui.session.cluster_view import ClusterView
 from karptui.session.follower import ClusterFollower
 from karptui.session.replays import (
-    FOLLOW_AFTER_NS,
-    FOLLOW_TYPED_NS,
     Replayer,
     ReplayProgress,
     ReplayQuestion,
-    ReplayServer,
     SharedBase,
     _Report,
 )
@@ -52,7 +50,7 @@ class Told:
 
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
-        self.replays = ReplayServer(lambda: self.view, SharedBase())
+        self.replays = WhatIfs(lambda: self.view, SharedBase())
 
     def ask(self, by_ns: int = 0, *, is_typing: bool = False, is_first: bool = False) -> ClusterView:
         self.replays.replay(Scenario("x"), NOW_NS + by_ns, is_typing=is_typing, is_first=is_first)

@@ -19,7 +19,7 @@ from karptui.kube.quantity import NANO
 from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_report import PendingAnswer
+from karptui.session.pending_report import answer_of
 from karptui.session.pools import PoolLimit
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out
@@ -164,8 +164,7 @@ def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFindin
     view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
     report = study_pending(prepared, state)
-    answer = PendingAnswer(report.generation, report.now_ns, report.groups, report.notes)
-    known = ClusterView(state, {}, view, evidence=view.evidence, pending=answer)
+    known = ClusterView(state, {}, view, evidence=view.evidence, pending=answer_of(report))
     return verdict_of_view(known, NOW_NS), known
 
 

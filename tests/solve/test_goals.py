@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices, PriceSettings
+from karptui.errors import RequestError
 from karptui.kube.taints import Taint
 from karptui.provisioning.reporter import Cancelled
 from karptui.solve.answer import Figures, Solved, Tried, commands_text, manifests_text, ranked
-from karptui.solve.catalogue import SolveError
 from karptui.solve.goals import pending
 from karptui.solve.question import LESS_MEMORY, composed
 from karptui.solve.run import solve_goal
@@ -358,7 +358,7 @@ def test_no_family_makes_it_cheaper() -> None:
 @pytest.mark.parametrize(
     ("goal", "given", "says"),
     [
-        ("fly", {}, "there is no goal 'fly'; there are pending, overhead, weight, families, consolidate-after"),
+        ("fly", {}, "there is no goal fly; there are pending, overhead, weight, families, consolidate-after"),
         ("pending", {"nodepool": "general"}, "pending: there is no nodepool; it takes change, tries"),
         ("pending", {"tries": "0"}, "tries: '0' is not a number from 1 to 5,000"),
         ("pending", {"tries": "²"}, "is not a number"),
@@ -373,12 +373,12 @@ def test_no_family_makes_it_cheaper() -> None:
     ],
 )
 def test_what_cannot_be_asked_is_a_sentence(goal: str, given: dict[str, str], says: str) -> None:
-    with pytest.raises(SolveError, match=says.replace("(", r"\(")):
+    with pytest.raises(RequestError, match=says.replace("(", r"\(")):
         solve_goal(a_base(a_pod(name="a")), goal, given)
 
 
 def test_shares_that_cannot_be_read() -> None:
-    with pytest.raises(SolveError, match="dearer-by: 'much' is not a share"):
+    with pytest.raises(RequestError, match="dearer-by: 'much' is not a share"):
         solved(overhead_base(), "overhead", dearer_by="much")
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason, scaled
 from karptui.disruption.weekly_windows import offset_of, week_of, window_budgets
+from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.solve.catalogue import SolveError
 from karptui.solve.run import solve_goal
 from karptui.whatif.edits import SetField
 from karptui.whatif.schema.schema import shipped_schemas
@@ -92,5 +92,5 @@ def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks(
     ],
 )
 def test_windows_that_cannot_be_written(given: dict[str, str], says: str) -> None:
-    with pytest.raises(SolveError, match=says):
+    with pytest.raises(RequestError, match=says):
         solve_goal(cluster(), "window", given)

@@ -14,6 +14,7 @@ from karptui.cli import open as opening
 from karptui.cli.errors import UsageError
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.errors import RequestError
 from karptui.remembered import remember
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
@@ -65,15 +66,15 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--screen", "nodez"), "screen: there is no screen nodez; the screens are nodes, pools, "),
-        (("--node-sort", "size=asc"), "node_sort: there is no column size; the columns are name, why, "),
+        (("--screen", "nodez"), "screen: there is no screen nodez; did you mean nodes"),
+        (("--node-sort", "size=asc"), "node_sort: there is no column size; there are name, why, "),
         (("--node-sort", "age=down"), "'age=down' is not"),
         (("-l", "a in"), "'a in' is not a label selector"),
         (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),
     ],
 )
 def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(sentence)):
+    with pytest.raises(RequestError, match=re.escape(sentence)):
         opening.app_of(parsed(*words))
 
 

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karptui.errors import RequestError
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.field_path import POOL_REQUIREMENTS
-from karptui.whatif.proportion import LABEL, MOST_VALUES, EditedOwner, ProportionError, parse_shares, proportion_edits
+from karptui.whatif.proportion import LABEL, MOST_VALUES, EditedOwner, parse_shares, proportion_edits
 from tests.builders import a_nodepool, a_pod_template
 
 KNOWN = ("primary", "rest", "spare")
@@ -52,7 +53,7 @@ def test_shares(text: str, expected: dict[str, int]) -> None:
     ],
 )
 def test_what_cannot_be_had(text: str, sentence: str) -> None:
-    with pytest.raises(ProportionError) as error:
+    with pytest.raises(RequestError) as error:
         parse_shares(text, ("primary", "spare"), KNOWN)
     assert sentence in str(error.value)
 
@@ -61,7 +62,7 @@ def test_what_cannot_be_had(text: str, sentence: str) -> None:
 def test_shares_are_kept_or_refused_with_one_that_can_be_had(first: int, second: int) -> None:
     try:
         values = parse_shares(f"{first}/{second}", ("primary", "spare"), KNOWN)
-    except ProportionError as error:
+    except RequestError as error:
         near = str(error).partition("node; ")[2].partition(" is close")[0]
         values = parse_shares(near, ("primary", "spare"), KNOWN)
         assert abs(values["primary"] / sum(values.values()) - first / (first + second)) < 0.05
@@ -99,5 +100,5 @@ def test_edits() -> None:
 
 def test_a_pool_that_is_not_known_as_it_was_written() -> None:
     for pools in ({}, {"primary": a_nodepool(name="primary")}):
-        with pytest.raises(ProportionError, match="primary: its original object is unknown"):
+        with pytest.raises(RequestError, match="primary: its original object is unknown"):
             proportion_edits({"primary": 2, "spare": 1}, pools, ())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karptui.errors import RequestError
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -20,7 +21,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.field_path import PathError, parse_path, path_text
-from karptui.whatif.scenario import Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import Replay, Scenario, read_scenarios, write_scenarios
 
 TEXT = """
 name: more cpu for general
@@ -99,7 +100,7 @@ def test_scenarios_as_people_write_them() -> None:
     ],
 )
 def test_what_cannot_be_read_names_file_scenario_and_field(text: str, said: str) -> None:
-    with pytest.raises(ScenarioError) as error:
+    with pytest.raises(RequestError) as error:
         read_scenarios(text, "file.yaml")
     assert str(error.value).startswith(said)
 

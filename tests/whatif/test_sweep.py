@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from karptui.errors import RequestError
 from karptui.provisioning.reporter import Cancelled
 from karptui.session.sweeper import Sweeper, point_of
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
-from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, proposed_values, sweep_point, typed
+from karptui.whatif.sweep import Sweep, parse_sweep, parse_values, proposed_values, sweep_point, typed
 from karptui.workers.workers import packed, unpacked
 from tests.builders import a_pod, an_instance_type
 from tests.whatif.edits.test_apply import POOL
@@ -64,7 +65,7 @@ def test_values(text: str, values: list[str]) -> None:
     ],
 )
 def test_what_is_no_sweep(text: str, said: str) -> None:
-    with pytest.raises(SweepError, match=said):
+    with pytest.raises(RequestError, match=said):
         parse_sweep(text)
 
 

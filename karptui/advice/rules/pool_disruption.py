@@ -22,7 +22,7 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_second
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
@@ -260,7 +260,7 @@ def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"{share(len(wave), len(nodes), 'node')} of {pool.name}{at_cost(cost)} expire within 30m of each "
-            f"other, from {format_timestamp(wave[0].at_ns // NS_PER_SECOND * NS_PER_SECOND)} on (in {span(until_ns)}). "
+            f"other, from {format_second(wave[0].at_ns)} on (in {span(until_ns)}). "
             f"Disruption budgets do not hold expiry back.{drains}",
         )
 

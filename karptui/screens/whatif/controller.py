@@ -372,7 +372,7 @@ class WhatIf:
 
         Raises:
             FileIsThereError: when the file is there and is not to be replaced.
-            FileError: when it cannot be written.
+            RequestError: when it cannot be written.
         """
         scenarios = self.scenarios()
         path = save_scenarios(target, scenarios, replaces=replaces)
@@ -383,7 +383,7 @@ class WhatIf:
         """Begin a sheet for each scenario of a file; return their number.
 
         Raises:
-            FileError: if it cannot be read, or contains no scenarios.
+            RequestError: if it cannot be read, or contains no scenarios.
         """
         sheets = await self._sheets_of(open_scenarios(target))
         for sheet in sheets:  # no await in between, so that a cancelled call has begun none

@@ -12,6 +12,7 @@ from textual.app import App
 
 from karptui.aws.money import change_text
 from karptui.decode.kinds import Kind
+from karptui.errors import RequestError
 from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.destinations import ToPolicies, ToText, ToValues
@@ -19,7 +20,7 @@ from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
-from karptui.screens.whatif.workbook import FileError, FileIsThereError
+from karptui.screens.whatif.workbook import FileIsThereError
 from karptui.views.row import Tone
 from karptui.views.study import fault_of
 from karptui.views.whatif.totals import mode_sentence, mode_text
@@ -178,7 +179,7 @@ class Dialogs:
             return
         try:
             path = await self._saved(target)
-        except FileError as error:
+        except RequestError as error:
             self._whatif.say(str(error), Tone.FAULT)
             return
         if path is not None:
@@ -198,7 +199,7 @@ class Dialogs:
             return
         try:
             count = await self._whatif.open_scenarios(target)
-        except FileError as error:
+        except RequestError as error:
             self._whatif.say(str(error), Tone.FAULT)
         else:
             self._whatif.say(f"{counted(count, 'scenario')} opened from {target}", Tone.GOOD)

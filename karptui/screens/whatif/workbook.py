@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.files import check_allowed, read_file, write_file
 from karptui.paths import state_dir, typed_path
 from karptui.views.whatif.compare import numbered
 from karptui.views.whatif.controls import scenario_name
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import MOST_BYTES, Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
+from karptui.whatif.scenario import MOST_BYTES, Replay, Scenario, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas
 from karptui.whatif.sheet import TYPING, History, Sheet, changed_documents, scenario_of
 from karptui.whatif.yaml.parse import Parsed, parse
@@ -206,11 +207,7 @@ class Workbook:
 # Files
 
 
-class FileError(Exception):
-    """A file that cannot be used; the message is for the user."""
-
-
-class FileIsThereError(FileError):
+class FileIsThereError(RequestError):
     """A file that was not to be replaced."""
 
 
@@ -219,7 +216,7 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
 
     Raises:
         FileIsThereError: if the file exists.
-        FileError: if it cannot be written.
+        RequestError: if it cannot be written.
     """
     path = typed_path(target)
     try:
@@ -227,7 +224,7 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
     except FileExistsError:
         raise FileIsThereError(f"{path} is there already") from None
     except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror}") from error
+        raise RequestError(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 
@@ -235,18 +232,16 @@ def open_scenarios(target: str) -> tuple[Scenario, ...]:
     """Return the scenarios of a file.
 
     Raises:
-        FileError: when it cannot be read, or does not hold scenarios.
+        RequestError: when it cannot be read, or does not hold scenarios.
     """
     path = typed_path(target)
     try:
         check_allowed()
         return read_scenarios(read_file(path, MOST_BYTES).decode(), str(path))
     except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}") from error
+        raise RequestError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise FileError(f"{path} is not text") from None
-    except ScenarioError as error:
-        raise FileError(str(error)) from None
+        raise RequestError(f"{path} is not text") from None
 
 
 MOST_KEPT_BYTES: Final = 8 << 20
@@ -286,7 +281,7 @@ class KeptScenarios:
                 return read_scenarios(read_file(path, MOST_KEPT_BYTES, is_regular=True).decode(), str(path))
             except FileNotFoundError:
                 return ()
-            except (OSError, UnicodeDecodeError, ScenarioError):
+            except (OSError, UnicodeDecodeError, RequestError):
                 path.replace(_name_aside(path))
         return ()
 

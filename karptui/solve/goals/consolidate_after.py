@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.errors import RequestError
 from karptui.forward.result import Played
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -16,7 +17,6 @@ from karptui.plan.rollout import rollout
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
-from karptui.solve.catalogue import SolveError
 from karptui.solve.question import GoalQuestion
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
@@ -111,7 +111,7 @@ def _pools(question: GoalQuestion) -> list[NodePool]:
         return [question.pool("nodepool")]
     pools = [pool for pool in served_pools(question.base.inventory.nodepools) if not pool.is_static]
     if not pools:
-        raise SolveError("there is no NodePool that Karpenter consolidates")
+        raise RequestError("there is no NodePool that Karpenter consolidates")
     return pools
 
 

@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from karptui.errors import RequestError
 from karptui.kube.units import counted
 from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
-from karptui.solve.catalogue import SolveError
 from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import SetSetting
@@ -39,7 +39,7 @@ def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     base = question.base
     if base.types.is_fixed:
-        raise SolveError(FIXED_TYPES)
+        raise RequestError(FIXED_TYPES)
     most = question.count("tries")
     share = _share(question.text("dearer-by"))
     today = base.settings.vm_memory_overhead_percent
@@ -140,5 +140,5 @@ def _share(text: str) -> float | None:
         return None
     match = _SHARE.fullmatch(text)
     if match is None:
-        raise SolveError(f"dearer-by: {text!r:.60} is not a share such as 0% or 5%")
+        raise RequestError(f"dearer-by: {text!r:.60} is not a share such as 0% or 5%")
     return float(match[1])

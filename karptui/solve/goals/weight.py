@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.disruption.owner import OwnerIndex
+from karptui.errors import RequestError
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
@@ -25,7 +26,6 @@ from karptui.solve.answer import (
     Tried,
     cheaper,
 )
-from karptui.solve.catalogue import SolveError
 from karptui.solve.question import GoalQuestion, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
@@ -146,14 +146,14 @@ def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
     """Return the wanted pods, and the replay that places them.
 
     Raises:
-        SolveError: Karpenter would place none.
+        RequestError: Karpenter would place none.
     """
     parts = text.split("/")
     scratch = question.as_it_is(Replay.SCRATCH).waiting
     owners = OwnerIndex(question.base.inventory.workloads)
     pods = [pod for pod in scratch if _is_asked(pod, parts, owners)]
     if not pods:
-        raise SolveError(
+        raise RequestError(
             f"pods: no pod that Karpenter would place is {text!r:.100}; write namespace/name (* matches anything),"
             " or Kind/namespace/name of their owner"
         )

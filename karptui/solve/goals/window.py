@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason, scaled
 from karptui.disruption.weekly_windows import Minutes, offset_of, week_of, window_budgets
+from karptui.errors import RequestError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of
 from karptui.plan.rollout import rollout
 from karptui.solve.answer import Effort, Solved, Tried
-from karptui.solve.catalogue import SolveError
 from karptui.solve.goals.consolidate_after import DAY_NS, days_of, figures_of_plays
 from karptui.solve.question import GoalQuestion
 from karptui.whatif.edits import ObjectRef, SetField
@@ -34,19 +34,19 @@ def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     base, share, zone_name = question.base, question.text("share"), question.text("zone")
     if not _SHARE.fullmatch(share):
-        raise SolveError(f"share: {share!r:.60} is neither a number of nodes nor a percentage such as 10%")
+        raise RequestError(f"share: {share!r:.60} is neither a number of nodes nor a percentage such as 10%")
     try:
         # UTC needs no database of time zones, which small containers lack.
         offset, changes_at = offset_of(UTC if zone_name == "UTC" else ZoneInfo(zone_name), base.now_ns)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise SolveError(f"zone: {zone_name!r:.60} is no time zone such as Europe/Berlin or UTC") from None
+        raise RequestError(f"zone: {zone_name!r:.60} is no time zone such as Europe/Berlin or UTC") from None
     try:
         week = week_of(question.text("weekdays"), question.text("hours"), offset)
     except ValueError as error:
-        raise SolveError(str(error)) from None
+        raise RequestError(str(error)) from None
     pools = [question.pool("nodepool")] if question.text("nodepool") else list(base.inventory.nodepools)
     if not pools:
-        raise SolveError("there is no NodePool")
+        raise RequestError("there is no NodePool")
     budgets = window_budgets(week, share)
     _prove(pools[0], budgets, week, share, base.now_ns)
     when = f"{question.text('weekdays')} {question.text('hours')} {zone_name}"
@@ -97,7 +97,7 @@ def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, .
     """Check by the budget calendar that exactly the window is open in the next two weeks.
 
     Raises:
-        SolveError: If it is not.
+        RequestError: If it is not.
     """
     use = PoolUse(nodes=100)
     written = tuple(DisruptionBudget(one["nodes"], one.get("schedule"), one.get("duration")) for one in budgets)
@@ -108,4 +108,4 @@ def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, .
             at = (minute - _SUNDAY_NS // _MINUTE_NS) % (WEEK_NS // _MINUTE_NS)
             is_open = any(part.start <= at < part.end for part in week)
             if span.allowed != (scaled(share, use.nodes) if is_open else 0):
-                raise SolveError("the budgets do not give this window: report this as a bug")
+                raise RequestError("the budgets do not give this window: report this as a bug")

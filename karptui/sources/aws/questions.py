@@ -121,21 +121,13 @@ def _price_of(text: str, currency: str) -> dict[str, float]:
 SPOT_PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 
 
-class Identity(msgspec.Struct, frozen=True):
-    """Whose credentials these are."""
-
-    account: str
-    arn: str
-
-
-def identity(caller: Caller, sts: Any) -> Identity:
-    """Ask STS who we are; needs no permission.
+def account(caller: Caller, sts: Any) -> str:
+    """Return the account of the credentials; needs no permission.
 
     Raises:
-        AwsError: when the credentials do not work, or STS cannot be reached.
+        AwsError: when they do not work, or STS cannot be reached.
     """
-    answer = caller.call("sts:GetCallerIdentity", sts.get_caller_identity)
-    return Identity(str(answer.get("Account", "")), str(answer.get("Arn", "")))
+    return str(caller.call("sts:GetCallerIdentity", sts.get_caller_identity).get("Account", ""))
 
 
 def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
@@ -276,7 +268,6 @@ def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
                     state=reservation.get("State", ""),
                     total_instances=int(reservation.get("TotalInstanceCount", 0)),
                     instances_left=int(reservation.get("AvailableInstanceCount", 0)),
-                    ends_at=_instant(reservation.get("EndDate")),
                 )
                 for reservation in items
             ),
@@ -291,10 +282,6 @@ def _number(text: object) -> float | None:
     except ValueError:
         return None
     return price if math.isfinite(price) and price > 0 else None
-
-
-def _instant(moment: object) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if isinstance(moment, datetime) else ""
 
 
 def _some(action: str, document: dict[str, Any]) -> dict[str, Any]:
@@ -345,13 +332,9 @@ class Questions:
         """
         return self._clients.region()
 
-    def identity(self, region: str) -> Identity:
-        """Return whose credentials these are.
-
-        Raises:
-            AwsError: when they do not work, or STS cannot be reached.
-        """
-        return identity(self._caller, self._clients.client("sts", region))
+    def account(self, region: str) -> str:
+        """Return the account of the credentials."""
+        return account(self._caller, self._clients.client("sts", region))
 
     def close(self) -> None:
         """Close connections."""

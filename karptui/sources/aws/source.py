@@ -230,7 +230,7 @@ class AwsSource:
         try:
             questions = self._opened()
             if not self._news.account:
-                account = questions.identity(region).account
+                account = questions.account(region)
                 with self._lock:
                     self._news = msgspec.structs.replace(self._news, account=account)
         except AwsError as error:

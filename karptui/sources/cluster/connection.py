@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import msgspec
 
+from karptui.errors import no_such
 from karptui.files import read_file
 from karptui.sources.cluster.errors import KubeconfigError, one_line
 from karptui.sources.cluster.kubeconfig import Defined, Exec, Kubeconfig, KubeconfigCluster, User, load_kubeconfig
@@ -154,10 +154,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     """
     chosen = config.contexts.get(context)
     if chosen is None:
-        near = difflib.get_close_matches(context, config.contexts, n=3) or list(config.contexts)[:8]
-        raise KubeconfigError(
-            f"{config.title}: there is no context {context!r}; there is {', '.join(near) or 'none at all'}"
-        )
+        raise KubeconfigError(f"{config.title}: {no_such('context', context, config.contexts)}")
     if not chosen.value.cluster:
         raise KubeconfigError(f"{chosen.file}: context {context!r} names no cluster")
     cluster = _named(config.clusters, chosen.value.cluster, "cluster", context, chosen.file)

@@ -1,14 +1,4 @@
-"""Errors of the connection to an API server, and the reaction to each: the message, and the next attempt.
-
-SourceError
-├── ConfigError       the kubeconfig, a certificate or an option is unusable: retries do not help
-├── CredentialError   no credential available at the moment
-├── UnreachableError  no answer: refused, timed out, cut off, bad TLS
-├── BehindError       the server's storage is older than before: restored from a backup
-├── UnreadableEventError  an unreadable watch event
-├── NoVersionError    a list without a resourceVersion
-└── ApiError          an error status
-"""
+"""Errors of the connection to an API server, and the reaction to each: the message, and the next attempt."""
 
 from __future__ import annotations
 

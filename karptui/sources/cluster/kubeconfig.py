@@ -130,17 +130,6 @@ class Defined(msgspec.Struct, Generic[Entry], frozen=True):
     file: Path
 
 
-class ContextChoice(msgspec.Struct, frozen=True):
-    """A context as a picker lists it."""
-
-    name: str
-    cluster: str
-    user: str
-    namespace: str
-    """Empty if the context has none."""
-    is_current: bool
-
-
 class Kubeconfig(msgspec.Struct, frozen=True):
     """One or more kubeconfig files, merged: the first definition of a name wins, and the first current-context."""
 
@@ -158,19 +147,6 @@ class Kubeconfig(msgspec.Struct, frozen=True):
     def title(self) -> str:
         """The files, for messages."""
         return ":".join(map(str, self.files or self.looked_for))
-
-    def choices(self) -> tuple[ContextChoice, ...]:
-        """Return the contexts in the order they are written."""
-        return tuple(
-            ContextChoice(
-                name=name,
-                cluster=entry.value.cluster or "",
-                user=entry.value.user or "",
-                namespace=entry.value.namespace or "",
-                is_current=name == self.current_context,
-            )
-            for name, entry in self.contexts.items()
-        )
 
 
 def load_kubeconfig(

@@ -24,7 +24,6 @@ from karptui.actions.request import APPLY_PATCH, Request
 from karptui.sources.actions.permit import Permit
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import UnreachableError, one_line
-from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.transport import JSON, Transport
 
 
@@ -115,37 +114,3 @@ def who_am_i(transport: Transport) -> str:
         return str(answer["status"]["userInfo"]["username"])
     except (KeyError, TypeError):
         return ""
-
-
-class Permission(msgspec.Struct, frozen=True):
-    """The answer to a SelfSubjectAccessReview."""
-
-    is_allowed: bool
-    reason: str
-    """The authorizer's words, which may be empty."""
-
-
-def may(
-    transport: Transport, verb: str, resource: Resource, *, namespace: str = "", name: str = "", subresource: str = ""
-) -> Permission:
-    """Ask whether the user may do something.
-
-    Args:
-        verb: ``get``, ``list``, ``patch``, ``delete`` and so on.
-        namespace: where; empty asks for all namespaces, and is right for cluster-scoped kinds.
-        name: the object; empty asks for all of them.
-        subresource: such as ``eviction``.
-
-    Raises:
-        SourceError: as ``Transport.get``.
-    """
-    attributes = {
-        "verb": verb,
-        "group": resource.group,
-        "version": resource.version,
-        "resource": resource.plural,
-        "subresource": subresource,
-        "namespace": namespace,
-        "name": name,
-    }
-    return Permission(*review_access(transport, {key: value for key, value in attributes.items() if value}))

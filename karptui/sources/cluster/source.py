@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui import crash
 from karptui.decode.kinds import Kind
+from karptui.decode.reader import without_managed_fields
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.backoff import Backoff, Bell, Waits
 from karptui.sources.cluster.body import decoded
@@ -16,9 +17,7 @@ from karptui.sources.cluster.connection import Connection
 from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
 
 if TYPE_CHECKING:
-    from karptui.sources.cluster.official_client import Permission
     from karptui.sources.cluster.reflectors import Reflectors
-    from karptui.sources.cluster.resources import Resource
 
 JSON: Final = "application/json"
 STOP_SECONDS: Final = 1.0
@@ -30,7 +29,7 @@ CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 class ClusterSource:
     """Lists and watches everything that karptui shows, and answers questions about single objects.
 
-    ``start``, ``stop`` and ``refresh`` return at once or within a second. ``fetch``, ``may`` and ``get`` block for as
+    ``start``, ``stop`` and ``refresh`` return at once or within a second. ``get`` and ``fetch_object`` block for as
     long as the server takes, and belong in a thread worker.
     """
 
@@ -106,7 +105,9 @@ class ClusterSource:
         resource = next((r for r in reflectors.resources_of(kept_as(kind)) if r.api_kind == kind), None)
         if resource is None:
             raise SourceError(f"{kind} {key}: the API server has no such kind")
-        return _fetched(reflectors, resource, key)
+        namespace, _, name = key.rpartition("/")
+        fetched = _document(reflectors, resource.object_path(namespace, name))
+        return without_managed_fields(fetched)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds and of the followed NodeClasses.
@@ -118,23 +119,6 @@ class ClusterSource:
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
         names = [f"{resource.plural}.{resource.group}" for kind in kinds for resource in reflectors.resources_of(kind)]
         return tuple(_document(reflectors, f"{CRDS}/{name}") for name in names)
-
-    def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
-        """Ask whether the user may do something to an object, or without a key to all of its kind.
-
-        Raises:
-            SourceError: when the server does not answer.
-        """
-        from karptui.sources.cluster.official_client import may  # noqa: PLC0415  brings the transport with it
-
-        reflectors = self._await_reflectors()
-        for resource in reflectors.resources_of(kind):
-            if group in ("", resource.group):
-                namespace, _, name = key.rpartition("/")
-                return may(
-                    reflectors.transport, verb, resource, namespace=namespace, name=name, subresource=subresource
-                )
-        raise SourceError(f"{kind.value}: the API server has no such kind")
 
     def _run(self, mailbox: Mailbox) -> None:
         backoff = Backoff(Waits(pause=self._bell.wait))
@@ -175,15 +159,6 @@ class ClusterSource:
         if not self._ready.wait(START_SECONDS) or self._reflectors is None:
             raise SourceError(f"{self.title} is not connected yet")
         return self._reflectors
-
-
-def _fetched(reflectors: Reflectors, resource: Resource, key: str) -> dict[str, Any]:
-    namespace, _, name = key.rpartition("/")
-    fetched = _document(reflectors, resource.object_path(namespace, name))
-    metadata = fetched.get("metadata")
-    if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
-    return fetched
 
 
 def _document(reflectors: Reflectors, path: str) -> dict[str, Any]:

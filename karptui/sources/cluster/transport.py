@@ -88,7 +88,7 @@ class Transport:
             ApiError: if the server returns an error status.
             UnreachableError: if it does not answer, stops during the response, or never ends it.
             CredentialError: if no credential is available.
-            ConfigError: if a certificate is invalid.
+            KubeconfigError: if a certificate is invalid.
         """
         request = _Request(
             method="GET", path=path, query=query, accept=accept, read_seconds=read_seconds, compress=True

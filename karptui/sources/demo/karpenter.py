@@ -39,7 +39,6 @@ SETTINGS: Final = MappingProxyType(
 CONTROLLER: Final = ControllerInfo(
     title="Deployment kube-system/karpenter",
     version=VERSION,
-    version_source="image of Deployment kube-system/karpenter",
     settings=SETTINGS,
 )
 
@@ -111,10 +110,7 @@ def metrics_at(now_ns: int) -> ControllerMetrics:
         version=VERSION,
         started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
         offerings=_offerings(_turn(now_ns)),
-        pools={
-            name: PoolMetrics(nodes_created=count, nodeclaims_created={"provisioned": count})
-            for name, count in NODES_CREATED.items()
-        },
+        pools={name: PoolMetrics(nodeclaims_created={"provisioned": count}) for name, count in NODES_CREATED.items()},
     )
 
 

@@ -23,7 +23,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_times
 from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.script import begin
 from karptui.sources.demo.world import DemoWorld, Manifest
-from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.source import LocalSource, Mailbox, Phase, SourceError, SourceStatus, kept_as
 
 FILE: Final = "recording.json.gz"
 _TIMESTAMP: Final = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
@@ -63,8 +63,10 @@ STEP_SECONDS: Final = 0.5
 STOP_SECONDS: Final = 1.0
 
 
-class DemoSource:
+class DemoSource(LocalSource):
     """Plays the demo: the same seed and the same clock give the same cluster."""
+
+    title = "demo"
 
     def __init__(
         self, *, seed: int = SEED, clock: Clock | None = None, is_stepped: bool = False, phase: Phase = Phase.LIVE
@@ -77,7 +79,7 @@ class DemoSource:
         """
         self.clock: Clock = clock or SystemClock()
         self._seed = seed
-        self._is_stepped = is_stepped
+        self.is_stepped = is_stepped
         self._phase = phase
         self._play: DemoPlay | None = None
         self._mailbox: Mailbox | None = None
@@ -88,25 +90,10 @@ class DemoSource:
         self._thread: threading.Thread | None = None
         self._acting = threading.Lock()
 
-    @property
-    def title(self) -> str:
-        """Title in the top bar."""
-        return "demo"
-
-    @property
-    def caution(self) -> str:
-        """Empty: there is no connection to distrust."""
-        return ""
-
-    @property
-    def is_stepped(self) -> bool:
-        """Whether time goes by only when ``step`` is called."""
-        return self._is_stepped
-
     def start(self, mailbox: Mailbox) -> None:
         """Put the recording into the mailbox, and begin to play."""
         self._mailbox = mailbox
-        if self._is_stepped:
+        if self.is_stepped:
             self._open()
             return
         self._thread = threading.Thread(target=self._run, name="karptui demo", daemon=True)
@@ -139,9 +126,6 @@ class DemoSource:
             self._put(self._play.world.take_changes())
         return answer
 
-    def refresh(self) -> None:
-        """Do nothing: nothing waits."""
-
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as an API server would give it.
 
@@ -158,10 +142,6 @@ class DemoSource:
     def manifests(self) -> list[dict[str, Any]]:
         """Return every object as an API server would give it; none before it has begun."""
         return list(self._play.world.everything().values()) if self._play is not None else []
-
-    def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return nothing: the demo has none."""
-        return ()
 
     def _run(self) -> None:
         self._open()

@@ -24,7 +24,7 @@ from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.reader import Recorded
 from karptui.sources.snapshot.source import put_objects
 from karptui.sources.snapshot.text import MemoryLimit, SnapshotError, sentence
-from karptui.sources.source import Mailbox, SourceError, kept_as
+from karptui.sources.source import LocalSource, Mailbox, SourceError, kept_as
 
 _Decoded: TypeAlias = Mapping[tuple[str, str], tuple[int, Any]]
 """Objects by kind and key, with the hash of the JSON that they were decoded from."""
@@ -123,33 +123,19 @@ def _reader_of(change: Change) -> KindReader:
     return KindReader(Kind.NODECLASS, api_version=head.api_version, api_kind=head.kind)
 
 
-class PastSource:
-    """Source of a moment of a history."""
+class PastSource(LocalSource):
+    """Source of a moment of a history; its title is the name of the followed cluster."""
+
+    caution = "past"
 
     def __init__(self, title: str, past: PastCluster) -> None:
         self.past = past
-        self._title = title
-
-    @property
-    def title(self) -> str:
-        """The name of the followed cluster."""
-        return self._title
-
-    @property
-    def caution(self) -> str:
-        """That this is not the present."""
-        return "past"
+        self.title = title
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
         past = self.past
         put_objects(mailbox, past.objects, past.at_ns, left_out=past.left_out, unread=past.problems)
-
-    def stop(self) -> None:
-        """Do nothing: nothing runs."""
-
-    def refresh(self) -> None:
-        """Do nothing: nothing waits."""
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as it was recorded.
@@ -165,12 +151,7 @@ class PastSource:
                     if is_nodeclass or (change.kind, change.key) == (wanted, key):
                         manifest: dict[str, Any] = msgspec.json.decode(change.manifest)
                         if manifest.get("kind") == kind and key_of(manifest) == key:
-                            without_managed_fields(manifest)
-                            return manifest
+                            return without_managed_fields(manifest)
         except HistoryError as error:
             raise SourceError(str(error)) from None
         raise SourceError(f"the history has no {kind} {key} at this moment")
-
-    def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return nothing: a history holds none."""
-        return ()

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 import zstandard
 
+from karptui.errors import RequestError
 from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -56,7 +57,7 @@ class FrameState(IntEnum):
     """The same before the last part is written; it does not count yet."""
 
 
-class HistoryError(Exception):
+class HistoryError(RequestError):
     """A history cannot be opened, read or written; the message is for the user."""
 
 

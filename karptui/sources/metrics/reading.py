@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from karptui.karpenter.metrics import VALIDATION_SECONDS, ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
@@ -126,28 +127,9 @@ class _Reading:
 
 class _Pool:
     def __init__(self) -> None:
-        self.numbers: dict[str, dict[str, float]] = {"usage": {}, "limit": {}}
-        self.counts: dict[str, dict[str, int]] = {
-            "allowed_disruptions": {},
-            "nodes_consuming_budgets": {},
-            "nodeclaims_created": {},
-            "nodeclaims_disrupted": {},
-        }
-        self.totals: dict[str, int] = {"nodeclaims_terminated": 0, "nodes_created": 0}
-        self.cost_per_hour: float | None = None
-
-    def metrics(self) -> PoolMetrics:
-        return PoolMetrics(
-            usage=self.numbers["usage"],
-            limit=self.numbers["limit"],
-            allowed_disruptions=self.counts["allowed_disruptions"],
-            nodes_consuming_budgets=self.counts["nodes_consuming_budgets"],
-            nodeclaims_created=self.counts["nodeclaims_created"],
-            nodeclaims_disrupted=self.counts["nodeclaims_disrupted"],
-            nodeclaims_terminated=self.totals["nodeclaims_terminated"],
-            nodes_created=self.totals["nodes_created"],
-            cost_per_hour=self.cost_per_hour,
-        )
+        self.created: Counter[str] = Counter()
+        self.disrupted: Counter[str] = Counter()
+        self.terminated = 0
 
 
 _POD: Final = re.compile(
@@ -225,38 +207,24 @@ def _simulations(reading: _Reading, labels: Mapping[str, str], value: float) -> 
         reading.removals = (reading.removals[0], int(value))
 
 
-def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.pool(labels).cost_per_hour = value
+def _pool(reading: _Reading, labels: Mapping[str, str], _: float) -> None:
+    """Take only the name: a NodePool may have launched nothing yet."""
+    reading.pool(labels)
 
 
-def _resource(name: str) -> _Take:
-    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-        reading.pool(labels).numbers[name][labels["resource_type"]] = value
-
-    return take
+# The numbers are sums over the labels that are not kept, such as ``min_values_relaxed``.
 
 
-_OF_BUDGETS: Final = frozenset({"allowed_disruptions", "nodes_consuming_budgets"})
+def _created(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.pool(labels).created[labels.get("reason", "")] += int(value)
 
 
-def _by_reason(name: str) -> _Take:
-    """Sum over the labels that are not kept, such as ``min_values_relaxed``."""
-
-    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-        counts = reading.pool(labels).counts[name]
-        reason = labels.get("reason", "")
-        # Since 1.15 the reasons of budgets are in lower case.
-        reason = reason[:1].upper() + reason[1:] if name in _OF_BUDGETS else reason
-        counts[reason] = counts.get(reason, 0) + int(value)
-
-    return take
+def _disrupted(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.pool(labels).disrupted[labels.get("reason", "")] += int(value)
 
 
-def _total(name: str) -> _Take:
-    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-        reading.pool(labels).totals[name] += int(value)
-
-    return take
+def _terminated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.pool(labels).terminated += int(value)
 
 
 _FAMILIES: Final[Mapping[bytes, _Take]] = {
@@ -264,15 +232,15 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
     b"karpenter_cloudprovider_instance_type_offering_available": _available,
     b"karpenter_cloudprovider_instance_type_cpu_cores": _cpu_cores,
     b"karpenter_cloudprovider_instance_type_memory_bytes": _memory_bytes,
-    b"karpenter_nodepools_usage": _resource("usage"),
-    b"karpenter_nodepools_limit": _resource("limit"),
-    b"karpenter_nodepools_cost_total": _cost,
-    b"karpenter_nodepools_allowed_disruptions": _by_reason("allowed_disruptions"),
-    b"karpenter_nodepools_nodes_consuming_budgets": _by_reason("nodes_consuming_budgets"),
-    b"karpenter_nodeclaims_created_total": _by_reason("nodeclaims_created"),
-    b"karpenter_nodeclaims_disrupted_total": _by_reason("nodeclaims_disrupted"),
-    b"karpenter_nodeclaims_terminated_total": _total("nodeclaims_terminated"),
-    b"karpenter_nodes_created_total": _total("nodes_created"),
+    b"karpenter_nodepools_usage": _pool,
+    b"karpenter_nodepools_limit": _pool,
+    b"karpenter_nodepools_cost_total": _pool,
+    b"karpenter_nodepools_allowed_disruptions": _pool,
+    b"karpenter_nodepools_nodes_consuming_budgets": _pool,
+    b"karpenter_nodes_created_total": _pool,
+    b"karpenter_nodeclaims_created_total": _created,
+    b"karpenter_nodeclaims_disrupted_total": _disrupted,
+    b"karpenter_nodeclaims_terminated_total": _terminated,
     b"karpenter_voluntary_disruption_consolidation_timeouts_total": _timeouts,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": _evaluated,
     b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": _evaluations,
@@ -292,15 +260,11 @@ def _pods_by_pool(text: bytes) -> dict[str, int]:
 
 def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
     """Parse a response of the metrics endpoint."""
-    reading, unreadable = _Reading(), 0
+    reading = _Reading()
     for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
-        if value is None or not math.isfinite(value):
-            unreadable += 1
-            continue
-        try:
-            _FAMILIES[family.encode()](reading, labels, value)
-        except (KeyError, OverflowError, ValueError):
-            unreadable += 1
+        if value is not None and math.isfinite(value):
+            with suppress(KeyError, OverflowError, ValueError):
+                _FAMILIES[family.encode()](reading, labels, value)
     return ControllerMetrics(
         read_at_ns=read_at_ns,
         endpoint=endpoint,
@@ -313,11 +277,17 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         },
         cpu_cores=reading.cpu_cores,
         memory_bytes=reading.memory_bytes,
-        pools={name: reading.pools[name].metrics() for name in sorted(reading.pools)},
+        pools={
+            name: PoolMetrics(
+                nodeclaims_created=pool.created,
+                nodeclaims_disrupted=pool.disrupted,
+                nodeclaims_terminated=pool.terminated,
+            )
+            for name, pool in sorted(reading.pools.items())
+        },
         pods_by_pool=_pods_by_pool(text),
         consolidation_timeouts=reading.consolidation_timeouts,
         evaluation_seconds=reading.evaluations,
         unwaited_evaluations=reading.unwaited,
         simulated_removals=reading.removals,
-        unreadable_lines=unreadable,
     )

@@ -153,7 +153,7 @@ class Recorded:
             settings=settings,
             setting_origins=dict.fromkeys(settings.environment, _RECORDING),
             stated_version=version,
-            controller=ControllerInfo(title=_RECORDING, version=version, version_source=_RECORDING),
+            controller=ControllerInfo(title=_RECORDING, version=version),
             instance_types=self._instance_types(document, catalogs),
             taken_at_ns=self.captured_ns,
         )
@@ -316,7 +316,7 @@ class SnapshotReader:
         snapshot = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
-            evidence=Evidence(controller=ControllerInfo(title=_RECORDING, version_source=_RECORDING)),
+            evidence=Evidence(controller=ControllerInfo(title=_RECORDING)),
             inventory=pile.inventory(_not_exported(pile) if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),

@@ -16,7 +16,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube.durations import format_duration
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import amounts_document
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.snapshot.evidence import evidence_document
@@ -100,7 +100,7 @@ def _type_document(instance_type: InstanceType) -> dict[str, Any]:
     return {
         "name": instance_type.name,
         "requirements": [_requirement(part) for part in instance_type.requirements],
-        "capacity": _amounts(instance_type.capacity),
+        "capacity": amounts_document(instance_type.capacity),
         "overhead": _overhead(instance_type.overhead),
         "offerings": [_offering(offering) for offering in instance_type.offerings],
         **({"volumeAttachmentLimits": dict(instance_type.volume_limits)} if instance_type.volume_limits else {}),
@@ -115,7 +115,7 @@ def _offering(offering: Offering) -> dict[str, Any]:
         "reservationCapacity": offering.reservation_capacity,
     }
     if offering.capacity_override is not None:
-        document["capacityOverride"] = _amounts(offering.capacity_override)
+        document["capacityOverride"] = amounts_document(offering.capacity_override)
     if offering.overhead_override is not None:
         document["overheadOverride"] = _overhead(offering.overhead_override)
     return document
@@ -123,9 +123,9 @@ def _offering(offering: Offering) -> dict[str, Any]:
 
 def _overhead(overhead: Overhead) -> dict[str, Any]:
     return {
-        "kubeReserved": _amounts(overhead.kube_reserved),
-        "systemReserved": _amounts(overhead.system_reserved),
-        "evictionThreshold": _amounts(overhead.eviction_threshold),
+        "kubeReserved": amounts_document(overhead.kube_reserved),
+        "systemReserved": amounts_document(overhead.system_reserved),
+        "evictionThreshold": amounts_document(overhead.eviction_threshold),
     }
 
 
@@ -152,7 +152,3 @@ def _requirement(requirement: NodeSelectorRequirement) -> dict[str, Any]:
         "values": list(requirement.values),
     }
     return document if requirement.min_values is None else {**document, "minValues": requirement.min_values}
-
-
-def _amounts(amounts: ResourceList) -> dict[str, str]:
-    return {name: str(amount) for name, amount in amounts.items()}

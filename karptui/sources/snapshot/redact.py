@@ -22,8 +22,6 @@ _POLICY_WORDS: Final = frozenset({"Respect", "Ignore", "Strict", "BestEffort", "
 _MATCHES_ALL: Final = frozenset({"", ".*", "^.*$", ".+"})
 _CONTROLLER: Final = "Karpenter's Deployment"
 _ELSEWHERE: Final = "another object"
-_IN_METRICS: Final = ("cpu", "memory", "pods", "nodes", "ephemeral_storage")
-"""Resources as Karpenter's metrics spell them; extended ones are left out."""
 
 
 class Redactor:
@@ -222,9 +220,7 @@ class Redactor:
                 document[field] = {self.values.name("InstanceType", name): one for name, one in metrics[field].items()}
         for field in ("pools", "podsByPool"):
             if field in metrics:
-                document[field] = {
-                    self.values.name("NodePool", name): _of_pool(one) for name, one in metrics[field].items()
-                }
+                document[field] = {self.values.name("NodePool", name): one for name, one in metrics[field].items()}
         return document
 
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,18 +251,6 @@ class Redactor:
         "evidence": _evidence,
         "usage": _usage,
     }
-
-
-def _of_pool(value: Any) -> Any:
-    """Return a NodePool's metrics without extended resources, which have chosen names."""
-    if not isinstance(value, Mapping):
-        return value
-    amounts = {
-        field: {name: value[field][name] for name in _IN_METRICS if name in value[field]}
-        for field in ("usage", "limit")
-        if field in value
-    }
-    return {**value, **amounts}
 
 
 def _without_sentence(status: Mapping[str, Any]) -> dict[str, Any]:

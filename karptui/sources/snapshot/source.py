@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.decode.reader import without_managed_fields
 from karptui.karpenter.inventory import Inventory
-from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.source import LocalSource, Mailbox, Phase, SourceError, SourceStatus, kept_as
 from karptui.state.cluster import objects_of
 
 if TYPE_CHECKING:
@@ -59,31 +60,16 @@ def put_objects(
         )
 
 
-class SnapshotSource:
+class SnapshotSource(LocalSource):
     """Source of a snapshot that has been read; ``fetch_object`` needs a snapshot that keeps its manifests."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-
-    @property
-    def title(self) -> str:
-        """The snapshot's name."""
-        return self.snapshot.name
-
-    @property
-    def caution(self) -> str:
-        """Empty: there is no connection to distrust."""
-        return ""
+        self.title = snapshot.name
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
         put_all(mailbox, self.snapshot.inventory, self.snapshot.captured_at_ns, self.snapshot.unread)
-
-    def stop(self) -> None:
-        """Do nothing: nothing runs."""
-
-    def refresh(self) -> None:
-        """Do nothing: nothing waits."""
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the snapshot has it, without managedFields.
@@ -95,15 +81,7 @@ class SnapshotSource:
         manifest = self.snapshot.manifests.get((kind, key))
         if manifest is None:
             raise SourceError(f"the snapshot has no {kind} {key}")
-        fetched: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(manifest))
-        metadata = fetched.get("metadata")
-        if isinstance(metadata, dict):
-            metadata.pop("managedFields", None)
-        return fetched
-
-    def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return nothing: a snapshot holds none."""
-        return ()
+        return without_managed_fields(msgspec.json.decode(msgspec.json.encode(manifest), type=dict[str, Any]))
 
 
 def _first_of(sentences: tuple[str, ...]) -> str:

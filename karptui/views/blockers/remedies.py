@@ -13,8 +13,9 @@ from karptui.session.blockers import BlockerEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.sanitize import clean
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
+from karptui.whatif.edits.document import taint_document, toleration_document
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
-from karptui.whatif.remedies.blockers.protected_pods import PROTECTED_TAINT, own_pool_name
+from karptui.whatif.remedies.blockers.protected_pods import PROTECTED_TAINT, PROTECTED_TOLERATION, own_pool_name
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects
 
 MOST_NAMES: Final = 20
@@ -82,13 +83,13 @@ def _cordon(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
 
 def _own_pool(members: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     name = own_pool_name(next(iter(_pools(members)), "POOL"))
-    taint = {"key": PROTECTED_TAINT.key, "value": PROTECTED_TAINT.value, "effect": PROTECTED_TAINT.effect}
+    taint = _flow(taint_document(PROTECTED_TAINT))
     written = next((edit.text for edit in remedy.edits if isinstance(edit, PutObject)), "")
     pool = clean_document(written) or (
         f"# a copy of the NodePool with these lines\napiVersion: karpenter.sh/v1\nkind: NodePool\n"
-        f"metadata: {{name: {name}}}\nspec: {{template: {{spec: {{taints: [{_flow(taint)}]}}}}}}"
+        f"metadata: {{name: {name}}}\nspec: {{template: {{spec: {{taints: [{taint}]}}}}}}"
     )
-    toleration = _flow({"key": taint["key"], "operator": "Equal", "value": taint["value"], "effect": taint["effect"]})
+    toleration = _flow(toleration_document(PROTECTED_TOLERATION))
     pods = f"spec:\n  nodeSelector: {{{NODEPOOL}: {name}}}\n  tolerations: [{toleration}]"
     return f"{pool}\n---\n# in the template of the pods\n{pods}"
 

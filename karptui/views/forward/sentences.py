@@ -312,7 +312,6 @@ def claims_text(step: Step, *, is_short: bool = False) -> str:
 
 LEAST_WIDTH: Final = 38
 """Minimum width of a forecast next to others; below it they are stacked."""
-MOST_CHART: Final = 60
 _LABEL: Final = 8
 _GAP: Final = 3
 _WAITING: Final = "pending pod"

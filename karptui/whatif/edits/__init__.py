@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from karptui.errors import RequestError
+
 
 class ObjectRef(msgspec.Struct, frozen=True):
     """Names an object of the cluster."""
@@ -105,7 +107,7 @@ AnyEdit: TypeAlias = (
 )
 
 
-class EditError(ValueError):
+class EditError(RequestError):
     """An edit that cannot be made; the message names document or edit, object and field."""
 
 

@@ -13,9 +13,9 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node, cordoned
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import amounts_document
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
-from karptui.kube.taints import Taint
+from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError
@@ -129,10 +129,7 @@ def template_document(template: PodTemplate, volumes: Iterable[PodVolume] = ()) 
         "containers": [_container(template)],
         "terminationGracePeriodSeconds": template.termination_grace_seconds,
         "nodeSelector": dict(template.node_selector),
-        "tolerations": [
-            _without_empty(key=t.key, operator=t.operator, value=t.value, effect=t.effect, tolerationSeconds=t.seconds)
-            for t in template.tolerations
-        ],
+        "tolerations": [*map(toleration_document, template.tolerations)],
         "affinity": _affinity(template),
         "topologySpreadConstraints": [_spread(constraint) for constraint in template.topology_spread],
         "volumes": [_volume(volume) for volume in volumes],
@@ -154,9 +151,15 @@ def taint_document(taint: Taint) -> dict[str, Any]:
     return _without_empty(key=taint.key, value=taint.value, effect=taint.effect)
 
 
-def amounts_document(amounts: ResourceList) -> dict[str, str]:
-    """Return a resource list in the API's own shape."""
-    return {name: str(amount) for name, amount in amounts.items()}
+def toleration_document(toleration: Toleration) -> dict[str, Any]:
+    """Return a toleration in the API's own shape."""
+    return _without_empty(
+        key=toleration.key,
+        operator=toleration.operator,
+        value=toleration.value,
+        effect=toleration.effect,
+        tolerationSeconds=toleration.seconds,
+    )
 
 
 def selector_document(selector: LabelSelector) -> dict[str, Any]:

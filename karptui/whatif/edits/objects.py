@@ -14,7 +14,7 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.node import cordoned
-from karptui.kube.objects import Condition, OwnerReference, with_condition
+from karptui.kube.objects import SERVERS_OWN, Condition, OwnerReference, with_condition
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.kube.yaml_reader import YamlError, load_documents
@@ -70,8 +70,6 @@ def settle_pools_of(draft: ClusterDraft, kind: str, name: str) -> None:
                 draft.put(Kind.NODEPOOL, settled)
 
 
-_KEPT_METADATA: Final = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
-"""Fields that the API server writes."""
 _HASHES: Final = ("karpenter.sh/nodepool-hash", "karpenter.k8s.aws/ec2nodeclass-hash")
 
 
@@ -142,7 +140,7 @@ def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds:
     item = dict(document)
     if present is not None:
         metadata, before = dict(item["metadata"]), present.get("metadata") or {}
-        metadata |= {key: before[key] for key in _KEPT_METADATA if key in before}
+        metadata |= {key: value for key, value in before.items() if key in SERVERS_OWN}
         hashes = {key: value for key, value in (before.get("annotations") or {}).items() if key.startswith(_HASHES)}
         if hashes:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **hashes}

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
+from karptui.aws.nodeclass import readable
 from karptui.aws.nodeclass_validation import REASONS, NodeClassRefusal, refusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
@@ -66,8 +66,5 @@ def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
 
 
 def _refusal(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClassRefusal | None:
-    try:
-        parsed = parse_nodeclass(nodeclass)
-    except NodeClassError:
-        return None
-    return refusal(nodeclass, parsed, draft.settings, instance_type_facts().values())
+    parsed = readable(nodeclass)
+    return refusal(nodeclass, parsed, draft.settings, instance_type_facts().values()) if parsed is not None else None

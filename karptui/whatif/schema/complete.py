@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from karptui.kube.objects import SERVERS_OWN
 from karptui.whatif.field_path import Path
 from karptui.whatif.schema.context import CursorContext, Mode, context_at
 from karptui.whatif.schema.offers import KnownValues, Offer, offered_names, offered_values
@@ -37,9 +38,7 @@ class Completion(NamedTuple):
 MOST_ITEMS = 2_000
 """Items of a completion; every instance type of a region is fewer."""
 _NOTHING = Completion(0, ())
-_HIDDEN = frozenset(
-    {"status", "managedFields", "resourceVersion", "uid", "generation", "selfLink", "creationTimestamp"}
-)
+_HIDDEN = SERVERS_OWN | {"status"}
 _TYPE_WORDS = {"object": "fields", "array": "list", "string": "text", "integer": "number", "boolean": "true or false"}
 _UNTYPED: Mapping[str, Any] = {
     "type": "object",

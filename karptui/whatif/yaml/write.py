@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from karptui.kube.hidden_text import HIDDEN, escaped
+from karptui.kube.objects import SERVERS_OWN
 from karptui.kube.yaml_text import is_text_in_yaml11, resolve_plain
 
 WIDTH = 100
@@ -133,18 +134,6 @@ def _literal(key: str, text: str) -> list[str]:
     return [f"{key}: {'|' if text.endswith(chr(10)) else '|-'}", *("  " + line if line else line for line in lines)]
 
 
-_SERVERS_OWN: Final = frozenset(
-    {
-        "managedFields",
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "generation",
-        "selfLink",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    }
-)
 _NOISE: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 _ORDER: Final = tuple(
     name
@@ -178,7 +167,7 @@ def clean_object(raw: Mapping[str, Any]) -> dict[str, Any]:
     cleaned = {name: value for name, value in raw.items() if name != "status"}
     metadata = cleaned.get("metadata")
     if isinstance(metadata, Mapping):
-        kept = {name: value for name, value in metadata.items() if name not in _SERVERS_OWN}
+        kept = {name: value for name, value in metadata.items() if name not in SERVERS_OWN}
         annotations = kept.get("annotations")
         if isinstance(annotations, Mapping):
             kept["annotations"] = {name: value for name, value in annotations.items() if name not in _NOISE}

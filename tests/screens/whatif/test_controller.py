@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from karptui.errors import RequestError
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.workbook import FileError, FileIsThereError
+from karptui.screens.whatif.workbook import FileIsThereError
 from karptui.session.answers import ReplayState
 from karptui.sources.source import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
@@ -172,7 +173,7 @@ async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Pa
     assert await whatif.open_scenarios(target) == 2
     assert whatif.book.names() == [f"general: weight 50 → 60{number}" for number in ("", " (2)", " (3)", " (4)")]
     assert whatif.scenarios()[3].edits == whatif.scenarios()[0].edits
-    with pytest.raises(FileError):
+    with pytest.raises(RequestError):
         await whatif.open_scenarios(str(tmp_path / "none.yaml"))
 
 

@@ -27,7 +27,7 @@ VALUES: dict[FactKind, Any] = {
     FactKind.SPOT_PRICES: {"m5.large": {"use1-az1": 0.0412}},
     FactKind.ZONES: (SubnetZone("us-east-1a", "use1-az4"),),
     FactKind.SUBNETS: (AccountSubnet("subnet-1", "us-east-1a", "use1-az4", 250),),
-    FactKind.RESERVATIONS: (AccountReservation("cr-1", "m5.large", "us-east-1a", "active", 4, 1, "2027-01-01T0:00Z"),),
+    FactKind.RESERVATIONS: (AccountReservation("cr-1", "m5.large", "us-east-1a", "active", 4, 1),),
 }
 
 

@@ -9,7 +9,7 @@ from botocore import exceptions as known
 from karptui.sources.aws import calls
 from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
-from karptui.sources.aws.questions import identity
+from karptui.sources.aws.questions import account
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster import pool as deadlines
 from tests.loopback import Call
@@ -254,5 +254,5 @@ def test_what_gives_credentials_is_held_to_the_same(
     monkeypatch.setattr(deadlines, "time", Steps())
     with_role = AwsClients("role")
     with pytest.raises(AwsError, match="did not finish an answer to sts:GetCallerIdentity in time"):
-        identity(Caller(profile="role"), with_role.client("sts", REGION))
+        account(Caller(profile="role"), with_role.client("sts", REGION))
     with_role.close()

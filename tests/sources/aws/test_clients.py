@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from karptui import __version__
-from karptui.sources.aws import clients
+from karptui.sources.aws import clients, questions
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
-from karptui.sources.aws.questions import identity
 from karptui.sources.aws.trouble import AwsError, Trouble
 from tests.loopback import LoopbackServer
 from tests.terminal.program import ready_of
@@ -23,7 +22,7 @@ from .conftest import REGION, FakeAws
 
 
 def account(session: AwsClients) -> str:
-    return identity(Caller(profile=session.profile), session.client("sts", REGION)).account
+    return questions.account(Caller(profile=session.profile), session.client("sts", REGION))
 
 
 def credential_process(folder: Path, body: str) -> Path:

@@ -15,7 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.calls import Wait
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.facts import RULES, FactCache
-from karptui.sources.aws.questions import Identity, Questions
+from karptui.sources.aws.questions import Questions
 from karptui.sources.aws.source import EVERYTHING, PRICES, AwsSource, cache_name
 from karptui.sources.aws.trouble import AwsError, Trouble
 
@@ -59,9 +59,8 @@ class Answers(Questions):
     def region(self) -> str:
         return str(self._answer("region", self.configured_region))
 
-    def identity(self, region: str) -> Identity:
-        found: Identity = self._answer("identity", Identity("123456789012", "arn"))
-        return found
+    def account(self, region: str) -> str:
+        return str(self._answer("identity", "123456789012"))
 
     def ask(self, kind: FactKind, region: str) -> Any:
         return self._answer(kind, VALUES[kind])

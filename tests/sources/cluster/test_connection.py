@@ -207,8 +207,8 @@ contexts:
     ("context", "sentence"),
     [
         (None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
-        ("prodution", "there is no context 'prodution'; there is production"),
-        ("xyz", "there is no context 'xyz'; there is production, homeless, lost, stranger"),
+        ("prodution", r"there is no context prodution; did you mean production\?"),
+        ("xyz", "there is no context xyz; there are production, homeless, lost, stranger"),
         ("homeless", "context 'homeless' names no cluster"),
         ("lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
         ("stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
@@ -224,7 +224,7 @@ def test_no_context_at_all(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("")
     with pytest.raises(KubeconfigError, match=r"choose with --context \(none is defined\)"):
         load_connection(kubeconfig=str(tmp_path / "config"), environ={})
-    with pytest.raises(KubeconfigError, match="there is no context 'x'; there is none at all"):
+    with pytest.raises(KubeconfigError, match="there is no context x; there are none"):
         load_connection(kubeconfig=str(tmp_path / "config"), context="x", environ={})
 
 

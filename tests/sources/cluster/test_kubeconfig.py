@@ -44,16 +44,6 @@ def test_first_file_wins_names_and_current_context(tmp_path: Path) -> None:
     assert config.title == f"{first}:{second}"
 
 
-def test_choices_for_a_picker(tmp_path: Path) -> None:
-    first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
-    choices = load_kubeconfig(environ={"KUBECONFIG": f"{first}:{second}"}).choices()
-    assert [(x.name, x.cluster, x.user, x.namespace, x.is_current) for x in choices] == [
-        ("blue", "c", "u", "web", True),
-        ("green", "c", "", "", False),
-        ("red", "d", "u", "", False),
-    ]
-
-
 def test_later_current_context_counts_where_the_first_file_has_none(tmp_path: Path) -> None:
     first = write(tmp_path, "a", "current-context: ''")
     second = write(tmp_path, "b", SECOND)

@@ -11,12 +11,13 @@ import pytest
 
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
-from karptui.sources.cluster.official_client import Permission, api_client, may, review_access
-from karptui.sources.cluster.resources import NODES, PODS
+from karptui.sources.cluster.official_client import api_client, review_access
 from tests.loopback import Call
 from tests.sources.actions.permits import permit
 
 from .live import Serve, transport_to
+
+PATCH_NODES = {"verb": "patch", "resource": "nodes"}
 
 
 def answer(status: dict[str, object]) -> dict[str, object]:
@@ -27,49 +28,39 @@ def answer(status: dict[str, object]) -> dict[str, object]:
 
 def test_question_and_answer(serve: Serve) -> None:
     server = serve(lambda call: call.json(answer({"allowed": True, "reason": "RBAC:\nallowed"}), 201))
-    permission = may(transport_to(server), "create", PODS, namespace="web", name="a", subresource="eviction")
-    assert permission == Permission(is_allowed=True, reason="RBAC: allowed")
+    asked = {"verb": "create", "resource": "pods", "subresource": "eviction", "namespace": "web", "name": "a"}
+    assert review_access(transport_to(server), asked) == (True, "RBAC: allowed")
     call = server.calls[0]
     assert call.path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     assert json.loads(call.body) == {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {
-            "resourceAttributes": {
-                "verb": "create",
-                "version": "v1",
-                "resource": "pods",
-                "subresource": "eviction",
-                "namespace": "web",
-                "name": "a",
-            }
-        },
+        "spec": {"resourceAttributes": asked},
     }
 
 
 def test_denied(serve: Serve) -> None:
     server = serve(lambda call: call.json(answer({"allowed": False, "reason": None}), 201))
-    assert may(transport_to(server), "patch", NODES) == Permission(is_allowed=False, reason="")
+    assert review_access(transport_to(server), PATCH_NODES) == (False, "")
 
 
 @pytest.mark.parametrize("text", ["?", "{}", '{"status": {"allowed": "banana"}}', "[]"])
 def test_answer_that_is_none(serve: Serve, text: str) -> None:
     with pytest.raises(UnreachableError, match="did not answer with an access review"):
-        may(transport_to(serve(lambda call: call.text(text))), "patch", NODES)
-    with pytest.raises(UnreachableError, match="did not answer with an access review"):
-        review_access(transport_to(serve(lambda call: call.text(text))), {"verb": "patch", "resource": "nodes"})
+        review_access(transport_to(serve(lambda call: call.text(text))), PATCH_NODES)
 
 
 def test_errors_are_told_as_those_of_every_request(serve: Serve) -> None:
     status = {"kind": "Status", "reason": "Forbidden", "message": "no reviews for you"}
     with pytest.raises(ApiError, match="no reviews for you"):
-        may(transport_to(serve(lambda call: call.json(status, 403))), "patch", NODES)
+        review_access(transport_to(serve(lambda call: call.json(status, 403))), PATCH_NODES)
 
 
 def test_questions_carry_who_asks(serve: Serve) -> None:
     server = serve(lambda call: call.json(answer({"allowed": True}), 201))
     whom = Impersonation("dev", groups=("a", "b"))
-    assert may(transport_to(server, token="secret", impersonation=whom), "patch", NODES).is_allowed
+    is_allowed, _ = review_access(transport_to(server, token="secret", impersonation=whom), PATCH_NODES)
+    assert is_allowed
     (call,) = server.calls
     assert call.token == "secret"
     assert call.headers.get_all("Impersonate-Group") == ["a", "b"]

@@ -127,16 +127,6 @@ def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
     source.stop()
 
 
-def test_permission(serve: Serve) -> None:
-    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    source, _ = answering(serve, path, '{"spec": {}, "status": {"allowed": true}}')
-    assert source.may("delete", Kind.POD, "web/a").is_allowed
-    assert source.may("patch", Kind.NODECLASS, group="karpenter.kwok.sh").is_allowed
-    with pytest.raises(SourceError, match=r"^NodeClass: the API server has no such kind$"):
-        source.may("patch", Kind.NODECLASS, group="other")
-    source.stop()
-
-
 def test_importing_a_source_is_cheap() -> None:
     code = (
         "import sys, karptui.sources.cluster.source, karptui.sources.cluster.connection; "

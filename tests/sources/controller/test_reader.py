@@ -21,7 +21,6 @@ def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
         title="Deployment kube-system/karpenter",
         namespace="kube-system",
         version="1.14.1",
-        version_source="image of Deployment kube-system/karpenter",
         settings={"RESERVED_ENIS": "1"},
     )
     query = {"labelSelector": "app.kubernetes.io/name=karpenter", "limit": "20"}

@@ -80,7 +80,6 @@ def test_says_who_answered_and_since_when_it_counts() -> None:
     assert (metrics.read_at_ns, metrics.endpoint, metrics.version) == (NOW, "pod karpenter/karpenter-a", "1.14.1")
     assert metrics.started_at_ns == 1_795_219_210_830_000_000
     assert metrics.is_leader
-    assert metrics.unreadable_lines == 0
 
 
 def test_offerings_have_prices_and_availability() -> None:
@@ -100,27 +99,20 @@ def test_pools() -> None:
     metrics = metrics_of(KARPENTER)
     assert list(metrics.pools) == ["default", "gpu", 'odd "name" \\ with {braces}, and commas']
     assert metrics.pools["default"] == PoolMetrics(
-        usage={"cpu": 38.5, "ephemeral_storage": 53687091200.0, "memory": 164960000000.0},
-        limit={"cpu": 1000.0},
-        allowed_disruptions={"Drifted": 0, "Underutilized": 2},
-        nodes_consuming_budgets={"Drifted": 1},
         nodeclaims_created={"provisioned": 43, "underutilized": 7},
         nodeclaims_disrupted={"underutilized": 12},
         nodeclaims_terminated=15,
-        nodes_created=48,
-        cost_per_hour=1.2345,
     )
 
 
-def test_reasons_of_budgets_are_those_of_the_api_whatever_the_version() -> None:
+def test_numbers_are_summed_over_other_labels_and_a_pool_without_any_is_named() -> None:
     text = (
-        b'karpenter_nodepools_allowed_disruptions{nodepool="general",reason="drifted"} 3\n'
-        b'karpenter_nodepools_nodes_consuming_budgets{nodepool="general",reason="unhealthy"} 1\n'
+        b'karpenter_nodepools_allowed_disruptions{nodepool="idle",reason="drifted"} 3\n'
         b'karpenter_nodeclaims_disrupted_total{nodepool="general",reason="unhealthy",termination_mode="eventual"} 2\n'
+        b'karpenter_nodeclaims_disrupted_total{nodepool="general",reason="unhealthy",termination_mode="forceful"} 1\n'
     )
-    pool = read_metrics(text, endpoint="", read_at_ns=0).pools["general"]
-    assert (pool.allowed_disruptions, pool.nodes_consuming_budgets) == ({"Drifted": 3}, {"Unhealthy": 1})
-    assert pool.nodeclaims_disrupted == {"unhealthy": 2}
+    pools = read_metrics(text, endpoint="", read_at_ns=0).pools
+    assert pools == {"general": PoolMetrics(nodeclaims_disrupted={"unhealthy": 3}), "idle": PoolMetrics()}
 
 
 def test_a_replica_that_stands_by_says_so() -> None:
@@ -136,16 +128,10 @@ def test_spot_prices_count_once_one_differs_from_on_demand() -> None:
     assert not metrics_of(b"").has_spot_prices
 
 
-def test_counts_what_it_cannot_use() -> None:
-    text = (
-        b'karpenter_nodepools_usage{nodepool="a"} 1\n'
-        b'karpenter_nodepools_usage{nodepool="a",resource_type="cpu"} NaN\n'
-        b"karpenter_nodepools_usage{nodepool= 1\n"
-        b'karpenter_nodepools_usage{nodepool="a",resource_type="cpu"} 2\n'
-    )
-    metrics = metrics_of(text)
-    assert metrics.unreadable_lines == 3
-    assert metrics.pools["a"].usage == {"cpu": 2.0}
+def test_lines_that_it_cannot_use_are_passed_over() -> None:
+    name = b"karpenter_nodeclaims_terminated_total"
+    text = name + b"{} 1\n" + name + b'{nodepool="a"} NaN\n' + name + b"{nodepool= 1\n" + name + b'{nodepool="a"} 2\n'
+    assert metrics_of(text).pools == {"a": PoolMetrics(nodeclaims_terminated=2)}
 
 
 def test_pods_are_counted_by_pool() -> None:
@@ -193,9 +179,8 @@ def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> No
     line = b"karpenter_cloudprovider_instance_type_offering_price_estimate" + labels + b" 1\n"
     known = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
     assert len(known.offerings) == 2
-    assert known.unreadable_lines == 3
 
 
 def test_numbers_beyond_all_bounds_are_not_read() -> None:
     known = read_metrics(b"process_start_time_seconds 1.7e308\n", endpoint="pod", read_at_ns=1)
-    assert (known.started_at_ns, known.unreadable_lines) == (0, 1)
+    assert known.started_at_ns == 0

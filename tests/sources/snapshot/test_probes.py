@@ -205,7 +205,7 @@ EVIDENCE: Final = Evidence(
         read_at_ns=NOW_NS,
         endpoint="pod acme-secret/karpenter",
         version="1.15.0-acme-secret",
-        pools={"acme-secret": PoolMetrics(usage={"cpu": 1.0, "acme_secret": 2.0})},
+        pools={"acme-secret": PoolMetrics(nodeclaims_terminated=1)},
         pods_by_pool={"acme-secret": 3},
         offerings={OfferingName("acme-secret", "acme-secret-1a", "spot"): OfferingMetrics(0.1, is_available=True)},
     ),

@@ -44,7 +44,7 @@ class HandClock:
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pictures say how long an answer took, whatever it took."""
-    monkeypatch.setattr("karptui.session.replays.Replayer", counting_replayer)
+    monkeypatch.setattr("karptui.serving.whatif.Replayer", counting_replayer)
 
 
 def make_app(**given: Any) -> KarptuiApp:

@@ -29,7 +29,7 @@ from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
 from karptui.session.pending import PendingQuestions, pending_entries, surroundings_of
-from karptui.session.pending_report import PendingEntry
+from karptui.session.pending_report import PendingEntry, answer_of
 from karptui.session.prepare import prepare_view
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.columns import TABLE
@@ -53,7 +53,7 @@ from tests.builders import (
 )
 from tests.builders.clusters import state_of
 from tests.stories import said
-from tests.views.pending.asking import answer_all, answer_of
+from tests.views.pending.asking import answer_all
 
 A, B = "us-east-1a", "us-east-1b"
 OWN = LabelSelector((("app", "web"),))

@@ -10,10 +10,11 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
+from karptui.kube.resources import amounts_document
 from karptui.provisioning import PodExplanation, Solution, explain
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import SetField
-from karptui.whatif.edits.document import amounts_document, requirement_documents, taint_document
+from karptui.whatif.edits.document import requirement_documents, taint_document
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, RemedyReport
 from karptui.whatif.remedies.pending.search import RemedySearch

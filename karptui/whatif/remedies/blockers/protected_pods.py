@@ -19,10 +19,12 @@ from karptui.kube.units import span_text
 from karptui.kube.workload import workload_labels
 from karptui.kube.yaml_text import to_yaml
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
+from karptui.whatif.edits.document import taint_document, toleration_document
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
 from karptui.whatif.scenario import Replay
 
 PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
+PROTECTED_TOLERATION: Final = Toleration("example.com/protected", "Equal", "true", "NoSchedule")
 ROUND_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 48, 72, 96, 120, 168, 336, 720)
 """Durations that are offered, in hours."""
 SPARE: Final = 1.25
@@ -169,7 +171,7 @@ def _own_pool(
     edits: list[AnyEdit] = [PutObject(to_yaml(tainted_copy(pool)))]
     for ref, template in edited.items():
         selector = {**template.node_selector, NODEPOOL: own_pool_name(pool.name)}
-        tolerations = [*map(_toleration, template.tolerations), _TOLERATION]
+        tolerations = [*map(toleration_document, (*template.tolerations, PROTECTED_TOLERATION))]
         edits.append(SetField(ref, _path(ref, "spec", "nodeSelector"), selector))
         edits.append(SetField(ref, _path(ref, "spec", "tolerations"), tolerations))
     return tuple(edits)
@@ -185,33 +187,13 @@ def tainted_copy(pool: NodePool) -> dict[str, Any]:
     spec = pool.raw.get("spec") or {}
     template = spec.get("template") or {}
     inner = template.get("spec") or {}
-    taint = {"key": PROTECTED_TAINT.key, "value": PROTECTED_TAINT.value, "effect": PROTECTED_TAINT.effect}
-    inner = {**inner, "taints": [*(inner.get("taints") or ()), taint]}
+    inner = {**inner, "taints": [*(inner.get("taints") or ()), taint_document(PROTECTED_TAINT)]}
     return {
         "apiVersion": pool.raw.get("apiVersion", "karpenter.sh/v1"),
         "kind": "NodePool",
         "metadata": {"name": own_pool_name(pool.name)},
         "spec": {**spec, "template": {**template, "spec": inner}},
     }
-
-
-_TOLERATION: Final = {
-    "key": PROTECTED_TAINT.key,
-    "operator": "Equal",
-    "value": PROTECTED_TAINT.value,
-    "effect": PROTECTED_TAINT.effect,
-}
-
-
-def _toleration(toleration: Toleration) -> dict[str, Any]:
-    written = {
-        "key": toleration.key,
-        "operator": toleration.operator,
-        "value": toleration.value,
-        "effect": toleration.effect,
-    }
-    seconds = {} if toleration.seconds is None else {"tolerationSeconds": toleration.seconds}
-    return {name: text for name, text in written.items() if text} | seconds
 
 
 # Clocks

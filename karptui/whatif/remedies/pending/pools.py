@@ -22,6 +22,7 @@ from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, Tain
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.edits.document import taint_document
 from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.remedy import (
     Attempt,
@@ -279,11 +280,7 @@ def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
 
 
 def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Attempt:
-    kept = [
-        {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
-        for taint in pool.taints
-        if taint not in missing
-    ]
+    kept = [taint_document(taint) for taint in pool.taints if taint not in missing]
     words = f"drop its taint{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}, for all pods"
     edit = set_pool(pool, ("spec", "template", "spec", "taints"), kept or None)
     return once(RemedyKind.REMOVE_TAINT, subject_of(pool), words, (edit,))

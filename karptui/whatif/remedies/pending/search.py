@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.ledger import PERCENT_DIGITS, build_ledger, fitting_overhead_percent, rounded_down
-from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
+from karptui.aws.nodeclass import readable
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
@@ -97,17 +97,14 @@ def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> flo
     """Return the percentage at which the memory of the closest type suffices; None if unknown."""
     nearest = miss.nearest
     nodeclass = _nodeclass(question, pool)
-    if nearest is None or nodeclass is None:
+    parsed = readable(nodeclass) if nodeclass is not None else None
+    if nearest is None or parsed is None:
         return None
     short = next((shortage for shortage in nearest.shortages if shortage.resource == MEMORY), None)
     facts = instance_type_facts().get(nearest.instance_type)
     types = question.prepared.catalogues[pool.name].types
     instance_type = next((type_ for type_ in types if type_.name == nearest.instance_type), None)
     if short is None or facts is None or instance_type is None:
-        return None
-    try:
-        parsed = parse_nodeclass(nodeclass)
-    except NodeClassError:
         return None
     ledger = build_ledger(facts, instance_type, question.base.settings)
     percent = fitting_overhead_percent(facts, parsed, ledger, short.need)
