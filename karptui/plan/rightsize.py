@@ -20,7 +20,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.resources import CPU, ContainerRequests, ResourceList, add, effective_requests, memory_bytes, nano
 from karptui.kube.vpa import SIZED, Recommendation, Recommendations
-from karptui.plan.rollout import Rollout, leave_out_alike
+from karptui.plan.rollout import RUNS, Rollout, leave_out_alike
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.replay import replay
@@ -125,6 +125,11 @@ class RightSize(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Workloads that were replayed alone."""
     has_prices: bool
     horizon_ns: int
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Assumptions of the forecasts."""
+        return RUNS, *self.played[1].assumptions
 
     @property
     def saves_from_scratch(self) -> float | None:

@@ -96,7 +96,8 @@ def headline(answer: RightSize) -> str:
     pods = counted(sum(one.pods for one in changed), "pod")
     return (
         f"{counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
-        f" {_saves(answer.saves_from_now)} after {hours}, {_saves(answer.saves_from_scratch)} from scratch"
+        f" {saving_text(answer.saves_from_now, _at(answer, 0), _at(answer, 1), f'after {hours}')},"
+        f" {saving_text(answer.saves_from_scratch, *answer.scratch, 'from scratch')}"
     )
 
 
@@ -133,12 +134,16 @@ def last_lines(answer: RightSize) -> Iterator[str]:
     rest = sum(bool(one.containers) for one in answer.sizings) - answer.alone
     limit = f"; the {MOST_ALONE} with the largest changes are replayed alone" if rest > 0 else ""
     yield f"  ALONE is from scratch with one workload changed; together they save another amount than the sum{limit}"
-    yield from (f"  assumed: {sentence}" for sentence in answer.played[1].assumptions)
+    yield from (f"  assumed: {sentence}" for sentence in answer.assumed)
     yield from (f"  not modelled: {sentence}" for sentence in (*_NOT_MODELLED, *answer.played[1].not_modelled))
 
 
-def _saves(amount: float | None) -> str:
-    return saved_text(amount, digits=2) if amount is not None else "saves an unknown amount"
+def saving_text(amount: float | None, before: Fleet, after: Fleet, when: str) -> str:
+    """Return a saving; nodes of pods that are no longer pending are part of the cost."""
+    text = saved_text(amount, digits=2) if amount is not None else "saves an unknown amount"
+    fewer = before.pending - after.pending
+    more = f" with {fewer} fewer pending {verb(fewer, 'pod', 'pods')}" if fewer > 0 else ""
+    return f"{text} {when}{more}"
 
 
 def _fleet(fleet: Fleet) -> str:
@@ -265,7 +270,7 @@ REPORT: Final[tuple[Value[RightSize], ...]] = (
     Value("podsWithout", lambda answer, _: answer.without, int, "Pods without a recommendation."),
     Value("isUsageKnown", lambda answer, _: answer.is_usage_known, bool),
     Value("patches", _patches, {"type": "array", "items": {"type": "object"}}, "Strategic merge patches."),
-    texts("assumed", lambda answer: answer.played[1].assumptions),
+    texts("assumed", lambda answer: answer.assumed),
     texts("notModelled", lambda answer: (*_NOT_MODELLED, *answer.played[1].not_modelled)),
 )  # fmt: skip
 
@@ -294,7 +299,7 @@ def rightsize_study(history: Path | None, horizon_ns: int = HORIZON_NS) -> Study
         lines=lambda answer: answer_lines(headline(answer), more_lines(answer)),
         name_of=lambda sizing: sizing.workload,
         story=lambda sizing: answer_lines(sizing.workload, _story(sizing)),
-        notes=lambda answer: notes_of(answer.played[1].assumptions, (*_NOT_MODELLED, *answer.played[1].not_modelled)),
+        notes=lambda answer: notes_of(answer.assumed, (*_NOT_MODELLED, *answer.played[1].not_modelled)),
         text=lambda answer: (
             "".join(f"# {clean(line)}\n" for line in (headline(answer), *more_lines(answer)))
             + patches_text(answer.sizings)

@@ -100,6 +100,7 @@ def testlive_vpas_a_snapshot_are_read_and_every_form_says_the_same(
     assert "1 workload (" in text.splitlines()[0]
     assert "; 1 VPA without a recommendation yet" in text
     assert "memory is not compared with current usage" in text
+    assert "  assumed: Karpenter runs: while it is down" in text
     assert "  not modelled: the rollout that a patch causes: pods have the new requests at once" in text
 
 

@@ -16,8 +16,8 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.vpa import Recommendation, Recommendations
-from karptui.plan.rightsize import Caveat, RightSize, Sizing, rightsize, size, sized
-from karptui.views.rightsize import patch_of
+from karptui.plan.rightsize import Caveat, Fleet, RightSize, Sizing, rightsize, size, sized
+from karptui.views.rightsize import patch_of, saving_text
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_daemonset, an_instance_type
 from tests.forward.making import a_pair
@@ -227,3 +227,13 @@ def test_a_patched_pod_requests_what_was_replayed(
     assert {name: amount.nano for name, amount in found.items() if amount} == {
         name: amount.nano for name, amount in expected.items() if amount
     }
+
+
+def test_pods_that_are_no_longer_pending_are_named_with_the_cost_of_their_nodes() -> None:
+    before, after = Fleet(1, 1.0, 0, 5), Fleet(2, 3.0, 0, 2)
+    assert (
+        saving_text(before.saves(after), before, after, "after 6h")
+        == "costs $2.00/h more after 6h with 3 fewer pending pods"
+    )
+    assert saving_text(after.saves(before), after, before, "after 6h") == "saves an unknown amount after 6h"
+    assert saving_text(before.saves(before), before, before, "after 6h") == "saves nothing after 6h"
