@@ -300,10 +300,10 @@ class AdviceContext:
         """Tracked nodes by the name of their Node."""
         return {node.node.name: node for node in self.fleet.nodes if node.node is not None}
 
-    def nodes_with(self, pods: Iterable[Pod], *, managed: bool = True) -> tuple[StateNode, ...]:
-        """Return the nodes of pods, each once; only managed nodes by default."""
+    def nodes_with(self, pods: Iterable[Pod]) -> tuple[StateNode, ...]:
+        """Return the managed nodes of pods, each once."""
         nodes = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
-        return tuple(node for node in nodes.values() if node is not None and (node.claim is not None or not managed))
+        return tuple(node for node in nodes.values() if node is not None and node.claim is not None)
 
     def accepting(self, template: PodTemplate) -> int:
         """Return the tried NodePools that accept a template by taints and labels, as bits."""

@@ -85,7 +85,6 @@ def cluster_types(
     *,
     market_of: MarketOf = built_in_market,
     facts: Iterable[InstanceTypeFacts] | None = None,
-    uses_discovered_memory: bool = True,
     full_subnets: AbstractSet[str] = frozenset(),
 ) -> ClusterTypes:
     """Resolve every EC2NodeClass; those of other providers are skipped.
@@ -96,13 +95,11 @@ def cluster_types(
         inventory: NodeClasses, nodes and NodeClaims are used.
         market_of: Returns a region's market; the built-in catalogue's by default.
         facts: EC2's data about its types; the built-in catalogue's by default.
-        uses_discovered_memory: Whether memory reported by nodes replaces the estimate, as in a controller that has seen
-            these nodes.
         full_subnets: IDs of subnets that Karpenter excludes because they have no free addresses.
     """
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
     parsed, problems = _parse(inventory)
-    reported = _reported(inventory, parsed) if uses_discovered_memory else {}
+    reported = _reported(inventory, parsed)
     seen = node_zones(inventory.nodes)
     types: dict[str, NodeClassTypes] = {}
     notes: dict[str, None] = {}

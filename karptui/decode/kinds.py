@@ -86,6 +86,23 @@ def may_hold_nodeclasses(group: str) -> bool:
     return "karpenter" in group or group in OTHER_PROVIDERS
 
 
+CLUSTER_SCOPED: Final = frozenset(
+    {
+        Kind.NODE,
+        Kind.NODEPOOL,
+        Kind.NODECLAIM,
+        Kind.NODECLASS,
+        Kind.NODEOVERLAY,
+        Kind.PV,
+        Kind.STORAGE_CLASS,
+        Kind.CSI_NODE,
+        Kind.NAMESPACE,
+        Kind.PRIORITY_CLASS,
+    }
+)
+"""Kinds whose objects live in no namespace."""
+
+
 def kind_named(api_kind: str) -> Kind | None:
     """Return the kind that objects are stored as (NodeClass for ``EC2NodeClass``), or None."""
     if api_kind.endswith(Kind.NODECLASS):

@@ -45,10 +45,11 @@ class CapacityScreen(ListScreen[CapacityEntry]):
     entry_name = "nodes"
     kind = "Node"
 
-    def __init__(self, grouping: str = GROUPINGS[0]) -> None:
-        self._grouping = grouping
+    def __init__(self) -> None:
+        self._grouping = GROUPINGS[0]
         self._sum = Sentences(id="capacity")
-        super().__init__(capacity_table(grouping), SessionList("capacity", lambda: self._grouping), above=(self._sum,))
+        table = capacity_table(self._grouping)
+        super().__init__(table, SessionList("capacity", lambda: self._grouping), above=(self._sum,))
 
     @property
     def table_title(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
 
 from karptui.session.answers import RowQuery, RowSet
 from karptui.session.grouping import Folding, Grouping
@@ -109,24 +109,18 @@ class _Made(NamedTuple, Generic[ItemT]):
     items: Sequence[ItemT]
     recipe: Recipe
     rows: Rows[ItemT]
-    shown: int
 
 
 class OwnRows(Generic[ItemT]):
     """Rows of items that the screen holds."""
 
-    def __init__(
-        self,
-        items: Callable[[], Sequence[ItemT]],
-        arrange: Callable[[Sequence[ItemT], Any, Folding], Sequence[ItemT]] | None = None,
-    ) -> None:
+    def __init__(self, items: Callable[[], Sequence[ItemT]]) -> None:
         """Begin before any are made.
 
         Args:
             items: Returns every item; the same object as long as none has changed. May be called in a thread.
-            arrange: From rows in order to the same rows with the headings of their groups; None without groups.
         """
-        self._items, self._arrange = items, arrange
+        self._items = items
         self._made: _Made[ItemT] | None = None
 
     @property
@@ -136,8 +130,8 @@ class OwnRows(Generic[ItemT]):
 
     @property
     def shown(self) -> int:
-        """How many rows the filter leaves, without the headings of groups."""
-        return self._made.shown if self._made is not None else 0
+        """How many rows the filter leaves."""
+        return len(self._made.rows) if self._made is not None else 0
 
     def size(self) -> int:
         """Return the current number of items."""
@@ -157,11 +151,7 @@ class OwnRows(Generic[ItemT]):
             is_notable_only=recipe.is_notable_only,
             now_ns=now_ns,
         )
-        shown = len(rows)
-        if self._arrange is not None and recipe.folding is not None:
-            lines = self._arrange(rows.items, recipe.grouping, recipe.folding)
-            rows = Rows(spec, lines, total=len(items), now_ns=now_ns)
-        self._made = _Made(items, recipe, rows, shown)
+        self._made = _Made(items, recipe, rows)
         return rows
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import CLUSTER_SCOPED, Kind
 from karptui.karpenter.controller import LEADER_LEASE as LEASE_NAME
 
 KARPENTER: Final = "karpenter.sh"
@@ -65,50 +65,27 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
-def _resource(kind: Kind, group: str, version: str, plural: str, *, namespaced: bool = False) -> Resource:
-    return Resource(
-        kind=kind, group=group, version=version, plural=plural, api_kind=kind.value, is_namespaced=namespaced
-    )
-
-
-def _owner(kind: Kind, group: str, version: str, plural: str) -> Resource:
+def _resource(kind: Kind, group: str, version: str, plural: str, **more: Any) -> Resource:
     return Resource(
         kind=kind,
         group=group,
         version=version,
         plural=plural,
         api_kind=kind.value,
-        is_namespaced=True,
-        metadata_only=True,
+        is_namespaced=kind not in CLUSTER_SCOPED,
+        **more,
     )
 
 
 def _events(field_selector: str) -> Resource:
-    return Resource(
-        kind=Kind.EVENT,
-        group="",
-        version="v1",
-        plural="events",
-        api_kind="Event",
-        is_namespaced=True,
-        field_selector=field_selector,
-    )
+    return _resource(Kind.EVENT, "", "v1", "events", field_selector=field_selector)
 
 
 NODES: Final = _resource(Kind.NODE, "", "v1", "nodes")
 NODEPOOLS: Final = _resource(Kind.NODEPOOL, KARPENTER, "v1", "nodepools")
 NODECLAIMS: Final = _resource(Kind.NODECLAIM, KARPENTER, "v1", "nodeclaims")
 NODEOVERLAYS: Final = _resource(Kind.NODEOVERLAY, KARPENTER, "v1alpha1", "nodeoverlays")
-PODS: Final = Resource(
-    kind=Kind.POD,
-    group="",
-    version="v1",
-    plural="pods",
-    api_kind="Pod",
-    is_namespaced=True,
-    field_selector=UNFINISHED_PODS,
-    is_large=True,
-)
+PODS: Final = _resource(Kind.POD, "", "v1", "pods", field_selector=UNFINISHED_PODS, is_large=True)
 # A source is source.component, or reportingComponent if that is empty.
 EVENTS: Final = _events("source=karpenter")
 AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
@@ -127,33 +104,27 @@ POD_WARNINGS: Final = _events(
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
 )
 """Events that explain why pods do not start, without more frequent events on other subjects."""
-LEADER_LEASE: Final = Resource(
-    kind=Kind.LEASE,
-    group="coordination.k8s.io",
-    version="v1",
-    plural="leases",
-    api_kind="Lease",
-    is_namespaced=True,
-    field_selector=f"metadata.name={LEASE_NAME}",
+LEADER_LEASE: Final = _resource(
+    Kind.LEASE, "coordination.k8s.io", "v1", "leases", field_selector=f"metadata.name={LEASE_NAME}"
 )
 
 KARPENTER_KINDS: Final = (NODEPOOLS, NODECLAIMS, NODEOVERLAYS)
 """In the versions assumed until discovery says otherwise."""
 
 LATER: Final = (
-    _resource(Kind.DAEMONSET, "apps", "v1", "daemonsets", namespaced=True),
-    _resource(Kind.PDB, "policy", "v1", "poddisruptionbudgets", namespaced=True),
+    _resource(Kind.DAEMONSET, "apps", "v1", "daemonsets"),
+    _resource(Kind.PDB, "policy", "v1", "poddisruptionbudgets"),
     PODS,
     _resource(Kind.NAMESPACE, "", "v1", "namespaces"),
     _resource(Kind.PRIORITY_CLASS, "scheduling.k8s.io", "v1", "priorityclasses"),
     _resource(Kind.STORAGE_CLASS, "storage.k8s.io", "v1", "storageclasses"),
     _resource(Kind.CSI_NODE, "storage.k8s.io", "v1", "csinodes"),
-    _resource(Kind.PVC, "", "v1", "persistentvolumeclaims", namespaced=True),
+    _resource(Kind.PVC, "", "v1", "persistentvolumeclaims"),
     _resource(Kind.PV, "", "v1", "persistentvolumes"),
-    _owner(Kind.REPLICASET, "apps", "v1", "replicasets"),
-    _owner(Kind.DEPLOYMENT, "apps", "v1", "deployments"),
-    _owner(Kind.STATEFULSET, "apps", "v1", "statefulsets"),
-    _owner(Kind.JOB, "batch", "v1", "jobs"),
+    _resource(Kind.REPLICASET, "apps", "v1", "replicasets", metadata_only=True),
+    _resource(Kind.DEPLOYMENT, "apps", "v1", "deployments", metadata_only=True),
+    _resource(Kind.STATEFULSET, "apps", "v1", "statefulsets", metadata_only=True),
+    _resource(Kind.JOB, "batch", "v1", "jobs", metadata_only=True),
     EVENTS,
     FAILED_CREATIONS,
     POD_WARNINGS,

@@ -30,13 +30,8 @@ NODE_POOL: Final = "runners"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 
 
-def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "true") -> tuple[Manifest, Manifest]:
-    """Return a Job and its pod.
-
-    Args:
-        number: of the pipeline.
-        protection: value of the do-not-disrupt annotation.
-    """
+def ci_job(rng: random.Random, number: int, created_ns: int) -> tuple[Manifest, Manifest]:
+    """Return a Job and its protected pod, of a pipeline by number."""
     labels = {"app": "ci", "pipeline": str(number)}
     name = f"ci-{number}"
     job: Manifest = {
@@ -53,7 +48,7 @@ def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "
         node_selector={"karpenter.sh/nodepool": NODE_POOL},
         restartPolicy="Never",
     )
-    annotations = {DO_NOT_DISRUPT: protection}
+    annotations = {DO_NOT_DISRUPT: "true"}
     job["spec"]["template"] = {"metadata": {"labels": dict(labels), "annotations": dict(annotations)}, "spec": spec}
     return job, pod_of(job, rng, created_ns)
 

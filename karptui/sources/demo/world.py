@@ -27,9 +27,9 @@ def a_uid(rng: random.Random) -> str:
     return "-".join((digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:]))
 
 
-def a_suffix(rng: random.Random, length: int = 5) -> str:
+def a_suffix(rng: random.Random) -> str:
     """Return the random end that controllers give to names."""
-    return "".join(rng.choices(_LETTERS, k=length))
+    return "".join(rng.choices(_LETTERS, k=5))
 
 
 def metadata(
@@ -198,9 +198,6 @@ def event(
     *,
     uid: str,
     type_: str = "Normal",
-    count: int = 1,
-    first_ns: int | None = None,
-    source: str = "karpenter",
 ) -> Manifest:
     """Return an event about an object."""
     meta = about["metadata"]
@@ -218,10 +215,10 @@ def event(
         "reason": reason,
         "message": message,
         "type": type_,
-        "count": count,
-        "source": {"component": source},
-        "reportingComponent": source,
-        "firstTimestamp": stamp(first_ns if first_ns is not None else at_ns),
+        "count": 1,
+        "source": {"component": "karpenter"},
+        "reportingComponent": "karpenter",
+        "firstTimestamp": stamp(at_ns),
         "lastTimestamp": stamp(at_ns),
     }
 

@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.decode.controller import is_labelled
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.text import sentence
@@ -79,25 +79,6 @@ def _typed(item: Any, of: dict[str, Any]) -> Any:
     return {"apiVersion": of.get("apiVersion"), "kind": kind, **item}
 
 
-NAMESPACED: Final = frozenset(
-    {
-        Kind.DAEMONSET,
-        Kind.PDB,
-        Kind.REPLICASET,
-        Kind.DEPLOYMENT,
-        Kind.STATEFULSET,
-        Kind.JOB,
-        Kind.CRONJOB,
-        Kind.REPLICATION_CONTROLLER,
-        Kind.PVC,
-        Kind.SERVICE,
-        Kind.CAPACITY_BUFFER,
-        Kind.VPA,
-        Kind.POD_TEMPLATE,
-        Kind.POD,
-    }
-)
-
 _NAMES: Final[Mapping[type[Any], str]] = {
     type(None): "null",
     bool: "true or false",
@@ -152,7 +133,7 @@ class ObjectPile:
         if reader is None:
             self.unknown_kinds[_title(api_version, api_kind)] += 1
             return
-        if not has_defaults and reader.kind in NAMESPACED:
+        if not has_defaults and reader.kind not in CLUSTER_SCOPED:
             value = _with_namespace(value)
         if reader.kind is Kind.DEPLOYMENT and is_labelled(value):
             self.controllers.append(value)

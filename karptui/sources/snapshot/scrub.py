@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind, kind_of
 from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
@@ -229,16 +229,5 @@ _BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     Kind.SERVICE: _service,
     Kind.POD_TEMPLATE: _pod_template,
     Kind.LEASE: _lease,
-    **dict.fromkeys(
-        (
-            Kind.DAEMONSET,
-            Kind.REPLICASET,
-            Kind.DEPLOYMENT,
-            Kind.STATEFULSET,
-            Kind.JOB,
-            Kind.CRONJOB,
-            Kind.REPLICATION_CONTROLLER,
-        ),
-        _workload,
-    ),
+    **dict.fromkeys((Kind.DAEMONSET, *WORKLOAD_KINDS), _workload),
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_named
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef, nodeclass_key
@@ -20,35 +20,6 @@ from karptui.whatif.edits import EditError, ObjectRef, SetField, TakeOut
 from karptui.whatif.situation import WhatIfBase
 
 _WORKLOADS: Final = "workloads"
-_CLUSTER_SCOPED: Final = frozenset(
-    {
-        Kind.NODE,
-        Kind.NODEPOOL,
-        Kind.NODECLAIM,
-        Kind.NODECLASS,
-        Kind.NODEOVERLAY,
-        Kind.PV,
-        Kind.STORAGE_CLASS,
-        Kind.CSI_NODE,
-        Kind.NAMESPACE,
-        Kind.PRIORITY_CLASS,
-    }
-)
-
-
-def known_kind(api_kind: str) -> Kind | None:
-    """Return the kind for an API kind; None if it is not modelled."""
-    if api_kind.endswith("NodeClass"):
-        return Kind.NODECLASS
-    try:
-        return Kind(api_kind)
-    except ValueError:
-        return None
-
-
-def is_namespaced(kind: Kind) -> bool:
-    """Return whether objects of a kind live in namespaces."""
-    return kind not in _CLUSTER_SCOPED
 
 
 class ClusterDraft:
@@ -91,7 +62,7 @@ class ClusterDraft:
         Raises:
             EditError: when it is not modelled.
         """
-        kind = known_kind(ref.kind)
+        kind = kind_named(ref.kind)
         if kind is None:
             raise EditError(f"{ref.kind} {ref.key}: objects of this kind are not modelled")
         return kind
@@ -193,7 +164,7 @@ class ClusterDraft:
 def _key(kind: Kind, ref: ObjectRef) -> Any:
     if kind is Kind.NODECLASS:
         return nodeclass_key(ref.kind, ref.name)
-    key = f"{ref.namespace or 'default'}/{ref.name}" if is_namespaced(kind) else ref.name
+    key = f"{ref.namespace or 'default'}/{ref.name}" if kind not in CLUSTER_SCOPED else ref.name
     return key if kind in FIELDS else (ref.kind, key)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
@@ -20,7 +20,7 @@ from karptui.kube.workload import DaemonSet, Workload
 from karptui.kube.yaml_reader import YamlError, load_documents
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.document import as_stored
-from karptui.whatif.edits.draft import ClusterDraft, is_namespaced
+from karptui.whatif.edits.draft import ClusterDraft
 from karptui.whatif.edits.pods import (
     add_first,
     give_template,
@@ -85,7 +85,7 @@ def put_object(draft: ClusterDraft, text: str) -> None:
     if kind is None:
         draft.note(f"{api_kind} {name}: objects of this kind are not modelled, it changes nothing")
         return
-    if is_namespaced(kind):
+    if kind not in CLUSTER_SCOPED:
         metadata = document["metadata"]
         document = {**document, "metadata": {**metadata, "namespace": metadata.get("namespace") or "default"}}
     try:
