@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from itertools import combinations
 from typing import Final
 
 import msgspec
@@ -14,7 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
-from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
@@ -233,19 +232,6 @@ def gone_host(pod: Pod, state: ClusterState) -> str:
         tuple(NodeSelectorRequirement(key, IN, (value,)) for key, value in template.node_selector.items())
     )
     return _gone_hosts((selected,), state) or _gone_hosts(template.required_node_terms or (), state)
-
-
-def contradiction(pod: Pod) -> tuple[Requirement, Requirement] | None:
-    """Return two requirements of a pod on one label that no node meets together; None if there are none."""
-    selected = [Requirement.of(key, IN, (value,)) for key, value in pod.template.node_selector.items()]
-    found: tuple[Requirement, Requirement] | None = None
-    for term in pod.template.required_node_terms or (NodeSelectorTerm(),):
-        asked = [*selected, *Requirements.from_selectors(term.match_expressions)]
-        pairs = ((a, b) for a, b in combinations(asked, 2) if a.key == b.key and not a.has_intersection(b))
-        found = next(pairs, None)
-        if found is None:
-            return None
-    return found
 
 
 def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:

@@ -6,15 +6,17 @@ Results are data; Karpenter's messages come from the `Rejection`. They describe 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import msgspec
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import IN, Requirements
+from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube import resources
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList, Shortage
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import untolerated
 from karptui.kube.units import counted
 from karptui.provisioning.catalogue import bits
@@ -29,6 +31,7 @@ from karptui.provisioning.rejection import (
     PlacementGate,
     PodError,
     Rejection,
+    RequirementsUnmet,
     TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
@@ -131,6 +134,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Topology key of the controller's default spread, if that is what rejects the pod."""
     keeping_away: tuple[str, ...] = ()
     """``namespace/name`` of pods whose anti-affinity rejects the pod, if it has no such rule itself."""
+    contradiction: tuple[Requirement, Requirement] | None = None
+    """Two requirements of the pod that no node meets together, if its requirements are what rejects it."""
 
     @property
     def is_certain(self) -> bool:
@@ -301,6 +306,7 @@ def _explain_pool(
         refused=_refused(run, template, judged),
         default_spread_key=_default_spread_key(run, queued.pod, outcome),
         keeping_away=_keeping_away(run, queued, outcome),
+        contradiction=_contradiction(queued.pod) if isinstance(outcome, RequirementsUnmet) else None,
     )
 
 
@@ -322,6 +328,19 @@ def _keeping_away(run: Run, queued: QueuedPod, outcome: Fit | Rejection | None) 
     if not isinstance(outcome, TopologyUnmet) or outcome.kind != TopologyKind.ANTI_AFFINITY:
         return ()
     return tuple(sorted(pod.key for pod in run.prepared.keeping_away(queued.owner, outcome.key)))
+
+
+def _contradiction(pod: Pod) -> tuple[Requirement, Requirement] | None:
+    """Return two requirements of a pod on one label that no node meets together; None if there are none."""
+    selected = [Requirement.of(key, IN, (value,)) for key, value in pod.template.node_selector.items()]
+    found: tuple[Requirement, Requirement] | None = None
+    for term in pod.template.required_node_terms or (NodeSelectorTerm(),):
+        asked = [*selected, *Requirements.from_selectors(term.match_expressions)]
+        pairs = ((a, b) for a, b in combinations(asked, 2) if a.key == b.key and not a.has_intersection(b))
+        found = next(pairs, None)
+        if found is None:
+            return None
+    return found
 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:

@@ -16,18 +16,19 @@ from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
-from karptui.karpenter.labels import is_disrupted
+from karptui.karpenter.labels import HOSTNAME, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import controller_of
-from karptui.kube.pod import Pod, lost_pods
+from karptui.kube.pod import DO_NOT_SCHEDULE, Pod, lost_pods
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
+from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.volumes import unread_of_volumes
@@ -72,6 +73,8 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_LIGHT: Final = 4
+"""Pods request less than this part of a nearly empty node: a quarter."""
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
@@ -168,10 +171,44 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         is_cordoned=node is not None and node.is_unschedulable,
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
+        preferring=_preferring(view, entry),
     )
     if node is None or not entry.is_managed or not is_leaving(line, now_ns):
         return line
     return replace(line, lost_pods=lost_pods(view.state.pods_on(node.name).values()))
+
+
+def _preferring(view: ClusterView, entry: NodeEntry) -> str:
+    """Return the only workload on a nearly empty node whose preference of separate nodes keeps that node."""
+    is_kept = entry.findings is not None and entry.findings.why.code is WhyCode.PRICE
+    if entry.node is None or not is_kept or view.evidence.settings.preference_policy != RESPECT:
+        return ""
+    origins, requests = OriginIndex(OwnerIndex(())), resources.EMPTY
+    owners: set[str] = set()
+    for pod in view.state.pods_on(entry.name).values():
+        if not pod.is_active or pod.template.is_daemonset_owned:
+            continue
+        if pod.volumes or not _only_prefers_apart(pod):
+            return ""
+        owners.add(origins.of(pod))
+        requests = resources.add(requests, pod.requests)
+    room = entry.node.allocatable
+    is_light = all(
+        _LIGHT * resources.nano(requests, name) < resources.nano(room, name)
+        for name in (resources.CPU, resources.MEMORY)
+    )
+    return owners.pop().partition("/")[2] if len(owners) == 1 and is_light else ""
+
+
+def _only_prefers_apart(pod: Pod) -> bool:
+    """Return whether a pod prefers a node without others of its kind, and no rule requires one."""
+    template = pod.template
+    soft = {weighted.term.topology_key for weighted in template.preferred_pod_anti_affinity}
+    for constraint in template.topology_spread:
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
+            return False
+        soft.add(constraint.topology_key)
+    return HOSTNAME in soft and not template.pod_anti_affinity
 
 
 class _Pods(NamedTuple):
@@ -303,8 +340,15 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         storage_classes=storage_classes(first, view.state) if volumes else (),
         requests=first.requests,
         rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
+        spread_keys=tuple(_spread_keys(first)),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
     )
+
+
+def _spread_keys(pod: Pod) -> Iterator[str]:
+    for constraint in pod.template.topology_spread:
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and constraint.topology_key != HOSTNAME:
+            yield constraint.topology_key
 
 
 def _autoscaled(view: ClusterView, group: PendingGroup, pool: PoolExplanation) -> Iterator[str]:

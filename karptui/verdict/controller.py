@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from karptui.disruption.churn.life import Removal
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.pending.causes import Cause
@@ -18,10 +18,14 @@ from karptui.verdict.finding import (
     Manner,
     VerdictCase,
 )
-from karptui.verdict.pending_pods import PendingPods, folded_names
+from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
 
 SCALED_UP: Final = "TriggeredScaleUp"
 """Reason of the Cluster Autoscaler's event about a pod that it adds a node for."""
+DESCHEDULER: Final = "sigs.k8s.io/descheduler"
+"""Source of the descheduler's events about pods that it evicts."""
+MANY_DESCHEDULED: Final = 10
+_CONSOLIDATED: Final = {Removal.UNDERUTILIZED, Removal.EMPTY}
 _RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
@@ -70,6 +74,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
     yield from _restarting(case, pending)
     yield from _second_karpenter(case)
     yield from _second_autoscaler(case)
+    yield from _descheduler(case)
     if controller.denials:
         latest = max(controller.denials, key=lambda event: event.last_ns)
         yield ClusterFinding(
@@ -130,16 +135,39 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     scaled = [event for event in scaled if (event.involved_namespace, event.involved_name) in nominated]
     if not scaled:
         return
-    pods: defaultdict[str, list[str]] = defaultdict(list)
-    for key in dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in scaled):
-        pods[f"{key.partition('/')[0]}/"].append(key)
+    pods = pods_of(scaled)
     yield ClusterFinding(
         severity=FindingSeverity.WARNING,
         code=FindingCode.TWO_AUTOSCALERS,
         last_ns=max(event.last_ns for event in scaled),
-        objects=tuple(f"Pod/{key}" for keys in pods.values() for key in keys),
-        names=tuple(folded_names(pods)),
-        pods=sum(map(len, pods.values())),
+        objects=tuple(f"Pod/{key}" for key in pods),
+        names=folded_by_namespace(pods),
+        pods=len(pods),
+        screen="events",
+    )
+
+
+def _descheduler(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that the descheduler spreads pods while Karpenter consolidates their nodes in a loop."""
+    evictions = [e for e in case.events if DESCHEDULER in e.source and case.now_ns - e.last_ns <= _RECENT_NS]
+    pods, loops = pods_of(evictions), case.advice.loops if case.advice is not None else ()
+    pools = {
+        loop.pool
+        for loop in loops
+        if loop.pool and case.now_ns - loop.last_ns <= _RECENT_NS
+        if _CONSOLIDATED & {reason for reason, _ in loop.reasons}
+    }
+    if len(pods) < MANY_DESCHEDULED or not pools:
+        return
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.TWO_AUTOSCALERS,
+        last_ns=max(event.last_ns for event in evictions),
+        objects=(*(f"NodePool/{pool}" for pool in sorted(pools)), *(f"Pod/{key}" for key in pods)),
+        names=folded_by_namespace(pods),
+        pools=tuple(sorted(pools)),
+        pods=len(pods),
+        manner=Manner.DESCHEDULED,
         screen="events",
     )
 

@@ -19,7 +19,7 @@ from karptui.verdict.finding import (
     StartingPod,
     VerdictCase,
 )
-from karptui.verdict.pending_pods import folded_names
+from karptui.verdict.pending_pods import folded_by_namespace, folded_names, pods_of
 
 FAILED_CREATE: Final = "FailedCreate"
 RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -136,19 +136,16 @@ def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if is_rejection and event.source == "kubelet" and case.now_ns - event.last_ns <= REJECTED_NS:
             groups[event.reason].append(event)
     for reason, events in groups.items():
-        pods = dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in events)
-        first_ns, latest = min(event.first_ns for event in events), max(events, key=lambda event: event.last_ns)
+        pods, latest = pods_of(events), max(events, key=lambda event: event.last_ns)
+        first_ns = min(event.first_ns for event in events)
         if len(pods) < FEWEST_REJECTED or latest.last_ns - first_ns < REPEATED_NS:
             continue
-        by_namespace: defaultdict[str, list[str]] = defaultdict(list)
-        for key in pods:
-            by_namespace[f"{key.partition('/')[0]}/"].append(key)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
             since_ns=first_ns,
             objects=tuple(f"Pod/{key}" for key in pods),
-            names=(reason, *folded_names(by_namespace)),
+            names=(reason, *folded_by_namespace(pods)),
             pods=len(pods),
             detail=latest.message,
             manner=Manner.REJECTED,

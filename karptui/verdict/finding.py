@@ -92,6 +92,8 @@ class FindingCode(StrEnum):
     """Pods that nothing recreates, on nodes that Karpenter removes."""
     CORDONED = "CORDONED"
     """Nodes that stay cordoned."""
+    PREFERRED = "PREFERRED"
+    """Nearly empty nodes that stay because their pods prefer separate nodes."""
     REPAIR_HELD = "REPAIR_HELD"
     """Unhealthy nodes that Karpenter wants to repair and may not."""
     POD_DND = "POD_DND"
@@ -155,6 +157,8 @@ class Manner(StrEnum):
     """Karpenter repairs no node, because too many are unhealthy."""
     RESTARTS = "restarts"
     """Pods that are ready, and whose containers end again and again."""
+    DESCHEDULED = "descheduled"
+    """The descheduler and Karpenter."""
     SAME_KIND = "same-kind"
     """Two installations of Karpenter."""
     WEIGHT = "weight"
@@ -226,6 +230,8 @@ class Explained(msgspec.Struct, frozen=True):
     """Why topology rules of the pods keep them off nodes with room."""
     preempted: int = 0
     """Pods of the same workloads that kube-scheduler preempted in the last hour."""
+    spread_keys: tuple[str, ...] = ()
+    """Labels over whose values they must be spread."""
 
 
 NOTHING_PENDING: Final = Explained()
@@ -378,6 +384,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0
     """Pods on it that no DaemonSet owns."""
+    preferring: str = ""
+    """``namespace/name`` of the only workload on a nearly empty node, if its preference of separate nodes keeps it."""
 
     @property
     def goes(self) -> bool:
@@ -420,6 +428,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Why a topology rule keeps them off nodes of the NodePool with room."""
     preempted: int = 0
     """Pods of the same workload that kube-scheduler preempted in the last hour."""
+    spread_keys: tuple[str, ...] = ()
+    """Labels over whose values they must be spread, except hostnames."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
 

@@ -24,7 +24,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import early_ends
-from karptui.verdict.pending_pods import PendingPods, folded_names
+from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
 
 SICK_NS: Final = 10 * 60 * NS_PER_SECOND
 """A node that is not ready for this long is an error."""
@@ -192,16 +192,15 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
                 lines.append(line)
                 instants.append(condition.last_transition_ns)
-        evicted = _evicted(case, resource) if resource else {}
-        pods = sum(map(len, evicted.values()))
-        if lines or pods >= _MANY_EVICTED:
+        evicted = _evicted(case, resource) if resource else ()
+        if lines or len(evicted) >= _MANY_EVICTED:
             yield ClusterFinding(
                 severity=FindingSeverity.WARNING,
                 code=FindingCode.NODE_PRESSURE,
                 since_ns=min((ns for ns in instants if ns), default=None),
                 objects=tuple(f"Node/{line.name}" for line in lines),
-                names=(*(line.name for line in lines), *folded_names(evicted)),
-                pods=pods,
+                names=(*(line.name for line in lines), *folded_by_namespace(evicted)),
+                pods=len(evicted),
                 pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 nodes=len(lines),
                 detail=pressure if lines else resource,
@@ -209,14 +208,10 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
 
 
-def _evicted(case: VerdictCase, resource: str) -> dict[str, list[str]]:
-    """Return the pods that kubelets evicted in the last hour for want of a resource, by namespace."""
-    evicted: defaultdict[str, list[str]] = defaultdict(list)
-    for event in case.events:
-        is_recent = event.reason == "Evicted" and case.now_ns - event.last_ns <= _EVICTED_NS
-        if is_recent and event.source == "kubelet" and f"low on resource: {resource}" in event.message:
-            evicted[f"{event.involved_namespace}/"].append(f"{event.involved_namespace}/{event.involved_name}")
-    return evicted
+def _evicted(case: VerdictCase, resource: str) -> tuple[str, ...]:
+    """Return the pods (``namespace/name``) that kubelets evicted in the last hour for want of a resource."""
+    recent = (e for e in case.events if e.reason == "Evicted" and case.now_ns - e.last_ns <= _EVICTED_NS)
+    return pods_of(e for e in recent if e.source == "kubelet" and f"low on resource: {resource}" in e.message)
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from karptui.kube.objects import Event
 from karptui.pending.causes import Cause
 from karptui.pending.groups import folded_name
 from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, PendingLine
@@ -28,6 +29,7 @@ class PendingPods:
             tuple(group.nodes for group in taken),
             tuple(sorted({group.rule for group in taken if group.rule})),
             sum({group.owner: group.preempted for group in taken}.values()),
+            tuple(sorted({key for group in taken for key in group.spread_keys})),
         )
 
     def left(self) -> Sequence[PendingLine]:
@@ -100,3 +102,16 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pods=len(pods),
             screen="pending",
         )
+
+
+def folded_by_namespace(keys: Iterable[str]) -> tuple[str, ...]:
+    """Return one name for the pods (``namespace/name``) of each namespace, if their owners are not known."""
+    pods: dict[str, list[str]] = {}
+    for key in keys:
+        pods.setdefault(f"{key.partition('/')[0]}/", []).append(key)
+    return tuple(folded_names(pods))
+
+
+def pods_of(events: Iterable[Event]) -> tuple[str, ...]:
+    """Return the pods (``namespace/name``) that events are about, each once."""
+    return tuple(dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in events))

@@ -72,6 +72,8 @@ DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
 """Drift that has not advanced for this long is reported."""
 SOON_NS: Final = 2 * 60 * MINUTE_NS
 """Protected pods that are ended within this time count as failing now."""
+FEWEST_PREFERRED: Final = 4
+"""From this many nearly empty nodes on it is reported that preferences keep them."""
 CHURN_RECENT_NS: Final = 60 * MINUTE_NS
 """A loop whose last turn is older than this is over."""
 
@@ -116,6 +118,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
         FindingCode.DRIFT,
         FindingCode.POOL_GONE,
         FindingCode.CORDONED,
+        FindingCode.PREFERRED,
         FindingCode.TIMED_OUT,
     ),
     (FindingCode.EXPIRY, FindingCode.LAUNCHES_MOVED, FindingCode.PODS_LOST),
@@ -178,6 +181,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_gone_pools(case),
         *held(case),
         *leaving_for_long(case),
+        *_preferred(case),
         *_drift(case),
         *_churn(case),
         *_timed_out(case),
@@ -338,6 +342,29 @@ def _fine(case: VerdictCase) -> ClusterFinding:
         detail=", ".join((*case.unchecked, *case.hidden, *case.unread)),
         manner=manner,
     )
+
+
+def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nearly empty nodes that consolidation keeps apart, because Karpenter treats preferences as required."""
+    groups: dict[tuple[str, str], list[VerdictNode]] = {}
+    for line in case.nodes:
+        if line.preferring:
+            groups.setdefault((line.pool, line.preferring), []).append(line)
+    for names, lines in groups.items():
+        if len(lines) < FEWEST_PREFERRED:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.PREFERRED,
+            price_per_hour=sum_of(line.per_hour for line in lines),
+            is_upper_bound=True,
+            is_partial=lacks_some(line.per_hour for line in lines),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=names,
+            nodes=len(lines),
+            screen="nodes",
+            filter_text=f"pool={names[0]}",
+        )
 
 
 def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -349,7 +349,9 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.missing_nodes:
         running = finding.of_nodes - finding.missing_nodes
         times = f"static NodePool {pool} has {running} of {counted(finding.of_nodes, 'node')}: {times}"
-    return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}"
+    keys = finding.pending.spread_keys
+    spread = f", which must spread over {first_of(keys, NAMED)}" if keys else ""
+    return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}{spread}"
 
 
 def _over(finding: ClusterFinding, now_ns: int) -> str:
@@ -533,6 +535,9 @@ def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         )
     names = [name.removesuffix(f" ({count_text(finding.pods)})") for name in finding.names]
     pods = f"{counted(finding.pods, 'pod')} ({first_of(names, NAMED)})"
+    if finding.manner == "descheduled":
+        loop = f"while Karpenter consolidates nodes of {first_of(finding.pools, NAMED)} again and again"
+        return f"the descheduler evicted {pods} in the last hour, {loop}"
     ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
     return f"Cluster Autoscaler and Karpenter both add nodes for the same pods: {pods} in the last hour{ago}"
 
@@ -804,6 +809,12 @@ def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{what}: {pools}, no pod pending for long" if finding.names else f"{what}, and there is no NodePool"
 
 
+def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    pool, workload = finding.names
+    treats = "and Karpenter treats that as required (PREFERENCE_POLICY Respect)"
+    return f"{_nodes(finding)} of {pool} stay nearly empty: pods of {workload} prefer separate nodes, {treats}"
+
+
 def _timed_out(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     times, since = counted(int(finding.detail), "time"), age_text(finding.since_ns or now_ns, now_ns)
     text = f"consolidation timed out (3 minutes) {times} in the {since} since Karpenter started"
@@ -849,6 +860,7 @@ _SENTENCES: Final = {
     "BUDGET": _budget,
     "LEAVING": _leaving,
     "DRIFT": _drift,
+    "PREFERRED": _preferred,
     "TIMED_OUT": _timed_out,
     "NO_PERMISSION": _no_permission,
     "NO_PRICES": _no_prices,

@@ -43,7 +43,7 @@ def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
     "pdb-never-allows",
     title="PDB never allows an eviction",
     what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
-    "pods as it expects.",
+    "pods as it expects. It is a note if none of the pods runs on a node of Karpenter.",
     why="Karpenter does not disrupt a node while one of its pods cannot be evicted, and reports it on the node. A drain"
     " that has begun waits. The usual case is a single replica with minAvailable 1.",
     source="pkg/utils/pdb/pdb.go",
@@ -58,15 +58,15 @@ def _never_allows(context: AdviceContext) -> Iterator[Finding]:
             continue
         nodes = context.nodes_with(pods)
         cost = context.cost(nodes)
+        stay = f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} {verb(len(nodes), 'stays', 'stay')} with "
+        stay = stay + verb(len(pods), "it", "them") if nodes else "no node of Karpenter runs any"
         ref = ObjectRef("PodDisruptionBudget", pdb.name, pdb.namespace)
         edits = (SetField(ref, ("spec", "minAvailable")), SetField(ref, ("spec", "maxUnavailable"), 1))
         yield Finding(
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if nodes else Severity.INFO,
             objects=(ref, *dict.fromkeys(map(context.owner_of, pods))),
             fact=f"PodDisruptionBudget {pdb.key} has {because}: its {counted(len(pods), 'pod')} cannot be evicted "
-            f"while {verb(len(pods), 'it is', 'all are')} healthy, and "
-            f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} "
-            f"{verb(len(nodes), 'stays', 'stay')} with {verb(len(pods), 'it', 'them')}.",
+            f"while {verb(len(pods), 'it is', 'all are')} healthy, and {stay}.",
             edits=edits,
             per_hour=cost,
         )

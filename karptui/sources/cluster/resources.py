@@ -94,6 +94,8 @@ FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
 SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
 """Events of the Cluster Autoscaler about pods that it adds nodes for."""
+DESCHEDULED: Final = _events("source=sigs.k8s.io/descheduler")
+"""Events of the descheduler about pods that it evicts."""
 VOLUME_FAILURES: Final = _events(
     "involvedObject.kind=PersistentVolumeClaim,reason!=WaitForFirstConsumer,reason!=Provisioning"
     ",reason!=ProvisioningSucceeded"
@@ -129,6 +131,7 @@ LATER: Final = (
     FAILED_CREATIONS,
     POD_WARNINGS,
     SCALE_UPS,
+    DESCHEDULED,
     VOLUME_FAILURES,
     LEADER_LEASE,
 )

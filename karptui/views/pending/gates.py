@@ -73,6 +73,10 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
         case VolumeUnreachable():
             return f"its volume {_labels_text(rejection.reasons, is_short=is_short)}"
+        case RequirementsUnmet() if pool.contradiction is not None:
+            one, other = pool.contradiction
+            both = f"requires {_label(str(one), is_short=is_short)} and {str(other).removeprefix(f'{other.key} ')}"
+            return clean(both if is_short else f"{both} at the same time")
         case RequirementsUnmet():
             return _labels_text(rejection.reasons, is_short=is_short)
         case TopologyUnmet():

@@ -25,7 +25,7 @@ from karptui.kube.units import (
     short_age_text,
 )
 from karptui.kube.volumes import ONE_POD
-from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination, contradiction
+from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
@@ -248,10 +248,6 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 
 
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
-    both = contradiction(group.first)
-    if both is not None:
-        one, other = both
-        return f"requires {clean(str(one))} and {clean(str(other).removeprefix(f'{other.key} '))} at the same time"
     pool = furthest(group.explanation) if group.explanation is not None else None
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"

@@ -11,6 +11,7 @@ from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.resources import (
     AUTO_MODE_EVENTS,
+    DESCHEDULED,
     EVENTS,
     FAILED_CREATIONS,
     LATER,
@@ -164,7 +165,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
     assert selectors == {
-        one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS, VOLUME_FAILURES)
+        one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
     }
 
 
@@ -243,6 +244,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
             FAILED_CREATIONS,
             POD_WARNINGS,
             SCALE_UPS,
+            DESCHEDULED,
             VOLUME_FAILURES,
             AUTO_MODE_EVENTS,
         }
