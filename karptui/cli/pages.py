@@ -208,7 +208,8 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
         ),
         "rightsize": (
-            Entry("karptui rightsize", "by the cluster's VerticalPodAutoscalers: nodes, $/h and blockers"),
+            Entry("karptui rightsize", "by the cluster's VerticalPodAutoscalers, else by the recorded usage"),
+            Entry("karptui rightsize --percentile 90 --window 3d", "by the usage that karptui has recorded"),
             Entry("krr simple -q -f json | karptui rightsize --krr - --horizon 24h", "by KRR's recommendations"),
             Entry(
                 "karptui rightsize --prometheus http://localhost:9090 --percentile 99 --window 14d",

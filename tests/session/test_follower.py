@@ -20,6 +20,7 @@ from karptui.session.moments import MomentSource
 from karptui.session.overview import overview_of
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Mailbox, Phase, SourceStatus
+from karptui.sources.usage import UsageSource
 from karptui.state.cluster import ClusterState
 from karptui.state.reducer import Batch, reduce
 from karptui.views.instants import freshness
@@ -222,3 +223,11 @@ def test_offerings_of_failed_launches_are_left_out_and_come_back_with_time() -> 
     assert follower.poll(NOW_NS + REFUSED_NS)
     assert not follower.view.evidence.refused.offerings
     assert follower.view.state.generation > generation + 1
+
+
+def test_usage_is_read_for_a_history_while_it_is_recorded() -> None:
+    usage, tap = UsageSource(Mock()), Mock(is_recording=False)
+    follower = ClusterFollower(Teller(), evidence=EvidenceSource(usage=usage), tap=tap)
+    for tap.is_recording in (True, False):
+        follower.poll()
+        assert usage.is_recorded is tap.is_recording
