@@ -1,4 +1,7 @@
-"""Values of flags: files, numbers, durations, instants, settings."""
+"""Types of flags: files, numbers, durations, instants, settings.
+
+Each raises `argparse.ArgumentTypeError` for an invalid value.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,7 @@ def words(text: str) -> list[str]:
 
 
 def resources(text: str) -> list[str]:
-    """Return the resources of a comma-separated list.
-
-    Raises:
-        argparse.ArgumentTypeError: One of them has no column.
-    """
+    """Return the resources of a comma-separated list."""
     from karptui.views.nodes.resources import has_column, known_resources
 
     names = words(text)
@@ -34,11 +33,7 @@ def resources(text: str) -> list[str]:
 
 
 def file_name(text: str) -> str:
-    """Return the name of a file or directory; an empty name, as of an unset variable, is invalid.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return the name of a file or directory; an empty name, as of an unset variable, is invalid."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
     return text
@@ -83,11 +78,7 @@ def duration(form: str, *, least_ns: int = 0, most_ns: float = inf) -> Callable[
 
 
 def window(text: str) -> int:
-    """Return a length of history in hours.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return a length of history in hours."""
     count, unit = text[:-1], text[-1:]
     hours = int(count) * {"d": 24, "h": 1}.get(unit, 0) if count.isdecimal() and len(count) <= 4 else 0
     if not 1 <= hours <= _LONGEST_WINDOW_HOURS:
@@ -96,11 +87,7 @@ def window(text: str) -> int:
 
 
 def http_url(text: str) -> str:
-    """Return an http or https address without a trailing slash; one with a password is refused, and not printed.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return an http or https address without a trailing slash; one with a password is refused, and not printed."""
     import re
 
     if "@" in text:
@@ -111,11 +98,7 @@ def http_url(text: str) -> str:
 
 
 def identity(text: str) -> str:
-    """Return the name of a user or group to impersonate.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return the name of a user or group to impersonate."""
     # An empty name would use the user's own permissions.
     if not text.strip():
         raise argparse.ArgumentTypeError("the name is empty; a variable that is not set?")
@@ -123,20 +106,12 @@ def identity(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return a duration in seconds."""
     return duration("10s or 1m")(text) / 1e9
 
 
 def version(text: str) -> str:
-    """Return a version of Karpenter.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return a version of Karpenter."""
     from karptui.karpenter.controller import parse_version
 
     found = parse_version(text)
@@ -146,11 +121,7 @@ def version(text: str) -> str:
 
 
 def instant(text: str) -> int:
-    """Return an instant: nanoseconds since the epoch.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return an instant: nanoseconds since the epoch."""
     from karptui.kube.timestamps import parse_now
 
     try:
@@ -160,11 +131,7 @@ def instant(text: str) -> int:
 
 
 def past_time(text: str) -> PastTime:
-    """Return a moment of a history.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return a moment of a history."""
     from karptui.kube.past_time import parse_past
 
     try:
@@ -174,11 +141,7 @@ def past_time(text: str) -> PastTime:
 
 
 def amount(text: str) -> float:
-    """Return an amount of 0 or more.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return an amount of 0 or more."""
     try:
         result = float(text)
     except ValueError:
@@ -189,11 +152,7 @@ def amount(text: str) -> float:
 
 
 def setting(text: str) -> tuple[str, str]:
-    """Return a name and its value.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return a name and its value."""
     name, separator, value = text.partition("=")
     if not separator or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
@@ -201,11 +160,7 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def address(text: str) -> tuple[str, int]:
-    """Return the host and port to listen on; without a host, this machine only.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
+    """Return the host and port to listen on; without a host, this machine only."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not 0 <= int(port) < 1 << 16:
         raise argparse.ArgumentTypeError(f"{text!r} is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110")
