@@ -13,12 +13,13 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.decode.kinds import Kind, kind_of
+from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.store import Change, History, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.scrub import scrub
-from tests.histories import BEGIN_NS, record_demo, write_marks
+from tests.histories import BEGIN_NS, record_demo, write_marks, write_usage
 from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries
 
 MINUTE_NS = 60 * NS_PER_SECOND
@@ -46,6 +47,9 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
                  name="g5.2xlarge/us-east-1a/on-demand", text="InsufficientInstanceCapacity", pool="gpu"),
         ),
     )  # fmt: skip
+    period = UsagePeriod(BEGIN_NS, BEGIN_NS)
+    add_reading(period, BEGIN_NS + 5 * MINUTE_NS, [Measured("StatefulSet/db/postgres", "postgres", 100, 1 << 20)])
+    write_usage(path, period)
     writer = HistoryWriter(path, "")
     writer.write_samples([Sample(at_ns=BEGIN_NS + 5 * MINUTE_NS, pool="general", nodes=3)])
     writer.close()
@@ -77,7 +81,8 @@ def contents(folder: Path) -> str:
                 texts.append(bytes(change.manifest).decode())
         for change in read.changes(0, last.to_ns):
             texts += [change.key, change.manager, bytes(change.manifest).decode()]
-        texts += [msgspec.json.encode(item).decode() for item in (*read.marks(0, 1 << 62), *read.samples(0, 1 << 62))]
+        others = (*read.marks(0, 1 << 62), *read.samples(0, 1 << 62), *read.usage(0, 1 << 62))
+        texts += [msgspec.json.encode(item).decode() for item in others]
         read.close()
     return "\n".join(texts)
 
