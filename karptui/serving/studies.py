@@ -194,16 +194,13 @@ class Studies(OneAtATime):
         )
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
-        from karptui.kube.vpa import of_vpas
-        from karptui.plan.rightsize import rightsize, workloads_of
-        from karptui.session.rightsizing import live_vpas, recorded_recommendations
+        from karptui.plan.rightsize import rightsize
+        from karptui.session.rightsizing import recommendations_of
 
         used = {key: one.latest.memory_bytes for key, one in self._view().live_usage.pods.items()}
 
         def sized(base: WhatIfBase, report: Reporter) -> RightSize:
-            wanted = of_vpas((*base.inventory.vpas, *live_vpas(self._source())))
-            if not wanted.items and history is not None:
-                wanted = recorded_recommendations(history, workloads_of(base.inventory), now_ns)
+            wanted = recommendations_of(base.inventory, self._source(), history, now_ns)
             return rightsize(base, wanted, used, horizon_ns=horizon_ns, reporter=report)
 
         return self._answer(now_ns, sized)

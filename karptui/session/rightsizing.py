@@ -12,10 +12,12 @@ import msgspec
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
+from karptui.karpenter.inventory import Inventory
 from karptui.kube.container_usage import of_periods
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler
+from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler, of_vpas
+from karptui.plan.rightsize import workloads_of
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.history.store import History
@@ -42,6 +44,29 @@ def recorded_recommendations(
     with closing(History(path)) as history:
         periods = history.usage(now_ns - hours * 3600 * NS_PER_SECOND, now_ns)
     return of_periods(periods, workloads, percentile=percentile, hours=hours)
+
+
+def recommendations_of(
+    inventory: Inventory, source: Source | None, history: Path | None, now_ns: int
+) -> Recommendations:
+    """Return those of the VerticalPodAutoscalers; without any, or without permission to list them, by recorded usage.
+
+    Raises:
+        HistoryError: The history cannot be read.
+        SourceError: VerticalPodAutoscalers may not be listed, and no usage is recorded.
+    """
+
+    def recorded() -> Recommendations:
+        workloads = workloads_of(inventory)
+        return recorded_recommendations(history, workloads, now_ns) if history is not None else of_vpas(())
+
+    try:
+        found = of_vpas((*inventory.vpas, *live_vpas(source)))
+    except SourceError:
+        found = recorded()
+        if not found.items:
+            raise
+    return found if found.items else recorded()
 
 
 def live_vpas(source: Source | None) -> list[VerticalPodAutoscaler]:

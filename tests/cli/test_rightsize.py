@@ -14,9 +14,10 @@ import yaml
 from karptui.cli.main import main
 from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.paths import history_file
-from karptui.session.rightsizing import live_vpas
+from karptui.session.rightsizing import live_vpas, recommendations_of
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.source import SourceError
 from tests.histories import BEGIN_NS, record_demo, write_usage
 from tests.story_d import story_document
@@ -261,3 +262,15 @@ def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
     record_demo(history_file("demo", "demo"), 10)
     assert main(["rightsize", "--demo", "--window", "1d"]) == 2
     assert "there are no recommendations" in capsys.readouterr().err
+
+
+def test_on_screens_recorded_usage_replaces_vpas_that_may_not_be_listed(history: Path) -> None:
+    refused = Answering(ApiError(403, "Forbidden", "no"))
+    snapshot = SnapshotReader().read([history])
+    now_ns, inventory = snapshot.captured_at_ns, snapshot.inventory
+    found = recommendations_of(inventory, refused, history, now_ns)
+    assert {item.workload for item in found.items} == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}
+    for path, at_ns in ((None, now_ns), (history, BEGIN_NS)):
+        with pytest.raises(SourceError, match="cannot be listed"):
+            recommendations_of(inventory, refused, path, at_ns)
+    assert recommendations_of(inventory, None, None, now_ns).items == ()
