@@ -61,6 +61,14 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
     last_transition_ns: int = ABSENT_NS
 
+    @property
+    def is_good_when_false(self) -> bool:
+        """Whether the condition names a problem: of the kubelet, the node problem detector or a cloud."""
+        return self.type.startswith(("Frequent", "Corrupt")) or self.type.endswith(_PROBLEMS)
+
+
+_PROBLEMS: Final = ("Pressure", "Unavailable", "Problem", "Deadlock", "ReadonlyFilesystem", "Unhealthy")
+
 
 def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
     """Return the condition of a type, or None if it is not reported."""

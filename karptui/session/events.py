@@ -20,8 +20,6 @@ CONDITION: Final = "condition"
 """The source of what conditions tell."""
 DELETED: Final = "Deleted"
 """Reason recorded when deletion begins."""
-HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
-"""Conditions of a node that are as they should be while they are False."""
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -117,7 +115,7 @@ def _says_something(condition: Condition) -> bool:
         return True
     if condition.status == "Unknown" and condition.type != "Ready":
         return not is_untried(condition) and condition.reason != "NodeNotFound"  # not registered yet
-    return condition.type not in HEALTHY_FALSE
+    return not condition.is_good_when_false
 
 
 def _word(condition: Condition) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text
-from karptui.session.events import DELETED, HEALTHY_FALSE, EventEntry
+from karptui.session.events import DELETED, EventEntry
 from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value, natural_key
 from karptui.views.instants import instant_value, seconds_since
 from karptui.views.row import NOT_AVAILABLE, TONE_RANKS, Cell, Pieces, Tone, text_cell
@@ -34,7 +34,7 @@ def _condition_tone(condition: Condition) -> Tone:
         return Tone.LEAVING
     if kind in _GOOD:
         return Tone.GOOD if is_true else Tone.ACTIVE if _is_starting(condition) else Tone.FAULT
-    if kind == "Drifted" or (kind in HEALTHY_FALSE and is_true):
+    if kind == "Drifted" or (condition.is_good_when_false and is_true):
         return Tone.WARNING
     return Tone.NORMAL if is_true else Tone.WARNING
 

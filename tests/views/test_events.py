@@ -76,6 +76,12 @@ def test_events_fold_by_object_reason_and_source() -> None:
         (Condition("Drained", "Unknown", "Draining"), ("Drained=Unknown", "Draining", Tone.LEAVING)),
         (Condition("Consolidatable", "True"), ("Consolidatable", "", Tone.NORMAL)),
         (Condition("MemoryPressure", "False"), None),
+        (Condition("KernelDeadlock", "False", "KernelHasNoDeadlock"), None),
+        (
+            Condition("FrequentKubeletRestart", "Unknown", "NoData"),
+            ("FrequentKubeletRestart=Unknown", "NoData", Tone.WARNING),
+        ),
+        (Condition("ReadonlyFilesystem", "True", "Ro"), ("ReadonlyFilesystem", "Ro", Tone.WARNING)),
         (Condition("MemoryPressure", "True", "Low"), ("MemoryPressure", "Low", Tone.WARNING)),
         (Condition("ConsistentStateFound", "False", "Off"), ("ConsistentStateFound=False", "Off", Tone.WARNING)),
     ],

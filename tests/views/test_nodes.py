@@ -491,7 +491,10 @@ def test_facts_name_every_condition_taint_and_label() -> None:
     assert "does not manage this node" in "\n".join(lines_of(fact_lines(entry_of("10-0-1-10"), NOW_NS)))
     odd = NodeEntry(
         node(
-            conditions=conditions("MemoryPressure", "!Ready", "Consolidatable", "!Drifted"),
+            conditions=(
+                *conditions("MemoryPressure", "!KernelDeadlock", "!Ready", "Consolidatable", "!Drifted"),
+                Condition("DiskPressure", "Unknown", "NodeStatusUnknown"),
+            ),
             taints=(Taint("a", "NoExecute", "b"),),
         ),
         claim(conditions=conditions("!Consolidatable"), expire_after_ns=MINUTE),
@@ -499,6 +502,8 @@ def test_facts_name_every_condition_taint_and_label() -> None:
     text = "\n".join(lines_of(fact_lines(odd, NOW_NS)))
     for part in (
         "✘ MemoryPressure",
+        "✔ KernelDeadlock False",
+        "? DiskPressure Unknown  NodeStatusUnknown",
         "✘ Ready",
         "✔ Consolidatable",
         "· Drifted",

@@ -156,21 +156,18 @@ def _conditions(title: str, conditions: tuple[Condition, ...], now_ns: int) -> l
     return _block(title, *(lines or [(("none reported", Tone.MUTED),)]))
 
 
-_BAD_WHEN_TRUE: Final = ("Pressure", "Unavailable", "Problem")
 _TRUE_AND_LEAVING: Final = ("Drifted", "DisruptionReason", "Drained", "VolumesDetached", "InstanceTerminating")
 
 
 def _verdict(condition: Condition) -> tuple[str, Tone]:
     is_true = condition.status == "True"
-    if condition.type.endswith(_BAD_WHEN_TRUE):
-        return ("✘", Tone.FAULT) if is_true else ("✔", Tone.GOOD)
     if condition.type in _TRUE_AND_LEAVING:
         return ("!", Tone.WARNING) if is_true else ("·", Tone.MUTED)
     if condition.type == "Consolidatable":
         return ("✔", Tone.GOOD) if is_true else ("·", Tone.MUTED)
     if condition.status == "Unknown":
         return "?", Tone.ACTIVE
-    return ("✔", Tone.GOOD) if is_true else ("✘", Tone.FAULT)
+    return ("✔", Tone.GOOD) if is_true is not condition.is_good_when_false else ("✘", Tone.FAULT)
 
 
 def _labels(labels: Mapping[str, str]) -> list[Pieces]:
