@@ -16,12 +16,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
-from karptui.session.blockers import (
-    BlockerEntry,
-    BlockerGroup,
-    BlockerGrouping,
-    BlockerLine,
-)
+from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerGrouping, BlockerLine
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.blockers.columns import TABLE
@@ -200,7 +195,7 @@ class NextScreen(ListScreen[NodeEntry]):
     """The next command, and the nodes that would go, the dearest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "explain_why", "Explain", id="next.explain", tooltip="Why the node is still here"),
+        Binding("e", "explain_why", "Explain", id="next.explain", tooltip="Why the node is still here")
     ]
 
     entry_name = "blockers"
@@ -213,12 +208,7 @@ class NextScreen(ListScreen[NodeEntry]):
     def show_state(self) -> None:
         overview, report = self.host.session.overview(), self.around(NextReport)
         self.host.cluster.look_at(Focus(asks_next=True))
-        self._command.set_lines(
-            (
-                *next_lines(report, overview),
-                freshness(overview, self.host.now_ns()),
-            )
-        )
+        self._command.set_lines((*next_lines(report, overview), freshness(overview, self.host.now_ns())))
         super().show_state()
 
     def explain_item(self, item: NodeEntry) -> Pieces:

@@ -23,7 +23,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
     """One row for each NodePool and reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_of_pool('nodes')", "Nodes of the pool", show=False, id="budgets.nodes"),
+        Binding("o", "open_of_pool('nodes')", "Nodes of the pool", show=False, id="budgets.nodes")
     ]
 
     entry_name = "budgets"

@@ -89,7 +89,7 @@ class DollarsScreen(ListScreen[Payer]):
     """A row for each namespace, owner or value of a label, with its share of the nodes' prices."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "turn", "By…", id="dollars.by", tooltip="By namespace, by owner"),
+        Binding("b", "turn", "By…", id="dollars.by", tooltip="By namespace, by owner")
     ]
 
     entry_name = "nodes"

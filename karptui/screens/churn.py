@@ -17,12 +17,7 @@ from karptui.screens.row_sources import SessionList
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-from karptui.views.churn.sentences import (
-    came,
-    pool_sentences,
-    replacement_sentences,
-    summary_lines,
-)
+from karptui.views.churn.sentences import came, pool_sentences, replacement_sentences, summary_lines
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.sentences import Sentences
 

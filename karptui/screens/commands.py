@@ -15,14 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text
 from karptui.paths import own_command, typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import (
-    ToDrill,
-    ToForward,
-    ToHeadroom,
-    ToPolicies,
-    ToSolve,
-    ToText,
-)
+from karptui.screens.destinations import ToDrill, ToForward, ToHeadroom, ToPolicies, ToSolve, ToText
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen

@@ -30,7 +30,7 @@ class EventsScreen(ListScreen[EventEntry]):
     title_text = "Events"
     kind = "Event"
     consequences: ClassVar[Mapping[str, str]] = {
-        "Event": "Without events, only the records of nodes and NodeClaims are shown.",
+        "Event": "Without events, only the records of nodes and NodeClaims are shown."
     }
 
     def __init__(self) -> None:

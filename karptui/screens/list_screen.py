@@ -30,14 +30,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
 from karptui.widgets.prompt import PromptMode
-from karptui.widgets.row_table import (
-    ColumnsChanged,
-    MarksChanged,
-    RowHighlighted,
-    RowSelected,
-    RowTable,
-    SortRequested,
-)
+from karptui.widgets.row_table import ColumnsChanged, MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Opening

@@ -144,12 +144,7 @@ class OwnRows(Generic[ItemT]):
         if known is not None and is_same and not is_timed(recipe.query, spec.subject):
             return known.rows.at(now_ns)
         rows = build_rows(
-            spec,
-            items,
-            query=recipe.query,
-            sort=recipe.sort,
-            is_notable_only=recipe.is_notable_only,
-            now_ns=now_ns,
+            spec, items, query=recipe.query, sort=recipe.sort, is_notable_only=recipe.is_notable_only, now_ns=now_ns
         )
         self._made = _Made(items, recipe, rows)
         return rows

@@ -10,15 +10,7 @@ from karptui.disruption.codes import CODES
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, instant_text, span_text, verb
 from karptui.plan.revisions import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
-from karptui.views.column import (
-    INSTANT_OR_NULL,
-    Heading,
-    Value,
-    one_of,
-    records,
-    text_column,
-    texts,
-)
+from karptui.views.column import INSTANT_OR_NULL, Heading, Value, one_of, records, text_column, texts
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean, short_name
@@ -265,10 +257,7 @@ def rollout_study(
         lines=lambda report: answer_lines(headline(report), more_lines(report)),
         name_of=lambda node: node.name,
         story=lambda node: answer_lines(sentence(node)),
-        notes=lambda report: notes_of(
-            report.assumed,
-            report.played.not_modelled if report.played is not None else (),
-        ),
+        notes=lambda report: notes_of(report.assumed, report.played.not_modelled if report.played is not None else ()),
         text=lambda report: "\n".join((headline(report), *more_lines(report), *map(sentence, report.nodes))),
         further=lambda: rollout_study(pools, nodeclasses, next_horizon(horizon_ns)),
     )

@@ -18,16 +18,7 @@ from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 
-_WORST_LAST: Final = (
-    "offline",
-    "live",
-    "not installed",
-    "forbidden",
-    "stale",
-    "syncing",
-    "connecting",
-    "disconnected",
-)
+_WORST_LAST: Final = ("offline", "live", "not installed", "forbidden", "stale", "syncing", "connecting", "disconnected")
 
 
 class Health(msgspec.Struct, frozen=True):

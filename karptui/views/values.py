@@ -262,8 +262,7 @@ VALUES: Final[TableSpec[PolicyOutcome]] = structs.replace(
     TABLE,
     columns=(
         text_column(
-            Heading("policy", "VALUE", "Value of the parameter, or the current setting.", 10, 26, is_name=True),
-            name_of,
+            Heading("policy", "VALUE", "Value of the parameter, or the current setting.", 10, 26, is_name=True), name_of
         ),
         *TABLE.columns[2:],
     ),

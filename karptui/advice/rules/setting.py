@@ -268,8 +268,4 @@ def _version(context: AdviceContext) -> Iterator[Finding]:
     version = context.evidence.karpenter_version
     sentence = ControllerInfo(title="", version=version).version_sentence
     if sentence:
-        yield Finding(
-            severity=Severity.WARNING,
-            objects=(ObjectRef("Setting", "version"),),
-            fact=f"{sentence}.",
-        )
+        yield Finding(severity=Severity.WARNING, objects=(ObjectRef("Setting", "version"),), fact=f"{sentence}.")

@@ -198,10 +198,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     if bounded and total:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
         parts.append(
-            (
-                f"{counted(total, 'pod')} started on {noun} in the last hour: the node never becomes empty.",
-                Tone.WARNING,
-            )
+            (f"{counted(total, 'pod')} started on {noun} in the last hour: the node never becomes empty.", Tone.WARNING)
         )
     if not parts:
         parts.append((_message(members, now_ns), Tone.NORMAL))

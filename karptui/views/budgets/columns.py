@@ -137,12 +137,7 @@ def _strip(entry: BudgetEntry, _: int) -> Cell:
 
 
 def _of_state(
-    name: str,
-    read: Callable[[BudgetState], Any],
-    schema: Schema = int | None,
-    *,
-    about: str = "",
-    after: str = "",
+    name: str, read: Callable[[BudgetState], Any], schema: Schema = int | None, *, about: str = "", after: str = ""
 ) -> Value[BudgetEntry]:
     """Return a value of the allowance, null while it is unknown."""
     return Value(name, lambda entry, _: None if entry.state is None else read(entry.state), schema, about, after)

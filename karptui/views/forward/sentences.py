@@ -392,10 +392,7 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
     first, last = played.series[0], played.end
     if is_named:
         yield ((clean(play.name)[:width] or BEFORE, Tone.STRONG),)
-    numbers = [
-        ("$/h", _figure(first), _figure(last)),
-        ("nodes", count_text(first.nodes), count_text(last.nodes)),
-    ]
+    numbers = [("$/h", _figure(first), _figure(last)), ("nodes", count_text(first.nodes), count_text(last.nodes))]
     for label, before, after in numbers:
         if label == "$/h" and not _is_any_known(played):
             continue

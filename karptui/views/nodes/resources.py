@@ -186,13 +186,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
     ),
     _accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
-    values=_share_values(
-        "gpu",
-        "",
-        lambda entry: entry.accelerators,
-        _GPU_ABOUT,
-        after="pods_allocatable",
-    ),
+    values=_share_values("gpu", "", lambda entry: entry.accelerators, _GPU_ABOUT, after="pods_allocatable"),
     filters={
         "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators")
     },

@@ -233,9 +233,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
         ),
     ),
     text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
-    more_filters={
-        "kind": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.kind, help="limit, overhead, request…"),
-    },
+    more_filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.kind, help="limit, overhead, request…")},
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )

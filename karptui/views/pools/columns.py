@@ -241,9 +241,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("types_allowed", lambda row, _: row.types.left_after[Filter.REQUIREMENTS], int),
             Value("types_offered", lambda row, _: row.types.left_after[Filter.OFFERINGS], int),
             Value(
-                "types_excluded_by_daemonsets",
-                lambda row, _: None if row.hides(Kind.DAEMONSET) else row.excluded,
-                int,
+                "types_excluded_by_daemonsets", lambda row, _: None if row.hides(Kind.DAEMONSET) else row.excluded, int
             ),
             Value("types_usable", lambda row, _: row.usable, int),
             Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), int),
@@ -339,9 +337,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 int | None,
             ),
             Value(
-                "pods",
-                _of_nodes(lambda row: row.pods if (pods := _counted_pods(row)) is None else pods),
-                int | None,
+                "pods", _of_nodes(lambda row: row.pods if (pods := _counted_pods(row)) is None else pods), int | None
             ),
             Value("pods_by", lambda row, _: "pods" if _counted_pods(row) is None else "karpenter metrics", str),
         ),

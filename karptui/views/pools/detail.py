@@ -7,15 +7,7 @@ from typing import Final
 
 from karptui.aws.evidence import SubnetRoom
 from karptui.disruption.budgets import UNLIMITED
-from karptui.kube.units import (
-    count_text,
-    counted,
-    cpu_text,
-    first_of,
-    instant_text,
-    memory_text,
-    span_text,
-)
+from karptui.kube.units import count_text, counted, cpu_text, first_of, instant_text, memory_text, span_text
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.budgets.sentences import line_text

@@ -172,10 +172,7 @@ def _price_column(
         NumberHeading(id_, title, about, 6, drop_order=drop_order),
         lambda entry, _: amount_cell(price_of(entry)),
         read,
-        values=(
-            Value(f"{name}_price_per_hour", read, float | None),
-            Value(f"{name}_price_source", source, str | None),
-        ),
+        values=(Value(f"{name}_price_per_hour", read, float | None), Value(f"{name}_price_source", source, str | None)),
         filters={field: Field(FieldKind.MONEY, read, help=f"{name.replace('_', '-')} price per hour")},
     )
 

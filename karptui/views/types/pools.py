@@ -27,10 +27,7 @@ _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),
     Filter.OFFERINGS: ("OFFERED", "Of these, types with an available zone and capacity type."),
     Filter.DAEMONSETS: ("DAEMONSETS", "Of these, types that the DaemonSets' pods fit on."),
-    Filter.POD: (
-        "FIT A POD",
-        "Of these, types with room for a matching pending pod, or for any pod if none matches.",
-    ),
+    Filter.POD: ("FIT A POD", "Of these, types with room for a matching pending pod, or for any pod if none matches."),
     Filter.LIMITS: ("LIMITS", "Of these, types within the NodePool's limits: the types of a new node."),
 }
 

@@ -213,10 +213,7 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
         (
             (f"  {_pool_name(pool):<{width}}", Tone.STRONG),
             (f"{nodes:>{NODES_WIDTH}}", Tone.NORMAL if change else Tone.MUTED),
-            (
-                f"{dollars:>{DOLLARS_WIDTH}}",
-                (Tone.WARNING if price > 0 else Tone.GOOD) if is_dearer else Tone.MUTED,
-            ),
+            (f"{dollars:>{DOLLARS_WIDTH}}", (Tone.WARNING if price > 0 else Tone.GOOD) if is_dearer else Tone.MUTED),
             (f"{shares:>{SHARE_WIDTH}}" if pods else "", Tone.NORMAL if "→" in shares else Tone.MUTED),
             (word, Tone.ACTIVE if pool.is_new else Tone.WARNING),
         ),

@@ -52,10 +52,7 @@ LANES: Final[Schema] = {
         "required": ["wanted", "heldBy", "lacks", "message"],
         "properties": {
             "wanted": {"type": "boolean", "description": "Whether the method wants the node, regardless of blockers."},
-            "heldBy": {
-                "type": "string",
-                "description": "Code of the first blocker, or empty.",
-            },
+            "heldBy": {"type": "string", "description": "Code of the first blocker, or empty."},
             "lacks": {
                 "type": "string",
                 "description": (

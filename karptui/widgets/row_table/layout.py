@@ -136,12 +136,7 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
 
 
 def fit(
-    headings: Sequence[Heading],
-    widths: Sequence[Widths],
-    available: int,
-    *,
-    is_wide: bool = False,
-    sorted_id: str = "",
+    headings: Sequence[Heading], widths: Sequence[Widths], available: int, *, is_wide: bool = False, sorted_id: str = ""
 ) -> Layout:
     """Place the columns: long forms if they fit, else short forms, then cut words, then fewer columns.
 
