@@ -256,10 +256,6 @@ class AdviceContext:
         catalogue = self.catalogue_of(pool)
         return tuple(catalogue.types[i].name for i in bits(self._offered[pool.name][0]))
 
-    def zones_of(self, pool: NodePool) -> frozenset[str]:
-        """Return the zones with an available offering of a NodePool."""
-        return frozenset(zone for zone, _ in self._offered[pool.name][1] if zone)
-
     def capacity_types_of(self, pool: NodePool) -> frozenset[str]:
         """Return the capacity types with an available offering of a NodePool."""
         return frozenset(kind for _, kind in self._offered[pool.name][1] if kind)
@@ -322,6 +318,11 @@ class AdviceContext:
     def pools_for(self, template: PodTemplate) -> tuple[NodePool, ...]:
         """Return the tried NodePools that pods of a template may go to, in order."""
         return tuple(self.tried_pools[index] for index in bits(self.accepting(template)))
+
+    def zones_for(self, template: PodTemplate) -> frozenset[str]:
+        """Return the zones with an available offering of a NodePool that pods of a template may go to."""
+        offered = (self._offered[pool.name][1] for pool in self.pools_for(template))
+        return frozenset(zone for pairs in offered for zone, _ in pairs if zone)
 
     @cached_property
     def held_by_limits(self) -> Mapping[str, int]:

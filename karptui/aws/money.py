@@ -6,6 +6,8 @@ from typing import Final
 
 HOURS_PER_MONTH: Final = 730
 """365 × 24 / 12, the month that AWS and eks-node-viewer use."""
+LEAST_CHANGE: Final = 0.005
+"""Smallest price per hour that two digits show."""
 _SYMBOLS: Final = {"USD": "$", "CNY": "¥"}
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from karptui.aws.money import LEAST_CHANGE
 from karptui.changes.fields import FieldChange, Fields, field_changes, fields_of, flattened
 from karptui.changes.folded import folded_changes
 from karptui.changes.row import COST, EDITED_KINDS, SETTINGS, VERDICT, ObjectChange, What
 
 _SETTING_FIELDS: Final = ("settings", "repairPolicies")
-_LEAST_DOLLARS: Final = 0.005
 
 
 class ObjectVersion(Protocol):
@@ -193,9 +193,9 @@ def _cost_changes(before: Mapping[str, float], after: Mapping[str, float]) -> It
     if not before or not after:
         return
     sides = {pool: (before.get(pool, 0.0), after.get(pool, 0.0)) for pool in {**before, **after}}
-    sides = {pool: pair for pool, pair in sides.items() if abs(pair[0] - pair[1]) >= _LEAST_DOLLARS}
+    sides = {pool: pair for pool, pair in sides.items() if abs(pair[0] - pair[1]) >= LEAST_CHANGE}
     total = sum(before.values()), sum(after.values())
-    if sides and abs(total[0] - total[1]) >= _LEAST_DOLLARS:
+    if sides and abs(total[0] - total[1]) >= LEAST_CHANGE:
         yield _cost("total", *total)
     for pool, pair in sides.items():
         yield _cost(pool or "(no NodePool)", *pair)

@@ -10,7 +10,7 @@ import msgspec
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import advise
-from karptui.aws.money import per_hour_change_text
+from karptui.aws.money import LEAST_CHANGE, per_hour_change_text
 from karptui.disruption.budgets import budget_state, count_use, reasons_of
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
@@ -28,8 +28,6 @@ from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import DRIFTED, EditedCluster, Situation, WhatIfBase
-
-_CENT = 0.005
 
 
 class PausedPool(msgspec.Struct, frozen=True):
@@ -146,7 +144,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
         if self.answer.blockers_gained:
             yield f"{counted(len(self.answer.blockers_gained), 'new blocker')} of disruption"
-        if difference.at_most_delta_per_hour > _CENT:
+        if difference.at_most_delta_per_hour >= LEAST_CHANGE:
             yield f"costs rise by {per_hour_change_text(difference.at_most_delta_per_hour).lstrip('+')} at once"
         if self.drifted and not left:
             last = f", the last after {span_text(self.rollout_ns)}" if self.rollout_ns else ""

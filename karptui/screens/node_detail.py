@@ -19,7 +19,7 @@ from karptui.views.instants import freshness
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.pods import explain_pod, pods_of_node_table
-from karptui.views.row import Cell, Pieces, Tone
+from karptui.views.row import WAITING, Cell, Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines, with_landings
 from karptui.widgets.sentences import Sentences, phrase
@@ -129,7 +129,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
 
     def _landing(self, item: PodEntry) -> Cell:
         if self._detail() is None:
-            return Cell("…", Tone.MUTED)
+            return WAITING
         return landing_cell(self._landing_of(item), item.pod)
 
     def explain(self) -> Pieces:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.aws.money import per_hour_text
+from karptui.aws.money import LEAST_CHANGE, per_hour_text
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.settings import Settings
 from karptui.kube.units import counted, verb
@@ -275,8 +275,6 @@ def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
 NEARLY_SAME: Final = 0.10
 NEARLY_SAME_SHARE: Final = 0.01
 """Price per hour, or share of the cheapest change's difference, that is too small to drift nodes for."""
-LEAST_CHANGE: Final = 0.005
-"""Smallest price per hour that two digits show."""
 FEWER_WAIT: Final = Criterion(lambda attempt: attempt.figures.pending, _wait)
 FEWER_LOSE: Final = Criterion(lambda attempt: len(attempt.figures.lost), _lose)
 FEWER_DRIFT: Final = Criterion(lambda attempt: attempt.figures.drifts, _drift)

@@ -15,7 +15,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeadin
 from karptui.views.last_hour import last_hour_column
 from karptui.views.nodes.cells import capacity_tone
 from karptui.views.prices import known_sum_text
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import count_cell, hidden_cell, share_cell, share_values
@@ -73,7 +73,7 @@ def _cost_cell(entry: CapacityEntry, _: int) -> Cell:
 
 def _held_cell(entry: CapacityEntry, _: int) -> Cell:
     if not entry.held.nodes:
-        return Cell("…", Tone.MUTED) if entry.held.waiting else NOT_APPLICABLE
+        return WAITING if entry.held.waiting else NOT_APPLICABLE
     if not entry.held.per_hour and entry.held.unpriced:
         return NOT_AVAILABLE
     more = "+" if entry.held.unpriced or entry.held.waiting else ""

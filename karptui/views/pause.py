@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from karptui.aws.money import per_hour_text, sum_text
+from karptui.aws.money import LEAST_CHANGE, per_hour_text, sum_text
 from karptui.disruption.pauses import END_FORMS, ActivePause, PauseRequest, end_of
 from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
@@ -39,7 +39,6 @@ from karptui.views.table import Sort, TableSpec
 from karptui.whatif.yaml.write import write_block
 
 _FEW: Final = 3
-_CENT: Final = 0.005
 _NEVER_STOPPED: Final = (
     "no budget stops expiration (expireAfter), interruption, drains and commands under way, static scale-down, or"
     " deletions by hand; terminationGracePeriod ends drains by force all the same"
@@ -115,13 +114,13 @@ def _cost(pause: Pause) -> str:
         return "cost: unknown, because some nodes have no known price"
     if pause.is_release:
         span = span_text(pause.changed.until_ns - pause.from_ns)
-        if abs(dollars) < _CENT:
+        if abs(dollars) < LEAST_CHANGE:
             return f"savings: none within {span}, by forecast"
         saves = "saves" if dollars > 0 else "costs"
         return f"{saves} {per_hour_text(abs(dollars))} after {span}, by forecast"
     until = f"until {dated_text(pause.released_ns, pause.from_ns)}, by forecast"
     total = pause.dollars or 0.0
-    if abs(total) < _CENT:
+    if abs(total) < LEAST_CHANGE:
         return f"cost: none {until}: without it Karpenter would save nothing by then"
     if total < 0:
         return f"cost: none; the nodes cost {sum_text(-total)} less {until}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text, sum_text, total_text
+from karptui.aws.money import LEAST_CHANGE, node_price_text, per_hour_change_text, per_hour_text, sum_text, total_text
 from karptui.aws.prices import NodePrices, Price
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.labels import SPOT
@@ -136,6 +136,13 @@ def without_text(left_out: NotCounted) -> str:
     )
     text = ", ".join(text for count, text in parts if count)
     return f"without {text}" if text else ""
+
+
+def cost_change_tone(per_hour: float) -> Tone:
+    """Return the tone of a change of the costs: savings are good."""
+    if abs(per_hour) < LEAST_CHANGE:
+        return Tone.MUTED
+    return Tone.WARNING if per_hour > 0 else Tone.GOOD
 
 
 def per_hour_of(price: Price | None) -> float | None:

@@ -101,6 +101,10 @@ NOT_APPLICABLE: Final = Cell("-", Tone.MUTED)
 """There is no such value for this object."""
 FORBIDDEN: Final = Cell("!rbac", Tone.WARNING)
 """The value exists, and a missing permission hides it."""
+WAITING: Final = Cell("…", Tone.MUTED)
+"""The value is not read yet."""
+COMPUTING: Final = Cell("…", Tone.ACTIVE)
+"""The value is being computed."""
 ZERO: Final = Cell("0", Tone.MUTED)
 """A known zero that means little."""
 TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}

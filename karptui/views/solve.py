@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.money import per_hour_text
+from karptui.aws.money import LEAST_CHANGE, per_hour_text
 from karptui.kube.units import counted, verb
-from karptui.solve.answer import LEAST_CHANGE, Effort, Figures, Solved, Tried, by_object, scenario_of, together
+from karptui.solve.answer import Effort, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import (
     Column,
@@ -26,7 +26,7 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.prices import without_text
+from karptui.views.prices import cost_change_tone, without_text
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, plain_lines
@@ -271,9 +271,7 @@ def _change_cell(row: SolveRow, _: int) -> Cell:
     change = row.change_per_hour
     if change is None:
         return NOT_AVAILABLE
-    if abs(change) < LEAST_CHANGE:
-        return Cell("same", Tone.MUTED)
-    return Cell(f"{change:+,.2f}", Tone.WARNING if change > 0 else Tone.GOOD)
+    return Cell(f"{change:+,.2f}" if abs(change) >= LEAST_CHANGE else "same", cost_change_tone(change))
 
 
 def _on_first_row(column: Column[SolveRow]) -> Column[SolveRow]:

@@ -11,11 +11,8 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text, span_text
 from karptui.state.usage import Share
 from karptui.views.column import Column, Field, FieldKind, ItemT, NumberHeading, Schema, Value, Words
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-
-WAITING = Cell("…", Tone.MUTED)
-"""Loading."""
 
 
 def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:

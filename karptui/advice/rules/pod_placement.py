@@ -229,7 +229,7 @@ def _domains(
     zones = _own_zones(group) if spread.node_affinity_policy != "Ignore" else None
     if zones is not None:
         counted_zones &= zones
-    reach = {zone for pool in context.pools_for(template) for zone in context.zones_of(pool)}
+    reach = context.zones_for(template)
     # Nodes in a zone accept pods there, whatever the NodePools offer.
     with_nodes = {node.labels.get(ZONE, "") for node in context.fleet.nodes}
     return sorted(counted_zones - reach - with_nodes), sorted(reach)
@@ -292,7 +292,7 @@ def _finding_of_group(context: AdviceContext, group: PodGroup, skew: int) -> Fin
     if len(pinned) < len(group.pods) or len(pinned) < 2:
         return None
     counts = Counter(zone for zones in pinned for zone in zones)
-    reach = frozenset(zone for pool in context.pools_for(group.template) for zone in context.zones_of(pool))
+    reach = context.zones_for(group.template)
     least = min((counts.get(zone, 0) for zone in reach), default=0)
     if max(counts.values()) - least <= skew or not reach:
         return None
@@ -363,7 +363,7 @@ def _zonal_anti_affinity(context: AdviceContext) -> Iterator[Finding]:
     for group in context.workload_groups:
         if not _shuns_itself(group):
             continue
-        zones = frozenset(zone for pool in context.pools_for(group.template) for zone in context.zones_of(pool))
+        zones = context.zones_for(group.template)
         pods = len(group.pods)
         fact = f"{counted(pods, 'pod')} of {ref_text(group.owner)} may not share a zone with each other, and NodePools "
         fact += f"reach {counted(len(zones), 'zone')} for them"

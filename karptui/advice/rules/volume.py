@@ -33,7 +33,7 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
             if not zones or (pod.node_name and not context.nodes_with((pod,))):
                 continue
             if reach is None:
-                reach = frozenset(zone for pool in context.pools_for(group.template) for zone in context.zones_of(pool))
+                reach = context.zones_for(group.template)
             if reach and not zones & reach:
                 stranded.setdefault(tuple(sorted(zones)), []).append((group.owner, pod))
     for where, found in sorted(stranded.items()):

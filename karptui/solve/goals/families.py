@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.aws.labels import CATEGORY, FAMILY, GENERATION
+from karptui.aws.money import LEAST_CHANGE
 from karptui.karpenter.labels import INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.units import counted, first_of, verb
@@ -17,7 +18,6 @@ from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.solve.answer import (
     FEWER_LOSE,
-    LEAST_CHANGE,
     Criterion,
     Effort,
     Figures,

@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from karptui.aws.money import LEAST_CHANGE
 from karptui.errors import RequestError
 from karptui.kube.units import counted
-from karptui.solve.answer import LEAST_CHANGE, MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
+from karptui.solve.answer import MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
 from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
 from karptui.solve.search import highest_good
 from karptui.whatif.edits import SetSetting

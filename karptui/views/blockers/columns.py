@@ -23,7 +23,7 @@ from karptui.views.column import (
     natural_key,
 )
 from karptui.views.prices import money_cell
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone, text_cell
+from karptui.views.row import COMPUTING, NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.labels import LABELS
@@ -96,7 +96,7 @@ def _group_without(group: BlockerGroup) -> Cell:
     if not found.nodes:
         return NOT_APPLICABLE
     if not found.simulated:
-        return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else Cell("…", Tone.ACTIVE)
+        return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else COMPUTING
     if found.waits and not found.goes:
         return _BLOCKED_CLUSTER
     more = "+" if found.simulated < found.nodes else ""
@@ -152,7 +152,7 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
     held = entry.held
     if held is None:
         waiting = entry.findings is not None and entry.findings.outlook is None
-        return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
+        return COMPUTING if waiting else NOT_AVAILABLE
     price = entry.node.price if entry.node is not None else None
     currency = price.currency if price is not None else "USD"
     return money_cell(held, currency, Tone.NORMAL) if held else ZERO
@@ -172,7 +172,7 @@ def _without_cell(entry: BlockerEntry, _: int) -> Cell:
         return NOT_APPLICABLE
     outcome = entry.without
     if not outcome:
-        return Cell("…", Tone.ACTIVE)
+        return COMPUTING
     if outcome == "no" and entry.lifted in ("delete", "replace"):
         others = entry.others
         if not others:

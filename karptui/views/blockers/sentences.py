@@ -13,7 +13,7 @@ from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import Held, held_of
 from karptui.views.prices import known_sum_text, money_cell
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Pieces, Tone
+from karptui.views.row import COMPUTING, NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import held_text
 
@@ -33,7 +33,7 @@ def nodes_cell(effect: Effect | None) -> Cell:
     if not total(effect):
         return ZERO
     if effect.unknown == total(effect):
-        return Cell("…", Tone.ACTIVE)
+        return COMPUTING
     if effect.untried and not effect.goes:
         return Cell("try it", Tone.MUTED)
     more = "+" if effect.unknown or effect.untried else ""
@@ -49,7 +49,7 @@ def when_cell(effect: Effect | None, *, is_tried: bool = False) -> Cell:
         return Cell(f"after {duration_text(effect.within_seconds)}")
     if not effect.is_at_once:
         return Cell("when the pods have ended", short="later")
-    return NOT_AVAILABLE if is_tried else Cell("…", Tone.ACTIVE)
+    return NOT_AVAILABLE if is_tried else COMPUTING
 
 
 def saves_cell(effect: Effect | None) -> Cell:

@@ -15,7 +15,7 @@ from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, text_column
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import COMPUTING, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
@@ -120,7 +120,7 @@ def _saved(row: TriedRemedy) -> float | None:
 def _evicts(row: TriedRemedy) -> Cell:
     trial = row.trial
     if trial is None:
-        return Cell("…", Tone.ACTIVE) if row.remedy.edits or row.remedy.preempts else NOT_APPLICABLE
+        return COMPUTING if row.remedy.edits or row.remedy.preempts else NOT_APPLICABLE
     if trial.preempting:
         return Cell(f"{count_text(trial.cut)} cut", Tone.FAULT)
     if not trial.freed:

@@ -32,17 +32,15 @@ from karptui.views.column import (
     text_column,
 )
 from karptui.views.instants import in_text, instant_value, seconds_until, weekday_text
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, ZERO, Cell, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, WAITING, ZERO, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
-
-_WAITING: Final = Cell("…", Tone.MUTED)
 
 
 def _missing(entry: BudgetEntry) -> Cell:
     if entry.missing:
         return FORBIDDEN
-    return NOT_APPLICABLE if entry.is_passed_over else _WAITING
+    return NOT_APPLICABLE if entry.is_passed_over else WAITING
 
 
 def _allowed(entry: BudgetEntry, _: int) -> Cell:

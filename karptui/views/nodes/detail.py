@@ -18,9 +18,9 @@ from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.sentences import asking_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
-from karptui.views.row import FORBIDDEN, Pieces, Tone
+from karptui.views.row import FORBIDDEN, WAITING, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.usage import WAITING, samples_text, usage_note
+from karptui.views.usage import samples_text, usage_note
 
 _LINES: Final = (
     "capacity",

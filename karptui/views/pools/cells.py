@@ -15,12 +15,11 @@ from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolLimit, PoolRow
 from karptui.state.usage import Share
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Bar, Cell, Span, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, ZERO, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
 from karptui.views.usage import hidden_cell, share_cell
 
-_WAITING: Final = Cell("…", Tone.MUTED)
 _NODES: Final = (Kind.NODE, Kind.NODECLAIM)
 
 
@@ -164,7 +163,7 @@ def budget_cell(row: PoolRow, _: int) -> Cell:
         return NOT_APPLICABLE
     left = budget_left(row)
     if not left:
-        return _WAITING
+        return WAITING
     tone = Tone.WARNING if not max(left.values()) else Tone.MUTED if min(left.values()) >= UNLIMITED else Tone.NORMAL
     return Cell(budget_text(row), tone, budget_text(row, is_short=True))
 
@@ -196,7 +195,7 @@ def shared_cell(row: PoolRow, _: int) -> Cell:
     if row.hides(Kind.POD):
         return FORBIDDEN
     if row.overlap is None:
-        return _WAITING
+        return WAITING
     overlap = row.overlap
     return Cell(
         f"{count_text(overlap.shared)}/{count_text(overlap.matching)}", Tone.NORMAL if overlap.shared else Tone.MUTED

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from karptui.aws.money import node_price_text, per_hour_change_text
+from karptui.aws.money import LEAST_CHANGE, node_price_text, per_hour_change_text
 from karptui.kube.units import count_text, counted, first_of, verb
 from karptui.views.pods import lost_text
 from karptui.views.row import Pieces, Tone
@@ -16,8 +16,6 @@ from karptui.whatif.difference_lines import ClaimLine, CommandLine, MoveLine, Ne
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 
-LEAST_CHANGE: Final = 0.005
-"""Smallest change in dollars per hour that two decimals show."""
 MOST_NODES: Final = 2
 """Maximum number of nodes named in a text."""
 MOST_WEIGHTS: Final = 2

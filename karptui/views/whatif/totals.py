@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import LEAST_CHANGE, node_price_text
 from karptui.karpenter.inventory import NotCounted
 from karptui.kube.units import count_text, first_of
-from karptui.views.prices import known_sum_text
+from karptui.views.prices import cost_change_tone, known_sum_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
@@ -73,7 +73,7 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
     before, after = difference.before, difference.after
     share = difference.price_delta_share
     change = difference.price_delta_per_hour
-    percent = f"{share * 100:+.1f}%" if share is not None and abs(change) >= 0.005 else ""
+    percent = f"{share * 100:+.1f}%" if share is not None and abs(change) >= LEAST_CHANGE else ""
     new = _new_nodes(difference)
     return (
         _counted(NODES, before.nodes, after.nodes, better=None, note=new),
@@ -81,8 +81,8 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
             "$/h",
             f"{before.price_per_hour:,.2f}",
             f"{after.price_per_hour:,.2f}",
-            f"{change:+,.2f}" if abs(change) >= 0.005 else "0",
-            Tone.MUTED if abs(change) < 0.005 else Tone.WARNING if change > 0 else Tone.GOOD,
+            f"{change:+,.2f}" if abs(change) >= LEAST_CHANGE else "0",
+            cost_change_tone(change),
             " · ".join(note for note in (percent, price_note) if note),
         ),
         *_unpriced(before, after),
@@ -197,9 +197,7 @@ def _pool_name(pool: PoolChange) -> str:
 
 def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> ResultLine:
     change = pool.nodes_after - pool.nodes_before
-    price = pool.price_after - pool.price_before
     word = "  new" if pool.is_new else "  gone" if pool.is_gone else ""
-    is_dearer = abs(price) >= 0.005
     nodes = _from_to(count_text(pool.nodes_before), count_text(pool.nodes_after))
     dollars = _from_to(
         known_sum_text(pool.price_before, pool.unpriced_before, is_bare=True),
@@ -213,7 +211,7 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
         (
             (f"  {_pool_name(pool):<{width}}", Tone.STRONG),
             (f"{nodes:>{NODES_WIDTH}}", Tone.NORMAL if change else Tone.MUTED),
-            (f"{dollars:>{DOLLARS_WIDTH}}", (Tone.WARNING if price > 0 else Tone.GOOD) if is_dearer else Tone.MUTED),
+            (f"{dollars:>{DOLLARS_WIDTH}}", cost_change_tone(pool.price_after - pool.price_before)),
             (f"{shares:>{SHARE_WIDTH}}" if pods else "", Tone.NORMAL if "→" in shares else Tone.MUTED),
             (word, Tone.ACTIVE if pool.is_new else Tone.WARNING),
         ),

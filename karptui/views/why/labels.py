@@ -9,7 +9,7 @@ from karptui.disruption.codes import RANKS, WhyCode
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, age_text, duration_text
 from karptui.session.nodes import NodeEntry
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Cell, Tone
 
 if TYPE_CHECKING:
     from karptui.disruption.lanes import Why
@@ -199,7 +199,7 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
             return NOT_APPLICABLE
         if entry.is_out_of_reach:
             return FORBIDDEN
-        return Cell("…", Tone.MUTED) if entry.is_managed else NOT_AVAILABLE
+        return WAITING if entry.is_managed else NOT_AVAILABLE
     why, label = findings.why, LABELS[findings.why.code]
     text = why_label(why, now_ns)
     short = label.short.format(_number(why, now_ns, is_short=True)).rstrip()
