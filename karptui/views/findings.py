@@ -128,8 +128,22 @@ def _draining(finding: ClusterFinding) -> str:
     return counted(finding.nodes, f"{kind}node")
 
 
-def _names(names: Sequence[str], most: int = NAMED) -> str:
-    return first_of([short_name(name) for name in names], most)
+def _names(names: Sequence[str]) -> str:
+    return first_of([short_name(name) for name in names], NAMED)
+
+
+def _of_kind(kind: str, names: Sequence[str]) -> str:
+    """Return ``NodePool general``, ``NodePools general, gpu``."""
+    return f"{kind if len(names) == 1 else f'{kind}s'} {first_of(names, NAMED)}"
+
+
+def _uncounted(names: Sequence[str], count: int) -> list[str]:
+    """Return names of workloads without the number of their pods, where a sentence gives that already."""
+    return [name.removesuffix(f" ({count_text(count)})") for name in names]
+
+
+def _last(finding: ClusterFinding, now_ns: int) -> str:
+    return f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
 
 
 def _pods_pending(finding: ClusterFinding) -> str:
@@ -137,9 +151,8 @@ def _pods_pending(finding: ClusterFinding) -> str:
     pending = finding.pending
     if not pending.pods:
         return ""
-    count, names = len(pending.pods), pending.names
-    if len(names) == 1:
-        names = (names[0].removesuffix(f" ({count_text(count)})"),)
+    count = len(pending.pods)
+    names = _uncounted(pending.names, count) if len(pending.names) == 1 else pending.names
     text = f"; {counted(count, 'pod')} pending{f' ({first_of(names, NAMED)})' if names else ''}"
     if pending.bound_names and len(pending.bound_zones) == 1:
         count = len(pending.bound_names)
@@ -175,10 +188,8 @@ def _quoted(message: str) -> str:
 def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     idle = f". No node is launched or removed{_pods_pending(finding)}"
     if finding.manner == "missing":
-        name = finding.names[0]
-        if not finding.of_nodes:
-            return f"Karpenter is not running: Deployment {name} is scaled to 0 replicas{idle}"
-        return f"Karpenter is not running: Deployment {name} has no pods{idle}"
+        has = "has no pods" if finding.of_nodes else "is scaled to 0 replicas"
+        return f"Karpenter is not running: Deployment {finding.names[0]} {has}{idle}"
     pod, reasons = finding.controller_pod, []
     if pod is not None and not pod.is_scheduled:
         reasons.append("they are pending")
@@ -222,17 +233,14 @@ def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    many = len(finding.names) > 1
-    claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
-    why = (
-        f"{claims} cannot launch: {_quoted(finding.detail)}"
-        if finding.detail
-        else (f"{claims} {'have' if many else 'has'} no provider ID")
-    )
+    why = f"cannot launch: {_quoted(finding.detail)}"
+    if not finding.detail:
+        why = f"{verb(len(finding.names), 'has', 'have')} no provider ID"
+    why = f"{_of_kind('NodeClaim', finding.names)} {why}{_pods_pending(finding)}"
     nodes = _nodes(finding)
     removable = f". {nodes[:1].upper()}{nodes[1:]} could be removed" if finding.nodes else ""
     paused = "Launches and disruption are paused" if finding.pending.pods else "Disruption is paused"
-    return f"{paused}{_in_brackets(finding, now_ns)}: {why}{_pods_pending(finding)}{removable}"
+    return f"{paused}{_in_brackets(finding, now_ns)}: {why}{removable}"
 
 
 def _all_leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -270,9 +278,9 @@ def _no_nodepools(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 
 def _pool_gone(finding: ClusterFinding, _: int, __: Reasons) -> str:
-    many = len(finding.names) != 1
-    pools = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'do' if many else 'does'} not exist"
-    return f"{pools}: {_nodes(finding)} of {'them' if many else 'it'} cannot be consolidated or replaced"
+    count = len(finding.names)
+    pools = f"{_of_kind('NodePool', finding.names)} {verb(count, 'does', 'do')} not exist"
+    return f"{pools}: {_nodes(finding)} of {verb(count, 'it', 'them')} cannot be consolidated or replaced"
 
 
 def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -283,8 +291,7 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
         state = f"{name} is being deleted"
     else:
         state = f"{name} has not been ready{_for(finding, now_ns)} ({_quoted(finding.detail)})"
-    many = len(pools) > 1
-    launch = f"NodePool{'s' * many} {first_of(pools, NAMED)} {'launch' if many else 'launches'} no nodes"
+    launch = f"{_of_kind('NodePool', pools)} {verb(len(pools), 'launches', 'launch')} no nodes"
     return f"{state}: {launch}{_pods_pending(finding)}"
 
 
@@ -324,28 +331,23 @@ def _pool_deleted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     kind = f"{finding.detail} nodes" if finding.detail else "nodes"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
-    pools = f" in NodePool{'s' * (len(finding.names) > 1)} {first_of(finding.names, NAMED)}" if finding.names else ""
+    pools = f" in {_of_kind('NodePool', finding.names)}" if finding.names else ""
     since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
-    ago = f" {since}" if finding.nodes == 1 else f", the first {since}"
-    ago = ago if since else ""
-    were = verb(finding.nodes, "was", "were")
-    return f"{of}{pools} {were} interrupted{ago}{_pods_pending(finding)}"
+    ago = f"{verb(finding.nodes, '', ', the first')} {since}" if since else ""
+    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} interrupted{ago}{_pods_pending(finding)}"
 
 
 def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool, *subnets = finding.names
     what = " ".join(filter(None, (first_of(finding.instance_types, NAMED), "/".join(finding.capacity_types))))
-    places = f"subnet{'s' * (len(subnets) > 1)} {first_of(subnets, NAMED)}, " if subnets else ""
-    places = f"{places}{', '.join(finding.zones)}".removesuffix(", ")
-    ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
-    of = f" of {pool}" if pool else ""
+    places = ", ".join([_of_kind("subnet", subnets), *finding.zones] if subnets else finding.zones)
+    ago = _last(finding, now_ns)
     details = "; ".join(filter(None, (what, places)))
-    launches = f"{counted(finding.nodes, 'launch', 'launches')}{of}"
+    launches = f"{counted(finding.nodes, 'launch', 'launches')}{f' of {pool}' if pool else ''}"
     times, why = f"EC2 refused {launches}", error_words(finding.detail)
     if finding.manner == "incomplete":  # another cloud, or EC2 was not asked
         times, why = f"{launches} failed", _quoted(finding.detail)
-    over = f"{_over(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
-    times = f"{times}{over}"
+    times += f"{_over(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
     if finding.missing_nodes:
         running = finding.of_nodes - finding.missing_nodes
         times = f"static NodePool {pool} has {running} of {counted(finding.of_nodes, 'node')}: {times}"
@@ -365,7 +367,7 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         over = _over(finding, now_ns).strip()
         ago = f" ({over}, last {age_text(finding.last_ns or now_ns, now_ns)} ago)"
         return f"{ended}{ago}: see their StateReason in EC2{_pods_pending(finding)}"
-    claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
+    claims = _of_kind("NodeClaim", finding.names)
     has = "have" if many else "has"
     first = "the first " if many else ""
     gives_up = f"; Karpenter gives up after 15m, {first}in {_left(finding, now_ns)}" if finding.until_ns else ""
@@ -401,8 +403,8 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if not finding.pending.pods:
         return f"{text}{asks}"
     count = len(finding.pending.pods)
-    names = [name.removesuffix(f" ({count_text(count)})") for name in finding.pending.names]
-    others = f"{counted(count, 'other pod')} pending ({first_of(names, NAMED)})"
+    names = first_of(_uncounted(finding.pending.names, count), NAMED)
+    others = f"{counted(count, 'other pod')} pending ({names})"
     return f"{text}{asks}; {others}: a new node has no room left for them"
 
 
@@ -411,15 +413,15 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     age = f" {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     if not finding.detail:
         return f"{pods} pending, the oldest{age}"
-    name = finding.names[0].removesuffix(f" ({count_text(finding.pods)})")
+    name = _uncounted(finding.names, finding.pods)[0]
     reason = reasons.get(finding.detail, "")
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
     volume = ""
     if finding.zones and reason and "volume" not in reason:
-        many, zones = finding.pods != 1, first_of(finding.zones, NAMED)
-        volume = f"; {'their volumes are' if many else 'its volume is'} in {zones}"
+        zones = first_of(finding.zones, NAMED)
+        volume = f"; {verb(finding.pods, 'its volume is', 'their volumes are')} in {zones}"
         if len(finding.names) > 1:
-            volumes = "their volumes" if many else "its volume"
+            volumes = verb(finding.pods, "its volume", "their volumes")
             volume = f"; StorageClass {first_of(finding.names[1:], NAMED)} allows {volumes} only in {zones}"
     scaled = f"; a VerticalPodAutoscaler set this {' and '.join(finding.reasons)} request" if finding.reasons else ""
     return f"{text}{volume}{scaled}{_preempted(finding)}"
@@ -432,11 +434,10 @@ def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pool_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    many = len(finding.names) != 1
+    count = len(finding.names)
     why = f" ({_quoted(finding.detail)})" if finding.detail else ""
-    state = f"NodePool{'s' * many} {first_of(finding.names, NAMED)} {'have' if many else 'has'} not been ready"
-    launch = "they launch no nodes" if many else "it launches no nodes"
-    return f"{state}{_for(finding, now_ns)}{why}: {launch}{_pods_pending(finding)}"
+    state = f"{_of_kind('NodePool', finding.names)} {verb(count, 'has', 'have')} not been ready{_for(finding, now_ns)}"
+    return f"{state}{why}: {verb(count, 'it launches', 'they launch')} no nodes{_pods_pending(finding)}"
 
 
 def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -482,7 +483,7 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
-    it = "it takes" if finding.nodes == 1 else "they take"
+    it = verb(finding.nodes, "it takes", "they take")
     cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{_in_brackets(finding, now_ns)}"
     return f"{_nodes(finding)} ({_names(finding.names)}) {cordoned}: {it} no new pods"
 
@@ -496,7 +497,7 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else _nodes(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
-    names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
+    names = first_of(_uncounted(pods, finding.pods), NAMED)
     have = verb(finding.pods, "has", "have")
     text = f"{count}{names} on {where} {have} not started{_for(finding, now_ns)}"
     if image and finding.reasons:
@@ -529,17 +530,15 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
 
 def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "same-kind":
-        where = first_of(finding.names, NAMED)
-        return (
-            f"{len(finding.names)} installations of Karpenter run, in namespaces {where}: both launch and remove nodes"
-        )
-    names = [name.removesuffix(f" ({count_text(finding.pods)})") for name in finding.names]
-    pods = f"{counted(finding.pods, 'pod')} ({first_of(names, NAMED)})"
+        run = f"{len(finding.names)} installations of Karpenter run"
+        return f"{run}, in namespaces {first_of(finding.names, NAMED)}: both launch and remove nodes"
+    names = first_of(_uncounted(finding.names, finding.pods), NAMED)
+    pods = f"{counted(finding.pods, 'pod')} ({names})"
     if finding.manner == "descheduled":
         loop = f"while Karpenter consolidates nodes of {first_of(finding.pools, NAMED)} again and again"
         return f"the descheduler evicted {pods} in the last hour, {loop}"
-    ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
-    return f"Cluster Autoscaler and Karpenter both add nodes for the same pods: {pods} in the last hour{ago}"
+    both = "Cluster Autoscaler and Karpenter both add nodes for the same pods"
+    return f"{both}: {pods} in the last hour{_last(finding, now_ns)}"
 
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -568,7 +567,7 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    has, it = ("have", "them") if finding.pods > 1 else ("has", "it")
+    has, it = verb(finding.pods, "has", "have"), verb(finding.pods, "it", "them")
     when = "if" if finding.manner == "after-others" else "when"
     nodes = short_name(finding.detail) if finding.nodes == 1 else "their nodes"
     pods = f"{first_of(finding.names, NAMED)} {has} no owner"
@@ -654,38 +653,31 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         two = f"Two PodDisruptionBudgets match the same pods ({first_of(pairs, NAMED)}), so these are never evicted"
         return f"{two}: {blocked}"
     both = f"; {first_of(pairs, 1)} match the same pods, which are never evicted" if pairs else ""
-    many = len(single) > 1
-    name = (
-        f"{len(single)} PodDisruptionBudgets ({first_of(single, NAMED)})"
-        if many
-        else f"PodDisruptionBudget {single[0]}"
-    )
-    never = (
-        f"{'allow' if many else 'allows'} no eviction"
-        if finding.manner == "never"
-        else (f"{'allow' if many else 'allows'} no eviction now")
-    )
-    always = "never " if finding.manner == "never" and not many else ""
-    how = f"{always}allows an eviction" if always else never
+    if len(single) > 1:
+        how = f"{len(single)} PodDisruptionBudgets ({first_of(single, NAMED)}) allow no eviction"
+        how += "" if finding.manner == "never" else " now"
+    else:
+        how = f"PodDisruptionBudget {single[0]} "
+        how += "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
     if finding.detail:
-        how = f"{how} ({'the' if many else 'its'} pods cannot be counted: {_quoted(finding.detail)})"
-    return f"{name} {how}{both}: {blocked}"
+        how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {_quoted(finding.detail)})"
+    return f"{how}{both}: {blocked}"
 
 
 def _budget(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    many = len(finding.names) > 1
-    budgets = f"the disruption budget{'s' * many} of {first_of(finding.names, NAMED)} {_shut(finding, now_ns)}"
-    return f"{budgets}: {_nodes(finding)} blocked{_for(finding, now_ns)}"
+    budgets = verb(len(finding.names), "the disruption budget", "the disruption budgets")
+    shut = f"{budgets} of {first_of(finding.names, NAMED)} {_shut(finding, now_ns)}"
+    return f"{shut}: {_nodes(finding)} blocked{_for(finding, now_ns)}"
 
 
 def _shut(finding: ClusterFinding, now_ns: int) -> str:
     """Return the reason why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
+    are = verb(len(finding.names), "is", "are")
     if finding.until_ns is not None:
-        until = f" (until {clock_text(finding.until_ns)[:5]} UTC)"
-        return f"{verb(len(finding.names), 'is', 'are')} 0 for {_left(finding, now_ns)}{until}"
+        return f"{are} 0 for {_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
     if finding.manner == "used-up":
-        return f"{verb(len(finding.names), 'is', 'are')} used up by terminating or not-ready nodes"
-    return f"{verb(len(finding.names), 'is', 'are')} always 0 (never {verb(len(finding.names), 'opens', 'open')})"
+        return f"{are} used up by terminating or not-ready nodes"
+    return f"{are} always 0 (never {verb(len(finding.names), 'opens', 'open')})"
 
 
 _LEAVING: Final[Mapping[str, str]] = {
@@ -732,12 +724,9 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    is_budget = finding.detail == "BUDGET_ZERO"
-    why = (
-        f"its disruption budget {_shut(finding, now_ns)}"
-        if is_budget
-        else (_DRIFT_HELD.get(finding.detail, finding.detail))
-    )
+    why = _DRIFT_HELD.get(finding.detail, finding.detail)
+    if finding.detail == "BUDGET_ZERO":
+        why = f"its disruption budget {_shut(finding, now_ns)}"
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
         stuck = f"drift of {_nodes(finding)} of {pool} stuck{_for(finding, now_ns)}"
@@ -749,9 +738,9 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
-    if finding.manner == "missing":
-        return f"{first_of(finding.names, 4)} were not read: findings that need them are missing"
-    return f"no permission to list {first_of(finding.names, 4)}: findings that need them are missing"
+    kinds = first_of(finding.names, 4)
+    unread = f"{kinds} were not read" if finding.manner == "missing" else f"no permission to list {kinds}"
+    return f"{unread}: findings that need them are missing"
 
 
 def _assumed_class(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -765,7 +754,7 @@ def _assumed_volumes(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 
 def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
-    has, them = ("has", "it") if finding.nodes == 1 else ("have", "them")
+    has, them = verb(finding.nodes, "has", "have"), verb(finding.nodes, "it", "them")
     return f"{_nodes(finding)} {has} no known price: totals exclude {them}"
 
 
@@ -775,11 +764,7 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
         fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
     if not finding.of_nodes:
         return f"{fact.removesuffix('.')}{_pods_pending(finding)}"
-    return (
-        f"Advice has 1 warning: {fact}"
-        if finding.of_nodes == 1
-        else (f"Advice has {finding.of_nodes} warnings, the first: {fact}")
-    )
+    return f"Advice has {counted(finding.of_nodes, 'warning')}{verb(finding.of_nodes, '', ', the first')}: {fact}"
 
 
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -799,12 +784,11 @@ def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
         return "no blockers or problems in this cluster"
     if is_empty and not finding.names:
         return "no nodes, no NodeClaims and no NodePools"
-    foreign = (
-        "Karpenter does not manage the only node"
-        if finding.nodes == 1
-        else (f"none of the {_nodes(finding)} is managed by Karpenter")
-    )
-    what = "no nodes and no NodeClaims" if is_empty else foreign
+    what = f"none of the {_nodes(finding)} is managed by Karpenter"
+    if is_empty:
+        what = "no nodes and no NodeClaims"
+    elif finding.nodes == 1:
+        what = "Karpenter does not manage the only node"
     pools = counted(len(finding.names), "NodePool")
     return f"{what}: {pools}, no pod pending for long" if finding.names else f"{what}, and there is no NodePool"
 
