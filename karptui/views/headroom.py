@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
@@ -85,8 +86,8 @@ def _beyond(room: Headroom) -> str:
     return f"{node}; {count_text(room.total)} in total {new}, then {room.reason}"
 
 
-def _at_least(count: int) -> str:
-    return f"{count_text(count)} or more"
+def _at_least(count: int, *, is_at_least: bool = True) -> str:
+    return f"{count_text(count)}{' or more' if is_at_least else ''}"
 
 
 def more_lines(room: Headroom) -> Iterator[str]:
@@ -118,9 +119,7 @@ def _starting(headroom: Headroom) -> str:
 
 def requests_text(headroom: Headroom) -> str:
     """Return the requests of one of the pods."""
-    parts = []
-    for name, amount in headroom.requests:
-        parts.append(f"{name} {amount_text(name, parse_quantity(amount).nano)}")
+    parts = (f"{name} {amount_text(name, parse_quantity(amount).nano)}" for name, amount in headroom.requests)
     return ", ".join(parts) or "nothing"
 
 
@@ -202,10 +201,9 @@ def pool_lines(pool: str, headrooms: Sequence[Headroom]) -> Iterator[str]:
 def room_lines(headroom: Headroom) -> Iterator[str]:
     """Yield details of one workload on a NodePool."""
     room = headroom.pools[0]
-    fits = _at_least(headroom.fits) if headroom.is_fits_at_least else count_text(headroom.fits)
+    fits = _at_least(headroom.fits, is_at_least=headroom.is_fits_at_least)
     yield f"on {_nodes_text(headroom)}, of any NodePool: {fits} more"
-    takes = _at_least(room.pods) if room.is_at_least else count_text(room.pods)
-    new = f"on new nodes of {room.pool_name}: {takes} more"
+    new = f"on new nodes of {room.pool_name}: {_at_least(room.pods, is_at_least=room.is_at_least)} more"
     on = f" on {counted(room.nodes, 'node')} ({per_hour_text(room.price_per_hour)})" if room.pods else ""
     yield f"{new}{on}{f', then {room.reason}' if room.reason else ', without reaching a limit'}"
 
@@ -433,18 +431,14 @@ def headroom_study(
 
 
 def _headroom_of_pool(name: str) -> Study[tuple[Headroom, ...], Headroom]:
-    return Study(
+    return replace(
+        _headroom_of_all(),
         title=f"Headroom ─ NodePool {clean(name)}, if no other launched anything",
         rows_title=f"Workloads with pods on {clean(name)}",
         table=POOL_TABLE,
         ask=lambda session, now_ns: session.studies.headrooms("NodePool", name, now_ns),
-        rows=lambda headrooms: headrooms,
         lines=lambda headrooms: answer_lines(pool_overview(name, headrooms), pool_lines(name, headrooms)),
-        name_of=lambda row: row.sample.name,
         story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
-        notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
-        scenario=_scaled,
-        opens=lambda row: _headroom_of(*_named(row)),
         tab="pools",
     )
 
@@ -461,7 +455,7 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
         story=lambda row: answer_lines(headline(row), more_lines(row)),
         notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
         scenario=_scaled,
-        opens=lambda row: _headroom_of(*_named(row)),
+        opens=_headroom_of_row,
         tab="pods",
     )
 
@@ -485,9 +479,9 @@ def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
     )
 
 
-def _named(row: Headroom) -> tuple[str, str]:
+def _headroom_of_row(row: Headroom) -> Study[tuple[Headroom, ...], PoolRoom]:
     kind, _, key = row.sample.name.partition("/")
-    return kind, key
+    return _headroom_of(kind, key)
 
 
 def _scaled(row: Headroom) -> Scenario:

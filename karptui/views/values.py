@@ -414,7 +414,7 @@ def values_study(
     if sweep.is_of_disruption:
         return replace(
             _forecasts(
-                f"{name} ─ over {span_text(horizon_ns)}{f', {seeds} seeds' if seeds > 1 else ''}",
+                name,
                 lambda session, now_ns: session.studies.forecast_values(sweep, horizon_ns, seeds, now_ns),
                 again,
                 horizon_ns,
@@ -476,7 +476,7 @@ def policies_study(
     whose = clean(pool) if pool else "all NodePools alike"
     return replace(
         _forecasts(
-            f"consolidation policy of {whose} ─ over {span_text(horizon_ns)}{f', {seeds} seeds' if seeds > 1 else ''}",
+            f"consolidation policy of {whose}",
             lambda session, now_ns: session.studies.policies(
                 (pool,) if pool else (), edits, afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
             ),
@@ -495,7 +495,7 @@ def policies_study(
 
 
 def _forecasts(
-    title: str,
+    subject: str,
     ask: Callable[[Session, int], StudyAnswer[Comparison]],
     again: Callable[..., Study[Any, Any]],
     horizon_ns: int,
@@ -503,7 +503,7 @@ def _forecasts(
 ) -> Study[Comparison, PolicyOutcome]:
     """Return a comparison by forecasts; ``again`` returns it with another time span or number of seeds."""
     return Study(
-        title=f"Values ─ {title}",
+        title=f"Values ─ {subject} ─ over {span_text(horizon_ns)}{f', {seeds} seeds' if seeds > 1 else ''}",
         rows_title="Values",
         table=TABLE,
         ask=ask,

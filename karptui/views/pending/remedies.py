@@ -133,14 +133,17 @@ def gain_text(gain: Gain) -> str:
     """Return the destinations of pods: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
     parts = []
     if gain.new_nodes:
-        others = others_text(gain.other_types)
-        times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
         pools = ", ".join(clean(name) for name in gain.nodepools)
-        parts.append(f"{times}{clean(gain.instance_type)}{others} in {pools}")
+        parts.append(f"{_new_nodes(gain)}{others_text(gain.other_types)} in {pools}")
     if gain.nodes:
         named = first_of([short_name(clean(name)) for name in gain.nodes], 1)
         parts.append(f"{named}, which {'are' if len(gain.nodes) > 1 else 'is'} there")
     return " and ".join(parts)
+
+
+def _new_nodes(gain: Gain) -> str:
+    times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
+    return f"{times}{clean(gain.instance_type)}"
 
 
 def _short_keys(words: str) -> str:
@@ -154,9 +157,7 @@ def _short_gain(gain: Gain) -> str:
     """Return the same in a few characters: types and counts without their NodePool."""
     if not gain.new_nodes:
         return short_name(clean(gain.nodes[0])) if gain.nodes else ""
-    more = "+" if gain.other_types else ""
-    times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
-    return f"{times}{clean(gain.instance_type)}{more}"
+    return f"{_new_nodes(gain)}{'+' if gain.other_types else ''}"
 
 
 def remedy_words(remedy: Remedy, pods: str = "") -> str:

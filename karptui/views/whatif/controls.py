@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import Settings
-from karptui.kube.units import count_text, counted
+from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Control, Tone
 from karptui.whatif.edits import (
     AnyEdit,
@@ -80,10 +80,7 @@ def scenario_name(changed: Iterable[Document], originals: Originals, edits: Iter
     """
     texts = [text for document in changed for text in _document_edits(document, originals.get(document.ref))]
     texts += map(edit_text, edits)
-    if not texts:
-        return ""
-    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    return f"{texts[0]}{more}"
+    return first_of(texts, 1)
 
 
 def _document_edits(document: Document, original: Mapping[str, Any] | None) -> Iterator[str]:

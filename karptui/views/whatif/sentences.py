@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import LEAST_CHANGE, node_price_text, per_hour_change_text
@@ -219,18 +219,20 @@ def _existing(nodes: Sequence[str]) -> str:
 
 
 def _new_nodes(claims: Sequence[ClaimLine]) -> str:
-    types = {tuple(option.name for option in claim.types) for claim in claims}
-    pools = Counter(claim.pool_name for claim in claims)
-    names = [name for name, _ in pools.most_common()]
-    of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
+    nodes, of = counted(len(claims), "new node"), _of_pools(claim.pool_name for claim in claims)
     cheapest = {claim.cheapest.name for claim in claims if claim.cheapest is not None}
-    count = count_text(len(claims))
     if len(cheapest) != 1:
-        return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}"
+        return f"{nodes}{of}"
     name = cheapest.pop()
-    if all(len(one) == 1 for one in types):
-        return f"{count} new {name}{of}"
-    return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}, {name} or more expensive"
+    if all(len({option.name for option in claim.types}) == 1 for claim in claims):
+        return f"{count_text(len(claims))} new {name}{of}"
+    return f"{nodes}{of}, {name} or more expensive"
+
+
+def _of_pools(names: Iterable[str]) -> str:
+    """Return `` of general``, `` (general 4, gpu 2)``: the NodePools of nodes."""
+    pools = Counter(names).most_common(4)
+    return f" of {pools[0][0]}" if len(pools) == 1 else f" ({', '.join(f'{name} {count}' for name, count in pools)})"
 
 
 def _price(answer: Answer, difference: Difference) -> str:
@@ -269,9 +271,7 @@ def _percent(share: float) -> str:
 
 def _drifted(difference: Difference) -> Iterator[tuple[str, Tone]]:
     if difference.drift_gained:
-        pools = Counter(line.pool_name for line in difference.drift_gained)
-        names = [name for name, _ in pools.most_common()]
-        of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
+        of = _of_pools(line.pool_name for line in difference.drift_gained)
         yield f"{counted(len(difference.drift_gained), 'node')}{of} would drift.", Tone.WARNING
     if difference.drift_lost:
         count = len(difference.drift_lost)
