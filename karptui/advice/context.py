@@ -21,7 +21,7 @@ from karptui.disruption.churn.report import Churn, churn_of
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
-from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
@@ -271,6 +271,10 @@ class AdviceContext:
     def nodes_of(self, pool: NodePool) -> tuple[StateNode, ...]:
         """Return the nodes of a NodePool that Karpenter manages."""
         return tuple(self._nodes_by_pool.get(pool.name, ()))
+
+    def spot_nodes_of(self, pool: NodePool) -> list[StateNode]:
+        """Return those of them that are spot."""
+        return [node for node in self.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
 
     def price(self, node: StateNode) -> float | None:
         """Return the price of a node per hour, or None if unknown."""

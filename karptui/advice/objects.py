@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from karptui.advice.context import PodGroup
+from karptui.advice.words import listed
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.units import counted
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
 
@@ -18,6 +20,11 @@ def pool_ref(pool: NodePool) -> ObjectRef:
 def node_refs(nodes: Iterable[StateNode]) -> tuple[ObjectRef, ...]:
     """Return the references to nodes."""
     return tuple(ObjectRef("Node", node.node.name) for node in nodes if node.node is not None)
+
+
+def named_nodes(nodes: Collection[StateNode]) -> str:
+    """Return ``5 nodes (node-1, node-2, node-3 and 2 more)``."""
+    return f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)})"
 
 
 def owner_refs(groups: Iterable[PodGroup]) -> tuple[ObjectRef, ...]:

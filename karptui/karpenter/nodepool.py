@@ -77,6 +77,11 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
         return self.replicas is not None
 
     @property
+    def consolidates_used_nodes(self) -> bool:
+        """Whether consolidation takes nodes with pods, not only empty ones."""
+        return not self.is_static and self.consolidation_policy != WHEN_EMPTY and self.consolidate_after_ns is not None
+
+    @property
     def limited(self) -> tuple[str, ...]:
         """Resources in its limits: cpu, memory, nodes, then the others by name."""
         limits = self.limits or {}

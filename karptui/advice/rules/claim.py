@@ -12,7 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import listed, span
 from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted
+from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
@@ -80,7 +80,7 @@ def _unsynced(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.ERROR,
         objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),
         fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claim.name for claim in claims)}) "
-        f"{'has' if len(claims) == 1 else 'have'} had no instance for up to "
+        f"{verb(len(claims), 'has', 'have')} had no instance for up to "
         f"{span(context.now_ns - claims[0].created_ns)}{text}: while there is one, Karpenter disrupts nothing "
         "anywhere.",
     )

@@ -144,6 +144,6 @@ def _pending(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING,
         objects=owners,
         fact=f"{counted(len(waiting), 'DaemonSet pod')} of {listed(ref.key for ref in owners)} "
-        f"{'has' if len(waiting) == 1 else 'have'} had no room on the node for up to {span(context.now_ns - oldest)}; "
+        f"{verb(len(waiting), 'has', 'have')} had no room on the node for up to {span(context.now_ns - oldest)}; "
         f"Karpenter makes no node for these.{quoted}",
     )

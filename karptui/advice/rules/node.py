@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import node_refs
+from karptui.advice.objects import named_nodes, node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.codes import Code
@@ -174,9 +174,8 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING,
         objects=node_refs(nodes),
-        fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} "
-        f"{'has' if len(nodes) == 1 else 'have'} been terminating for up to {span(found[0][0])}, and without "
-        f"terminationGracePeriod nothing ends the drain.{waits}",
+        fact=f"{named_nodes(nodes)}{at_cost(cost)} {verb(len(nodes), 'has', 'have')} been terminating for up to "
+        f"{span(found[0][0])}, and without terminationGracePeriod nothing ends the drain.{waits}",
         per_hour=cost,
     )
 
@@ -212,7 +211,7 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.ERROR,
         objects=node_refs(nodes),
-        fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} registered and "
+        fact=f"{named_nodes(nodes)}{at_cost(cost)} registered and "
         f"{verb(len(nodes), 'is', 'are')} not initialized after up to {span(found[0][0])}{_because(nodes[0])}: drift "
         "and consolidation never take such a node.",
         per_hour=cost,
@@ -255,19 +254,14 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
     if not nodes:
         return
     drifted = [node for node in nodes if node.claim is not None and node.claim.is_true("Drifted")]
-    cost = context.cost(nodes)
-    waits = (
-        f"; {'it has' if len(nodes) == 1 else counted(len(drifted), 'of them has', 'of them have')} drifted and "
-        f"{verb(len(drifted), 'stays', 'stay')} "
-        "despite terminationGracePeriod"
-        if drifted
-        else ""
-    )
+    cost, waits = context.cost(nodes), ""
+    if drifted:
+        have = "it has" if len(nodes) == 1 else counted(len(drifted), "of them has", "of them have")
+        waits = f"; {have} drifted and {verb(len(drifted), 'stays', 'stay')} despite terminationGracePeriod"
     yield Finding(
         severity=Severity.WARNING if drifted else Severity.INFO,
         objects=node_refs(nodes),
-        fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} "
-        f"{verb(len(nodes), 'has do-not-disrupt', 'have do-not-disrupt')}: neither drift nor "
+        fact=f"{named_nodes(nodes)}{at_cost(cost)} {verb(len(nodes), 'has', 'have')} do-not-disrupt: neither drift nor "
         f"consolidation ever takes {verb(len(nodes), 'it', 'them')}{waits}.",
         edits=tuple(
             SetField(ObjectRef("Node", node.node.name), ("metadata", "annotations", DO_NOT_DISRUPT))
@@ -317,7 +311,7 @@ def _finding(context: AdviceContext, pool: NodePool, found: list[tuple[StateNode
         severity=Severity.WARNING,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} "
-        f"{'is' if len(nodes) == 1 else 'are'} blocked by do-not-disrupt and still received "
+        f"{verb(len(nodes), 'is', 'are')} blocked by do-not-disrupt and still received "
         f"{counted(pods, 'new pod')} in the last hour ({listed(node.name for node in nodes)}): "
         f"{verb(len(nodes), 'it never runs', 'they never run')} empty.",
         edits=tuple(CordonNode(node.name) for node in nodes[:_CORDONED]),
@@ -381,10 +375,8 @@ def _unmanaged(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=node_refs(orphans),
-            fact=f"{counted(len(orphans), 'node')} ({listed(node.name for node in orphans)}) "
-            f"{verb(len(orphans), 'carries', 'carry')} the label of a NodePool and "
-            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter ignores {them} and never "
-            f"removes {them}.",
+            fact=f"{named_nodes(orphans)} {verb(len(orphans), 'carries', 'carry')} the label of a NodePool and "
+            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter ignores {them} and never removes {them}.",
         )
     if others:
         pods = sum(1 for node in others for pod in node.pods if context.fleet.pods.is_reschedulable(pod))

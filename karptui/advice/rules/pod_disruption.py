@@ -141,8 +141,8 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
         objects=owners,
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'costs', 'cost')} nothing to "
         f"evict, by deletion cost or priority: {counted(empty, 'node')} with nothing else on "
-        f"{'it counts' if empty == 1 else 'them count'} as "
-        f"empty and may be deleted without another place for {verb(pods, 'it', 'them')}.",
+        f"{verb(empty, 'it counts', 'them count')} as empty and may be deleted without another place for "
+        f"{verb(pods, 'it', 'them')}.",
     )
 
 

@@ -52,7 +52,7 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if is_silent else Severity.ERROR,
             objects=owners,
             fact=f"{counted(len(pods), 'pending pod')} ({listed(map(ref_text, owners))}) "
-            f"{'is' if len(pods) == 1 else 'are'} ignored by Karpenter; {text}.",
+            f"{verb(len(pods), 'is', 'are')} ignored by Karpenter; {text}.",
         )
 
 
@@ -217,7 +217,7 @@ def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.INFO,
         objects=owners,
         fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) "
-        f"{'has' if len(waiting) == 1 else 'have'} waited for up to {span(context.now_ns - oldest)}: every simulated "
+        f"{verb(len(waiting), 'has', 'have')} waited for up to {span(context.now_ns - oldest)}: every simulated "
         f"removal of a node has to place {verb(len(waiting), 'it', 'them')} too, which can turn a delete into a "
         "replacement or prevent it.",
     )

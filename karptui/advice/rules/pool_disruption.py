@@ -17,7 +17,7 @@ from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYP
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.expiry import WAVE_NS, expiry_calendar, expiry_wave
 from karptui.karpenter.do_not_disrupt import protection_of
-from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
+from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -26,6 +26,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_second
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
+
+_CONSOLIDATE_AFTER: Final = ("spec", "disruption", "consolidateAfter")
 
 
 @rule(
@@ -70,13 +72,12 @@ def _churn_loop(context: AdviceContext) -> Iterator[Finding]:
         if not loops:
             continue
         after_ns = longer_after(loops, pool)
-        path = ("spec", "disruption", "consolidateAfter")
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),
             fact=" ".join(map(loop_fact, loops)),
             remedy=" ".join(remedies(loops, pool)),
-            edits=(SetField(pool_ref(pool), path, span(after_ns)),) if after_ns is not None else (),
+            edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, span(after_ns)),) if after_ns is not None else (),
         )
 
 
@@ -113,7 +114,7 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             fact=f"{counted(len(kept), 'node')} of {pool.name}{at_cost(cost)} are not consolidated: pods{_of(pods)} "
             f"keep restarting consolidateAfter ({after}), on half of the nodes within the last {quiet}. Pods request "
             f"less than half of {share(light, len(kept), 'node')}.",
-            edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "0s"),),
+            edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "0s"),),
             per_hour=cost,
         )
 
@@ -173,7 +174,7 @@ def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
             objects=(pool_ref(pool),),
             fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilised nodes go, whatever "
             f"consolidationPolicy ({pool.consolidation_policy}) says. It has {counted(len(nodes), 'node')}{of_these}.",
-            edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "5m"),),
+            edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m"),),
             per_hour=cost,
         )
 
@@ -307,11 +308,9 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
             or (node.claim is not None and (node.claim.expire_after_ns is not None or node.claim.is_true("Drifted")))
             for node in nodes
         )
-        endless = (
-            ""
-            if pool.termination_grace_period_ns is None
-            else (f" New nodes of the pool have one, {verb(len(nodes), 'this does', 'these do')} not.")
-        )
+        endless = ""
+        if pool.termination_grace_period_ns is not None:
+            endless = f" New nodes of the pool have one, {verb(len(nodes), 'this does', 'these do')} not."
         yield Finding(
             severity=Severity.WARNING if goes_anyway else Severity.INFO,
             objects=(pool_ref(pool), *owners),
@@ -373,18 +372,10 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
 def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
     if context.settings.gate(SPOT_TO_SPOT_GATE):
         return
-    found = [
-        (pool, nodes)
-        for pool in context.pools
-        if not pool.is_static
-        and pool.consolidation_policy != WHEN_EMPTY
-        and pool.consolidate_after_ns is not None
-        and (nodes := [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT])
-    ]
-    if not found:
+    pools = [pool for pool in context.pools if pool.consolidates_used_nodes and context.spot_nodes_of(pool)]
+    if not pools:
         return
-    pools = [pool for pool, _ in found]
-    nodes = [node for _, state_nodes in found for node in state_nodes]
+    nodes = [node for pool in pools for node in context.spot_nodes_of(pool)]
     cost = context.cost(nodes)
     yield Finding(
         severity=Severity.INFO,
@@ -410,11 +401,9 @@ def _spot_inflexible(context: AdviceContext) -> Iterator[Finding]:
     if not context.settings.gate(SPOT_TO_SPOT_GATE):
         return
     for pool in context.pools:
-        if pool.is_static or pool.consolidation_policy == WHEN_EMPTY or pool.consolidate_after_ns is None:
+        if not (pool.consolidates_used_nodes and context.knows_types(pool)):
             continue
-        if not context.knows_types(pool):
-            continue
-        nodes = [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
+        nodes = context.spot_nodes_of(pool)
         offered = frozenset(context.offered_types(pool))
         types, running = len(offered), {node.labels.get(INSTANCE_TYPE, "") for node in nodes}
         # A type is never cheaper than itself.

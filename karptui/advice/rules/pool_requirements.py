@@ -14,9 +14,9 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed, share
 from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
+from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT
 from karptui.karpenter.nodeclass import EC2_KIND
-from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
+from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
@@ -87,8 +87,7 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         if pool.is_static or CAPACITY_TYPE in context.requirements_of(pool) or not context.knows_types(pool):
             continue
-        nodes = context.nodes_of(pool)
-        spot = [node for node in nodes if node.labels.get(CAPACITY_TYPE) == SPOT]
+        nodes, spot = context.nodes_of(pool), context.spot_nodes_of(pool)
         sells = context.capacity_types_of(pool)
         no_spot = bool(sells) and SPOT not in sells
         is_reserved = RESERVED in sells and context.settings.gate("ReservedCapacity")
@@ -98,31 +97,21 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
             if no_spot
             else "the launch does not fall back to on-demand"
         )
-        consolidates = pool.consolidation_policy != WHEN_EMPTY and pool.consolidate_after_ns is not None
         pinned = "replacements that are not reserved" if is_reserved else "its replacements"
-        consolidation = f" Consolidation pins {pinned} to spot: {consequence}." if consolidates else ""
+        consolidation = f" Consolidation pins {pinned} to spot: {consequence}." if pool.consolidates_used_nodes else ""
         fact = f"{pool.name} does not say which capacity type it wants: new nodes are "
         fact += "reserved while a reservation has room, else " if is_reserved else ""
         fact += "on-demand, as no spot is offered" if no_spot else "spot wherever spot is offered"
         are = verb(len(spot) or len(nodes), "is", "are")
         fact += f"; {share(len(spot), len(nodes), 'node')} {are} spot{at_cost(context.cost(spot))}" if nodes else ""
-        rest = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
-        written = [*_requirements(pool.raw), rest]
+        on_demand = NodeSelectorRequirement(CAPACITY_TYPE, "In", (ON_DEMAND,))
+        asked = requirement_documents((*pool.requirements, on_demand))
         yield Finding(
-            severity=Severity.WARNING if no_spot and consolidates else Severity.INFO,
+            severity=Severity.WARNING if no_spot and pool.consolidates_used_nodes else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"{fact}.{consolidation}",
-            edits=(SetField(pool_ref(pool), ("spec", "template", "spec", "requirements"), written),)
-            if pool.raw
-            else (),
+            edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, asked),),
         )
-
-
-def _requirements(raw: object) -> list[object]:
-    """Return ``spec.template.spec.requirements`` as written."""
-    for name in ("spec", "template", "spec", "requirements"):
-        raw = raw.get(name) if isinstance(raw, dict) else None
-    return list(raw) if isinstance(raw, list) else []
 
 
 @rule(
