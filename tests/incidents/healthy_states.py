@@ -6,8 +6,8 @@ from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, nominated, usual
 from tests.incidents.incident import LAUNCHES, quiet
 from tests.incidents.node_objects import NOT_READY, add_group_node, add_node, both, conditions
-from tests.incidents.objects import condition
-from tests.incidents.pods import add_daemonset, add_pdb, add_pod, add_workload, waiting
+from tests.incidents.objects import condition, uid
+from tests.incidents.pods import add_claim, add_daemonset, add_pdb, add_pod, add_workload, matching, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.providers import cluster_api_nodeclass, to_cluster_api
 
@@ -209,3 +209,97 @@ def fine_drift_waits_for_tonight(c: Cluster) -> None:
     fleet(c, "general", "orders/storefront", 8, age="11d", drifted="25m")
     text = "No allowed disruptions for disruption reason Drifted due to blocking budget"
     c.event(c.find("NodePool", "general"), "DisruptionBlocked", text, last="20s", first="24m", count=24, kind="Normal")
+
+
+@quiet(
+    story="Each service prefers separate nodes for its replicas (preferred anti-affinity), as its chart has it. Five nodes hold five services, and all are well used.",
+    cause="five services prefer separate nodes for their replicas, and the nodes are well used.",
+    thread="aws/karpenter-provider-aws#3406",
+    must_not=[STUCK, r"nearly empty", r"prefer"],
+)
+def fine_preferred_anti_affinity(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "general", families=("m6i",), sizes=("xlarge",))
+    pairs = [add_node(c, "general", "m6i.xlarge", c.zones[number % 3], age="6d") for number in range(5)]
+    for name in ("cart", "search", "price", "mail", "user"):
+        term = {"weight": 100, "podAffinityTerm": matching(name, topologyKey="kubernetes.io/hostname")}
+        spec = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
+        add_workload(c, f"shop/{name}", on=pairs, age="5d", cpu="600m", memory="2Gi", spec=spec)
+
+
+@quiet(
+    story="The descheduler runs once an hour and moved twelve pods to fresh nodes after an upgrade. Karpenter has removed nothing.",
+    cause="the descheduler moves pods, and Karpenter removes nothing.",
+    thread="aws/karpenter-provider-aws#2936",
+    must_not=[STUCK, "descheduler", r"churn|loop"],
+)
+def fine_descheduler_at_work(c: Cluster) -> None:
+    pairs = usual(c, 6)
+    pods = add_workload(c, "orders/api", count=0, replicas=0, age="9d")
+    assert not pods
+    for number in range(12):
+        name = f"api-7c9d8b6f54-gone{number:02}"
+        meta = {"name": name, "namespace": "orders", "uid": uid(c.name, name)}
+        text = f"pod eviction from {pairs[number % 6].name} node by sigs.k8s.io/descheduler"
+        gone = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+        c.series_event(gone, "RemoveDuplicates", text, last="20m", first="20m", count=1, kind="Normal", controller="sigs.k8s.io/descheduler")  # fmt: skip
+
+
+@quiet(
+    story="Twelve minutes ago a kubelet restarted and rejected four pods within twenty seconds (OutOfcpu). Their successors run since.",
+    cause="a kubelet rejected pods for a moment, and their successors run.",
+    thread="kubernetes/kubernetes#130145",
+    must_not=[STUCK, r"reject", r"OutOf"],
+)
+def fine_pods_rejected_once(c: Cluster) -> None:
+    usual(c)
+    host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="4d")
+    running = add_workload(c, "orders/catalog", on=[host], count=5, age="11m")
+    parent = next(
+        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("catalog-")
+    )
+    text = "Node didn't have enough resource: cpu, requested: 1150, used: 7400, capacity: 7910"
+    for number in range(4):
+        age = f"{720 + 5 * number}s"
+        pod = add_pod(
+            c, "orders", f"{parent['metadata']['name']}-out{number:02}", node=host, parent=parent, age=age,
+            labels=running[0]["metadata"]["labels"], phase="Failed",
+        )  # fmt: skip
+        pod["status"] |= {"reason": "OutOfcpu", "message": f"Pod was rejected: {text}"}
+        c.event(pod, "OutOfcpu", text, last=age, source="kubelet")
+
+
+@quiet(
+    story="A new replica of a database waits for its volume for 50 seconds: EBS makes it, as it does each time.",
+    cause="a volume is being created.",
+    thread="kubernetes-sigs/aws-ebs-csi-driver#1609",
+    must_not=[STUCK, r"cannot be created|not answer"],
+)
+def fine_volume_is_being_created(c: Cluster) -> None:
+    usual(c)
+    host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="20m")
+    add_workload(c, "orders/catalog", on=[host], age="18m", cpu="1", memory="2Gi")
+    pods = add_workload(c, "db/pg", kind="StatefulSet", pending=1, pending_since="55s", cpu="4", memory="12Gi")
+    made = add_claim(c, "db", "data-pg-0", "gp3", age="55s")
+    made["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": host.name}
+    pods[0]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-pg-0"}}]
+    pods[0]["status"]["conditions"] = []
+    c.objects = [one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "pg-0")]
+    text = "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually by the system administrator."
+    c.event(made, "ExternalProvisioning", text, last="5s", first="50s", count=4, kind="Normal", source="persistentvolume-controller")  # fmt: skip
+
+
+@quiet(
+    story="Forty minutes ago a node ran short of memory for a minute, and its kubelet evicted five report pods. Their request was raised since, and all run.",
+    cause="a shortage of memory is over.",
+    thread="kubernetes-sigs/karpenter#1019",
+    must_not=[STUCK, r"evict", r"pressure"],
+)
+def fine_shortage_is_over(c: Cluster) -> None:
+    usual(c)
+    host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="4d")
+    running = add_workload(c, "bi/report", on=[host], count=5, age="38m", cpu="1", memory="5Gi")
+    for number in range(5):
+        meta = dict(running[0]["metadata"], name=f"report-6b7d9c8f5-low{number:02}", uid=uid(c.name, "low", number))
+        text = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 60120Ki. "
+        c.event({"apiVersion": "v1", "kind": "Pod", "metadata": meta}, "Evicted", text, last="40m", source="kubelet")

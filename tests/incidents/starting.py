@@ -7,7 +7,7 @@ from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, usual
 from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import condition, uid
-from tests.incidents.pods import add_pod, add_volume, add_workload
+from tests.incidents.pods import add_pod, add_volume, add_workload, refuse_pods, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 
 
@@ -209,3 +209,71 @@ def maintenance_of_a_protected_node(c: Cluster) -> None:
         c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {one['kind']}", last="26m")  # fmt: skip
     text = "Failed to drain node, 1 pods are waiting to be evicted"
     c.event(both(going)[0], "FailedDraining", text, last="1m", first="25m", count=13)
+
+
+@incident(
+    story="Notebooks use far more memory than they request. The kubelet evicts some, the pressure ends, new ones come, and it begins again: nine evictions in 40 minutes, the last four minutes ago. At this moment no node is "
+    "under pressure.",
+    cause="The kubelet has evicted 9 pods of bi/pandas for want of memory in 40 minutes, the last 4 minutes ago, although no node is under pressure now.",
+    thread="kubernetes-sigs/karpenter#1019",
+    must=["memory", "evict", n(9), "bi/pandas"],
+    must_not=[LAUNCHES, "ephemeral|disk", r"have had MemoryPressure"],
+)
+def evictions_come_and_go(c: Cluster) -> None:
+    usual(c)
+    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="30h") for zone in c.zones]
+    running = add_workload(c, "bi/pandas", on=pairs, count=12, age="3m", cpu="200m", memory="256Mi")
+    text = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 71844Ki. Container app was using 5311020Ki, request is 256Mi, has larger consumption of memory. "
+    for number in range(9):
+        meta = dict(running[0]["metadata"], name=f"pandas-77c6b5d9f8-low{number:02}", uid=uid(c.name, "low", number))
+        gone = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+        c.event(gone, "Evicted", text, last=f"{4 + 4 * number}m", source="kubelet")
+
+
+@incident(
+    story="The PriorityClass batch-high was deleted with an old chart. Pods that name it are refused; the nightly job has none of its eight pods for 35 minutes. No pod is pending.",
+    cause="No pod of etl/nightly can be created: its PriorityClass batch-high does not exist.",
+    thread="kubernetes/kubernetes#97131",
+    must=["etl/nightly", r"PriorityClass", "batch-high", r"3[45] ?m"],
+    must_not=[LAUNCHES, r"\d+ pods? pending"],
+)
+def priority_class_missing(c: Cluster) -> None:
+    usual(c)
+    add_workload(c, "etl/nightly", count=0, replicas=8, age="36m")
+    text = 'Error creating: pods "nightly-6c8f7d9b5-" is forbidden: no PriorityClass with name batch-high was found'
+    refuse_pods(c, "nightly", text, first="35m", last="3m", count=17)
+
+
+@incident(
+    story="A key was renamed in the ConfigMap of the mailer. Its four new pods have a node and an image and are in CreateContainerConfigError for 16 minutes.",
+    cause="4 pods of shop/mailer cannot start for 16 minutes: the key SMTP_HOST is not in ConfigMap shop/mailer-env.",
+    thread="kubernetes/kubernetes#103643",
+    must=["shop/mailer", "SMTP_HOST", r"mailer-env|ConfigMap", n(4), r"1[56] ?m"],
+    must_not=[LAUNCHES, r"image cannot|cannot be pulled"],
+)
+def config_map_key_missing(c: Cluster) -> None:
+    usual(c)
+    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="3d") for zone in c.zones[:2]]
+    pods = add_workload(c, "shop/mailer", on=pairs, count=4, age="16m", cpu="500m", memory="1Gi", waiting="CreateContainerConfigError")  # fmt: skip
+    for pod in pods:
+        text = "Error: couldn't find key SMTP_HOST in ConfigMap shop/mailer-env"
+        c.event(pod, "Failed", text, last="9s", first="16m", count=73, source="kubelet")
+
+
+@incident(
+    story="A cost saver of another team stops EC2 instances without a certain tag each evening. It stopped six on-demand nodes of general within a minute; Karpenter removes them, and eleven pods are pending.",
+    cause="6 of 10 nodes of general were stopped from outside within a minute; 11 pods are pending.",
+    thread="aws/karpenter-provider-aws#2734",
+    must=[n(6), r"interrupt|stopp|ended", r"\bgeneral\b", n(11)],
+    must_not=[r"\bspot\b", r"expired"],
+)
+def instances_are_stopped_from_outside(c: Cluster) -> None:
+    usual(c, 4)
+    for number in range(6):
+        age = f"{95 - 8 * number}s"
+        pair = add_node(c, "general", "m6i.xlarge", c.zones[number % 3], age="9d", deleting=age)
+        both(pair)[1]["status"]["conditions"].append(condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
+        for one in both(pair):
+            c.event(one, "InstanceStopping", "Instance is stopping", last=age)
+            c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {one['kind']}", last=age)  # fmt: skip
+    waiting(c, "orders/catalog", 11, "80s")
