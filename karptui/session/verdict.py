@@ -181,23 +181,19 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
 def _preferring(view: ClusterView, entry: NodeEntry) -> str:
     """Return the only workload on a nearly empty node whose preference of separate nodes keeps that node."""
     is_kept = entry.findings is not None and entry.findings.why.code is WhyCode.PRICE
-    if entry.node is None or not is_kept or view.evidence.settings.preference_policy != RESPECT:
+    if entry.node is None or entry.usage is None or not is_kept:
         return ""
-    origins, requests = OriginIndex(OwnerIndex(())), resources.EMPTY
-    owners: set[str] = set()
-    for pod in view.state.pods_on(entry.name).values():
-        if not pod.is_active or pod.template.is_daemonset_owned:
-            continue
-        if pod.volumes or not _only_prefers_apart(pod):
+    workload, room = entry.usage.workload, entry.node.allocatable
+    for name in (resources.CPU, resources.MEMORY):
+        if _LIGHT * resources.nano(workload, name) >= resources.nano(room, name):
             return ""
-        owners.add(origins.of(pod))
-        requests = resources.add(requests, pod.requests)
-    room = entry.node.allocatable
-    is_light = all(
-        _LIGHT * resources.nano(requests, name) < resources.nano(room, name)
-        for name in (resources.CPU, resources.MEMORY)
-    )
-    return owners.pop().partition("/")[2] if len(owners) == 1 and is_light else ""
+    if view.evidence.settings.preference_policy != RESPECT:
+        return ""
+    pods = [pod for pod in view.state.pods_on(entry.name).values() if not pod.template.is_daemonset_owned]
+    origins = OriginIndex(OwnerIndex(()))
+    owners = {origins.of(pod) for pod in pods}
+    prefer = all(_only_prefers_apart(pod) for pod in pods if pod.is_active)
+    return owners.pop().partition("/")[2] if len(owners) == 1 and prefer else ""
 
 
 def _only_prefers_apart(pod: Pod) -> bool:
@@ -208,7 +204,7 @@ def _only_prefers_apart(pod: Pod) -> bool:
         if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
             return False
         soft.add(constraint.topology_key)
-    return HOSTNAME in soft and not template.pod_anti_affinity
+    return HOSTNAME in soft and not template.pod_anti_affinity and not pod.volumes
 
 
 class _Pods(NamedTuple):

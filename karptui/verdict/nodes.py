@@ -50,6 +50,8 @@ _PRESSURES: Final = {
 }
 """Conditions of nodes that are short of something, and its name in the kubelet's events about evictions."""
 _EVICTED_NS: Final = 60 * 60 * NS_PER_SECOND
+_OVER_NS: Final = 15 * 60 * NS_PER_SECOND
+"""If no node is short of anything, and the last eviction is older, the shortage is over."""
 _MANY_EVICTED: Final = 3
 """From this many evictions on they are reported although no node is short of anything at the moment."""
 
@@ -192,14 +194,16 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
                 lines.append(line)
                 instants.append(condition.last_transition_ns)
-        evicted = _evicted(case, resource) if resource else ()
-        if lines or len(evicted) >= _MANY_EVICTED:
+        evictions = _evictions(case, resource) if resource else []
+        evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
+        if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
             yield ClusterFinding(
                 severity=FindingSeverity.WARNING,
                 code=FindingCode.NODE_PRESSURE,
                 since_ns=min((ns for ns in instants if ns), default=None),
                 objects=tuple(f"Node/{line.name}" for line in lines),
                 names=(*(line.name for line in lines), *folded_by_namespace(evicted)),
+                last_ns=last_ns or None,
                 pods=len(evicted),
                 pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 nodes=len(lines),
@@ -208,10 +212,10 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
 
 
-def _evicted(case: VerdictCase, resource: str) -> tuple[str, ...]:
-    """Return the pods (``namespace/name``) that kubelets evicted in the last hour for want of a resource."""
+def _evictions(case: VerdictCase, resource: str) -> list[Event]:
+    """Return the events of the last hour about pods that kubelets evicted for want of a resource."""
     recent = (e for e in case.events if e.reason == "Evicted" and case.now_ns - e.last_ns <= _EVICTED_NS)
-    return pods_of(e for e in recent if e.source == "kubelet" and f"low on resource: {resource}" in e.message)
+    return [e for e in recent if e.source == "kubelet" and f"low on resource: {resource}" in e.message]
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
