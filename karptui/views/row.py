@@ -99,7 +99,7 @@ NOT_AVAILABLE: Final = Cell("n/a", Tone.MUTED)
 """The value should exist but is not known."""
 NOT_APPLICABLE: Final = Cell("-", Tone.MUTED)
 """There is no such value for this object."""
-FORBIDDEN: Final = Cell("!rbac", Tone.WARNING)
+FORBIDDEN: Final = Cell("unread", Tone.WARNING)
 """The value exists, and a missing permission hides it."""
 WAITING: Final = Cell("…", Tone.MUTED)
 """The value is not read yet."""

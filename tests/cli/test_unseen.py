@@ -144,3 +144,19 @@ def test_a_kubectl_list_of_nodes_without_pods_is_not_a_cluster_of_empty_nodes(
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     assert main([command, "--snapshot", str(path)]) != 0
     assert "pods were not read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "plural"), [("NodePool", "NodePools"), ("NodeClaim", "NodeClaims")])
+def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, plural: str
+) -> None:
+    path = tmp_path / "nodes.json"
+    kinds = {"Node", "Pod", "NodePool", "NodeClaim", "EC2NodeClass"} - {kind}
+    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] in kinds]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    main(["verdict", "--snapshot", str(path)])
+    output = capsys.readouterr().out
+    assert f"{plural} were not read: findings that need them are missing" in output
+    assert "not exist" not in output
+    assert main(["next", "--snapshot", str(path)]) != 0
+    assert f"{plural} were not read" in capsys.readouterr().err

@@ -57,7 +57,7 @@ PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.item
             ],
             [
                 "no permission to list pods in all namespaces. Requests and pod counts need it",
-                "!rbac",
+                "unread",
                 "no access to pods",
             ],
             " 0%",
@@ -127,7 +127,7 @@ async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("6", "not computed: pods may not be listed"), ("7", "!rbac"), ("0", "not computed: pods may not be listed")],
+    [("6", "not computed: pods may not be listed"), ("7", "unread"), ("0", "not computed: pods may not be listed")],
 )
 async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp, key: str, said: str) -> None:
     fleet = a_fleet()
@@ -136,7 +136,7 @@ async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp, key: st
     hidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden")
     source.reports = (*(status(kind) for kind in Kind if kind is not Kind.POD), hidden)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        assert "!rbac" in screen_text(await settled(pilot))
+        assert "unread" in screen_text(await settled(pilot))
         await pilot.press(key)
         text = screen_text(await settled(pilot))
         assert said in text

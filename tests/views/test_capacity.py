@@ -75,8 +75,8 @@ def test_a_row_says_its_share_and_what_is_not_known() -> None:
     assert cells["hour"].text == "-"
     hidden = replace(entry, access=PodAccess.FORBIDDEN)
     cells = dict(zip(ids, build_rows(table, [hidden], now_ns=NOW_NS)[0].cells, strict=True))
-    assert cells["cpu"].text.startswith("!rbac/")
-    assert (cells["pods"].text[:5], cells["free"].text) == ("!rbac", "!rbac")
+    assert cells["cpu"].text.startswith("unread/")
+    assert (cells["pods"].text[:6], cells["free"].text) == ("unread", "unread")
     values = table.values(hidden, NOW_NS)
     assert (values["cpu_requested_millis"], values["free_mem_bytes"]) == (None, None)
     assert values["cpu_allocatable_millis"] == entry.cpu.capacity

@@ -39,7 +39,7 @@ SAID_BY_ANOTHER: Final = {
 }
 """By table, columns that show what the values of another column, or of the whole table, are."""
 NOTHING_THERE: Final = frozenset(
-    {"", "-", "n/a", "!rbac", "…", "never", "none", "0", "silent", "no message", "no slot"}
+    {"", "-", "n/a", "unread", "…", "never", "none", "0", "silent", "no message", "no slot"}
 )
 """What a cell says where its only value is null."""
 COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "events", "pending", "advice", "remedies")

@@ -286,7 +286,7 @@ def test_cells_of_a_claim_and_of_a_node_that_karpenter_does_not_manage() -> None
     assert cells_of(NodeEntry(node(allocatable=amounts(cpu="1")), claim()))["delta"] == "-"
 
 
-@pytest.mark.parametrize(("access", "text"), [(PodAccess.FORBIDDEN, "!rbac"), (PodAccess.PENDING, "…")])
+@pytest.mark.parametrize(("access", "text"), [(PodAccess.FORBIDDEN, "unread"), (PodAccess.PENDING, "…")])
 def test_requests_that_are_not_known_are_never_zero(access: PodAccess, text: str) -> None:
     whole = entry_of("21-3")
     cells = cells_of(NodeEntry(whole.node, whole.claim, None, access))
@@ -374,7 +374,7 @@ def test_totals() -> None:
     ]
     whole = entry_of("12-88")
     forbidden = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
-    assert [fact.text for fact in forbidden] == ["1 node", "pods !rbac"]
+    assert [fact.text for fact in forbidden] == ["1 node", "pods unread"]
     coming = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, cost=Total(1.0, priced=1))
     assert [fact.text for fact in coming] == ["1 node", "$1.00/h · $730/mo"]
     held = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, held=Held(2.0, nodes=1))
@@ -407,23 +407,23 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     assert "7 pods" in facts
     assert any(text.startswith(f"cpu {100 * asked // offered}% ") for text in facts)
     assert [fact.text for fact in facts_of((), 0, hidden=frozenset({"Node"}), scope=scope)][:2] == [
-        "nodes !rbac",
+        "nodes unread",
         scope.text,
     ]
 
 
 def test_totals_without_permission_are_never_zero() -> None:
     cost, nodes = Total(1.0, priced=1), frozenset({"Node"})
-    assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes !rbac"]
+    assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes unread"]
     claims = [NodeEntry(None, claim(), hidden=nodes)]
     assert [fact.text for fact in facts_of(claims, 3, cost=cost, hidden=nodes)] == [
-        "nodes !rbac",
+        "nodes unread",
         "1 NodeClaim",
         "$1.00/h · $730/mo",
         "3 pods",
     ]
     both = frozenset({"Node", "Pod"})
-    assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes !rbac", "1 NodeClaim", "pods !rbac"]
+    assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes unread", "1 NodeClaim", "pods unread"]
 
 
 def test_a_claim_that_may_not_be_seen_is_not_none() -> None:
@@ -463,7 +463,7 @@ def test_the_ledger_of_what_is_not_known() -> None:
     promised = NodeEntry(None, claim(allocatable=amounts(cpu="2", memory="4Gi")))
     assert lines_of(resource_lines(promised))[-1].split() == ["allocatable", "2,000m", "4,096Mi"]
     whole = entry_of("12-88")
-    for access, text in ((PodAccess.FORBIDDEN, "!rbac"), (PodAccess.PENDING, "…")):
+    for access, text in ((PodAccess.FORBIDDEN, "unread"), (PodAccess.PENDING, "…")):
         lines = lines_of(resource_lines(NodeEntry(whole.node, whole.claim, None, access)))
         assert text in next(line for line in lines if line.startswith("free"))
     more = NodeEntry(node(allocatable=amounts(cpu="3"), capacity=amounts(cpu="2")), claim(allocatable=amounts(cpu="2")))
@@ -543,5 +543,5 @@ def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
     assert [values[f"resource:{name}_{part}"] for part in ("requested", "daemonset", "allocatable")] == [3, 1, 9]
     assert (values["mem_allocatable_bytes"], values["free_mem_bytes"]) == (8 << 30, -1 << 30)
     hidden = replace(entry, access=PodAccess.FORBIDDEN)
-    assert table.column(f"resource:{name}").cell(hidden, NOW_NS).text == "!rbac/9"
+    assert table.column(f"resource:{name}").cell(hidden, NOW_NS).text == "unread/9"
     assert table.column("free").cell(hidden, NOW_NS).text == "-"

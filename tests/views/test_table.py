@@ -72,7 +72,7 @@ def test_filter_and_notable_leave_rows_out_but_not_out_of_the_total() -> None:
 def test_cells_from_outside_are_clean_and_never_empty() -> None:
     assert text_cell("a\x1b[0m", Tone.FAULT) == Cell("a␛[0m", Tone.FAULT)
     assert text_cell("") is NOT_APPLICABLE
-    assert FORBIDDEN.text == "!rbac"
+    assert FORBIDDEN.text == "unread"
 
 
 @given(st.lists(st.integers(0, 9)), st.booleans())

@@ -118,8 +118,8 @@ class TestNodes:
     @pytest.mark.parametrize(
         ("entry", "fact"),
         [
-            (a_node(access=PodAccess.FORBIDDEN), "!rbac/10 pods"),
-            (a_node(access=PodAccess.FORBIDDEN), "ephemeral !rbac/20Gi"),
+            (a_node(access=PodAccess.FORBIDDEN), "unread/10 pods"),
+            (a_node(access=PodAccess.FORBIDDEN), "ephemeral unread/20Gi"),
             (a_node(claim=a_claim()), "never expires"),
             (a_node(claim=a_claim(expire_after_ns=HOUR)), "expiry is due"),
             (a_node(price=a_price(currency="CNY")), "¥0.0961/h"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.node import Node
 from karptui.sources.snapshot.text import sentence
 from karptui.state.cluster import FIELDS
 
@@ -150,6 +151,11 @@ class ObjectPile:
     def has(self, kind: Kind) -> bool:
         """Return whether there are objects of a kind."""
         return kind in self._objects
+
+    @property
+    def nodes(self) -> Collection[Node]:
+        """The nodes."""
+        return self._objects.get(Kind.NODE, {}).values()
 
     def inventory(self, missing: Iterable[str] = ()) -> Inventory:
         """Return everything in the order of reading.

@@ -17,6 +17,7 @@ from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
@@ -383,8 +384,14 @@ def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
 
 
 def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
-    """Return the kinds that output of kubectl lacks unless it has objects of them; without nodes, no pod runs."""
-    return (*VOLUME_KINDS, Kind.POD) if pile.has(Kind.NODE) else VOLUME_KINDS
+    """Return the kinds that output of kubectl lacks unless it has objects of them.
+
+    Without nodes, no pod runs; each of Karpenter's nodes has a NodePool and a NodeClaim.
+    """
+    if not pile.has(Kind.NODE):
+        return VOLUME_KINDS
+    of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if any(NODEPOOL in node.labels for node in pile.nodes) else ()
+    return (*VOLUME_KINDS, Kind.POD, *of_karpenter)
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:

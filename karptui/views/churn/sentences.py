@@ -136,7 +136,7 @@ def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
     """Return the observed time window, and its gaps."""
     known = []
     if are_events_hidden:
-        known.append("events !rbac")
+        known.append("events unread")
     elif window.events_since_ns:
         known.append(f"events since {since_text(window.events_since_ns, window.now_ns)}")
     else:

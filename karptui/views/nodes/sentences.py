@@ -123,7 +123,7 @@ def asking_text(claim: NodeClaim) -> str:
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
     if "Pod" in hidden:
-        return (Fact("pods !rbac", "pods !rbac", Tone.WARNING),)
+        return (Fact("pods unread", "pods unread", Tone.WARNING),)
     text = counted(pod_count, "pod")
     return (Fact(text, text),) if pod_count else ()
 
@@ -140,7 +140,7 @@ def cluster_facts(totals: ClusterTotals, scope: Fact | None = None, *, is_held_s
     if "Node" in totals.hidden:
         claims = Fact(counted(count, "NodeClaim"), counted(count, "claim"))
         return (
-            Fact("nodes !rbac", "nodes !rbac", Tone.WARNING),
+            Fact("nodes unread", "nodes unread", Tone.WARNING),
             *((scope or claims,) if count or scope else ()),
             *((cost,) if cost is not None and count else ()),
             *_pods(totals.pods, totals.hidden),
@@ -151,7 +151,7 @@ def cluster_facts(totals: ClusterTotals, scope: Fact | None = None, *, is_held_s
     if totals.held is not None:
         facts.append(held_fact(totals.held, is_steady=is_held_steady))
     if totals.access is PodAccess.FORBIDDEN:
-        return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
+        return (*facts, Fact("pods unread", "pods unread", Tone.WARNING))
     if totals.access is PodAccess.PENDING:
         return tuple(facts)
     return (

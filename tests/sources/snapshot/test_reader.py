@@ -11,6 +11,7 @@ import pytest
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import parse_timestamp
+from karptui.sources.demo.source import load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
 from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import NOW, NOW_NS, a_manifest
@@ -321,3 +322,20 @@ def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(document))
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unread"),
+    [
+        (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM}),
+        (("Node", "NodeClaim"), {Kind.NODEPOOL}),
+        (("Node", "NodeClaim", "NodePool"), set()),
+    ],
+)
+def test_a_file_with_nodes_of_karpenter_lacks_their_pools_and_claims(
+    tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
+) -> None:
+    items = [item for item in load(NOW_NS) if item["kind"] in kinds]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert SnapshotReader().read([path]).inventory.unread & {Kind.NODEPOOL, Kind.NODECLAIM} == unread

@@ -72,9 +72,9 @@ def test_what_is_known(window: ChurnWindow, known: str, limits: str) -> None:
 
 
 def test_hidden_events_are_said_to_be() -> None:
-    assert window_text(ChurnWindow(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events !rbac · observed 2m"
+    assert window_text(ChurnWindow(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events unread · observed 2m"
     (line,) = summary_lines(a_churn(window=ChurnWindow(NOW_NS)), 80, are_events_hidden=True)
-    assert line[1] == ("events !rbac", Tone.WARNING)
+    assert line[1] == ("events unread", Tone.WARNING)
 
 
 def test_rates() -> None:

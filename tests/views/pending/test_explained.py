@@ -342,7 +342,7 @@ class TestRows:
         rows = build_rows(TABLE, entries, now_ns=NOW_NS)
         texts = {tuple(cell.text for cell in row.cells) for row in rows}
         assert any("✘ general: cpu short by 60 on m5.xlarge" in row for row in texts)
-        assert any("!rbac" in row for row in texts)
+        assert any("unread" in row for row in texts)
         assert any("n/a" in row for row in texts)
         for column in TABLE.columns:
             for entry in entries:

@@ -72,8 +72,8 @@ REQUESTED = frozenset({"cpu_requested", "mem_requested"})
 def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str]) -> None:
     view = ClusterView(VIEW.state, {**VIEW.statuses, str(kind): _refused(kind)}, VIEW, evidence=VIEW.evidence)
     row = pool_rows(view)[0]
-    assert {name for name, text in cells(row).items() if text == "!rbac"} == columns
-    shares = {name for name, text in cells(row).items() if text.startswith("!rbac/")}
+    assert {name for name, text in cells(row).items() if text == "unread"} == columns
+    shares = {name for name, text in cells(row).items() if text.startswith("unread/")}
     assert shares == (REQUESTED if kind is Kind.POD else set())
     told = said(pool_sentences(row))
     assert ("the rest of its limits is unknown" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))

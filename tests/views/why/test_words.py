@@ -341,9 +341,9 @@ def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     assert why_unknown(overview_of(hidden)) == "blockers are unknown: pods may not be listed"
     assert short_freshness(overview_of(hidden)) == ""
     node = entry(hidden, "dnd")
-    assert why_cell(node, NOW_NS).text == "!rbac"
+    assert why_cell(node, NOW_NS).text == "unread"
     budget = budget_entries(hidden)[0]
-    assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["!rbac"] * 4
+    assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["unread"] * 4
     assert "the number left is unknown: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
 
 
@@ -351,7 +351,7 @@ def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
     view = story_view()
     hidden = without(Kind.NODECLAIM)
     bare = NodeEntry(entry(view, "dnd").node, None, hidden=hidden.hidden)
-    assert (why_cell(bare, NOW_NS).text, why_words(bare, NOW_NS)) == ("!rbac", ("",))
+    assert (why_cell(bare, NOW_NS).text, why_words(bare, NOW_NS)) == ("unread", ("",))
     assert "does not manage" not in said(explain_node(bare, NOW_NS))
     other = NodeEntry(replace(present(entry(view, "dnd").node), labels={}), None, hidden=hidden.hidden)
     assert why_cell(other, NOW_NS).text == "n/a"
