@@ -6,7 +6,7 @@ import argparse
 import difflib
 from typing import Final
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args, needed)
     reason = unready_because(loaded.view)
     if reason:
-        fail(f"the rules cannot run: {reason}")
+        raise UsageError(f"the rules cannot run: {reason}")
     advice_report, notes = advice_of(loaded.view, loaded.now_ns)
     rows = rows_of(TABLE, advice_entries(advice_report), args, loaded.now_ns)
     print_rows(rows, args)
@@ -104,6 +104,6 @@ def _rules(args: argparse.Namespace) -> int:
     if args.explain not in BY_ID:
         near = difflib.get_close_matches(args.explain, BY_ID, n=1)
         hint = f"did you mean {near[0]}?" if near else "--rules lists them"
-        fail(f"there is no rule {args.explain!r}; {hint}")
+        raise UsageError(f"there is no rule {args.explain!r}; {hint}")
     put(page(rule_text(BY_ID[args.explain])), end="")
     return 0

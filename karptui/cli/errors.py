@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Final, NoReturn
+from typing import Final
 
 from karptui.cli import heartbeat
 from karptui.errors import RequestError
@@ -41,9 +41,3 @@ def show_progress(text: str) -> None:
 def show_percent(done: int, total: int) -> None:
     """Show how far a forecast or a simulation is, as its reporter."""
     show_progress(f"{done * 100 // max(total, 1)} %")
-
-
-def fail(sentence: str) -> NoReturn:
-    """Print a message and exit with status 2."""
-    say(sentence)
-    raise SystemExit(2)

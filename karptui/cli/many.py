@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError, fail, say, show_percent, show_progress
+from karptui.cli.errors import UsageError, say, show_percent, show_progress
 from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import FAILED, NamedBase, base_of_snapshot, bases, check_snapshots
@@ -223,7 +223,7 @@ def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: 
     status, is_of_several = 0, len(args.snapshots) > 1
     for named, answer in ask_whole(args, ask, given, reporter):
         if answer.problem and not is_of_several:
-            fail(answer.problem)
+            raise UsageError(answer.problem)
         put(page(answer.text), end="")
         status = max(status, named.report(), bool(answer.problem), FAILED * answer.is_failed)
         if answer.problem:
@@ -249,7 +249,7 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
     rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
     for named, answer in ask_whole(args, ask, given, show_percent):
         if answer.problem and not is_of_several:
-            fail(answer.problem)
+            raise UsageError(answer.problem)
         own = {"cluster": named.name} if is_of_several else {}
         rows += [{**own, **row} for row in answer.rows]
         lines += ["", *answer.lines] if lines else answer.lines

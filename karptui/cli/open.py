@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError
 from karptui.cli.evidence import evidence_source
 from karptui.cli.history_tap import history_tap
 from karptui.cli.option_values import file_name
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
             check_screen()
     except UsageError as error:
         # Invalid flags are reported first, because they are invalid with a terminal too.
-        fail(_trouble_with_settings(args) or str(error))
+        raise UsageError(_trouble_with_settings(args) or str(error)) from None
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot or args.at is not None else "connecting")
     try:
@@ -154,18 +154,18 @@ def _serve(args: argparse.Namespace) -> int:
     """Serve the app to browsers, each with its own app, until interrupted."""
     host, _, port = args.serve.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        fail(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
+        raise UsageError(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
     trouble = _trouble_with_settings(args)
     if trouble:
-        fail(trouble)
+        raise UsageError(trouble)
     try:
         from karptui.cli.serve import serve
     except ImportError:
-        fail("--serve needs textual-serve: pip install 'karptui[serve]'")
+        raise UsageError("--serve needs textual-serve: pip install 'karptui[serve]'") from None
     try:
         serve(without_serve(sys.argv[1:]), host.strip("[]"), int(port))
     except OSError as error:
-        fail(f"--serve: {args.serve} cannot be served on: {error.strerror or error}")
+        raise UsageError(f"--serve: {args.serve} cannot be served on: {error.strerror or error}") from None
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, run_texts, text_of
 from karptui.cli.options import (
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
     manifests = manifests_of(read_manifests(args.filename))
     if not manifests.edits:
-        fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on")
+        raise UsageError(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on")
     status = run_texts(args, _planned, (manifests, args), silent)
     for note in manifests.notes:
         say(note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import UsageError, fail, show_percent, show_progress
+from karptui.cli.errors import UsageError, show_percent, show_progress
 from karptui.cli.listing import report, rows_of, versions_json
 from karptui.cli.loading import load
 from karptui.cli.many import blocks, chosen, print_document, table_lines
@@ -86,9 +86,9 @@ def run(args: argparse.Namespace) -> int:
             base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
         )
     except RequestError as error:
-        fail(
+        raise UsageError(
             f"{error}: VerticalPodAutoscalers with a status, recorded usage, --krr FILE or --prometheus URL are needed"
-        )
+        ) from None
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     rows = chosen(TABLE, answer.sizings, args)
     if args.patch:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from karptui.aws.money import saved_text
-from karptui.cli.errors import fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import number
@@ -96,9 +96,9 @@ def run(args: argparse.Namespace) -> int:
             refuse_unused(args, ("replay", "fail_on"), "goes with --scenario")
         return run_self_check(args) if args.self_check else run_scenarios(args)
     if not args.snapshots:
-        fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
+        raise UsageError("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
     if args.replay or args.fail_on:
-        fail("--replay and --fail-on go with --scenario")
+        raise UsageError("--replay and --fail-on go with --scenario")
     of_clusters = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name not in ("now", "at")]
     refuse_unused(args, of_clusters, "goes with --scenario or --self-check")
     from karptui.sources.snapshot.reader import SnapshotReader
