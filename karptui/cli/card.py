@@ -125,7 +125,7 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
     """Write ``verdict.md``, and return the findings and the notes about what is missing."""
     from karptui.cli.verdict import analysed_cluster
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.findings import pending_reasons
+    from karptui.views.findings.sentence import pending_reasons
     from karptui.views.verdict import money_text, verdict_values
 
     loaded = analysed_cluster(inner)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _run_one(args: argparse.Namespace, name: str = "") -> int:
     """Print the findings of a cluster, under its name if it is one of several."""
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.findings import pending_reasons
+    from karptui.views.findings.sentence import pending_reasons
     from karptui.views.verdict import money_text, verdict_values
 
     try:

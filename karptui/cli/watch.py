@@ -211,7 +211,7 @@ class _Command:
         """Print the problems that begin and end, as the history marks them."""
         from karptui.session.history import verdict_marks
         from karptui.session.watch import problems_of
-        from karptui.views.findings import pending_reasons, sentence
+        from karptui.views.findings.sentence import pending_reasons, sentence
         from karptui.views.metrics import verdict_metrics
 
         now_ns, reasons = verdict.now_ns, pending_reasons(verdict.view.pending)

@@ -21,7 +21,7 @@ from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.answers import Overview
-from karptui.views.findings import sentence
+from karptui.views.findings.sentence import sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import notice

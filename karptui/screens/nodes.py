@@ -20,7 +20,7 @@ from karptui.screens.listing import Kept
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.nodes import NodeEntry
-from karptui.views.findings import sentence
+from karptui.views.findings.sentence import sentence
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table

@@ -20,7 +20,7 @@ from karptui.session.pods import PodEntry
 from karptui.session.pool_types import offered_types_of
 from karptui.session.types_of_pools import pool_entries, types_of_pool
 from karptui.state.cluster import ClusterState
-from karptui.views.findings import pending_reasons
+from karptui.views.findings.sentence import pending_reasons
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import source_lines
 from karptui.whatif.edits import ObjectRef

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import format_timestamp
 from karptui.kube.units import duration_text
-from karptui.views.findings import Reasons, sentence
+from karptui.views.findings.parts import Reasons
+from karptui.views.findings.sentence import sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.wrapping import cells, wrapped_from
 

@@ -23,7 +23,7 @@ from karptui.sources.history.store import Mark, Sample
 from karptui.sources.usage import UsageSource
 from karptui.state.cluster import inventory_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
-from karptui.views.findings import sentence
+from karptui.views.findings.sentence import sentence
 from tests.session.test_edits import a_pool, a_session
 
 FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)

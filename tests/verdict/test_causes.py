@@ -29,7 +29,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.verdict import verdict_of
-from karptui.views.findings import sentence
+from karptui.views.findings.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, amounts, an_event
 
 WEB = PendingLine("shop/web-* (2)", ("shop/web-a", "shop/web-b"), NOW_NS - 3 * MINUTE_NS, "k", cause=Cause.UNPLACED)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
-from karptui.views.findings import sentence
+from karptui.views.findings.sentence import sentence
 from karptui.views.verdict import Room, money_text, verdict_pages
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 

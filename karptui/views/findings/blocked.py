@@ -1,0 +1,207 @@
+"""Sentences about removals, repair and drift that something blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, verb
+from karptui.views.findings.parts import (
+    NAMED,
+    Reasons,
+    Say,
+    draining_text,
+    lasting,
+    names_text,
+    nodes_text,
+    quoted,
+    time_left,
+)
+
+if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
+
+_DRIFT_HELD: Final[Mapping[str, str]] = {
+    "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
+    "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod forces it",
+    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod forces it",
+    "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod forces it",
+    "NODE_DND": "the nodes have do-not-disrupt",
+    "NOMINATED": "pending pods are expected on the nodes",
+    "NOT_INITIALIZED": "the nodes are not initialized",
+    "NODEPOOL_UNRESOLVED": "the NodePool does not exist",
+    "NODEPOOL_NO_TYPES": "the NodePool has no known instance types",
+    "STATIC_NO_HEADROOM": "limits.nodes leaves no room for a replacement",
+    "STATIC_SCALING": "the NodePool has more nodes than replicas",
+    "": "no blocker is known",
+}
+
+
+def _repair_held(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    why = f": {finding.detail}" if finding.detail else ""
+    return f"repair of {counted(finding.nodes, 'unhealthy node')} is blocked{lasting(finding, now_ns)}{why}"
+
+
+def _new_pods(finding: ClusterFinding) -> str:
+    """Return that pods are still scheduled to blocked nodes, which therefore never drain."""
+    if not finding.recent_pods:
+        return ""
+    pods = counted(finding.recent_pods, "new pod/h", "new pods/h")
+    return f", {pods} {verb(finding.recent_pods, 'lands', 'land')} on {verb(finding.nodes, 'it', 'them')}"
+
+
+def _pace(finding: ClusterFinding) -> str:
+    """Return the number of nodes that disruption budgets allow at a time, if not all."""
+    if finding.at_once:
+        return f"; disruption budget: {count_text(finding.at_once)} at a time"
+    if finding.closed_until_ns is not None:
+        return f"; disruption budget also 0 until {clock_text(finding.closed_until_ns)[:5]} UTC"
+    return "; disruption budget also 0 now" if finding.at_once == 0 else ""
+
+
+def _drifted(finding: ClusterFinding, now_ns: int) -> str:
+    """Return that nodes are drifted, and since when; nothing if none is."""
+    if not finding.drifted:
+        return ""
+    some = f"{count_text(finding.drifted)} of them " if finding.drifted < finding.nodes else ""
+    age = f" for {age_text(finding.drifted_ns, now_ns)}" if finding.drifted_ns else ""
+    return f", {some}drifted{age}"
+
+
+def _blocks(finding: ClusterFinding, now_ns: int) -> str:
+    so_far = f"{age_text(finding.since_ns, now_ns)} so far, " if finding.since_ns else ""
+    if finding.until_ns is None:
+        return f"({so_far}no time limit)"
+    return f"({so_far}ends in {time_left(finding, now_ns)})"
+
+
+def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = counted(finding.pods, "pod")
+    if len(finding.names) == 1:
+        pods = f"{count_text(finding.pods)} {finding.names[0]} {verb(finding.pods, 'pod', 'pods')}"
+    elif finding.names:
+        pods = f"{pods} ({first_of(finding.names, NAMED)})"
+    drains = finding.draining == finding.nodes
+    blocks = f"blocks {f'the drain of {draining_text(finding)}' if drains else nodes_text(finding)}"
+    drifted = "" if drains else _drifted(finding, now_ns)
+    blocks = f"{blocks}{drifted} {_blocks(finding, now_ns)}"
+    return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
+
+
+def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    nodes, them = f"{nodes_text(finding)} ({names_text(finding.names)})", verb(finding.nodes, "it", "them")
+    blocks = f"blocks {them}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
+    return f"do-not-disrupt on {nodes} {blocks}{_new_pods(finding)}{_pace(finding)}"
+
+
+def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    state = "unable to drain" if finding.draining == finding.nodes else "blocked"
+    drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
+    nodes = draining_text(finding) if finding.draining == finding.nodes else nodes_text(finding)
+    blocked = f"{nodes} {state}{lasting(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
+    pairs = [name for name in finding.names if " + " in name]
+    single = [name for name in finding.names if " + " not in name]
+    if pairs and not single:
+        two = f"Two PodDisruptionBudgets match the same pods ({first_of(pairs, NAMED)}), so these are never evicted"
+        return f"{two}: {blocked}"
+    both = f"; {first_of(pairs, 1)} match the same pods, which are never evicted" if pairs else ""
+    if len(single) > 1:
+        how = f"{len(single)} PodDisruptionBudgets ({first_of(single, NAMED)}) allow no eviction"
+        how += "" if finding.manner == "never" else " now"
+    else:
+        how = f"PodDisruptionBudget {single[0]} "
+        how += "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
+    if finding.detail:
+        how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {quoted(finding.detail)})"
+    return f"{how}{both}: {blocked}"
+
+
+def _budget(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    budgets = verb(len(finding.names), "the disruption budget", "the disruption budgets")
+    shut = f"{budgets} of {first_of(finding.names, NAMED)} {_shut(finding, now_ns)}"
+    return f"{shut}: {nodes_text(finding)} blocked{lasting(finding, now_ns)}"
+
+
+def _shut(finding: ClusterFinding, now_ns: int) -> str:
+    """Return the reason why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
+    are = verb(len(finding.names), "is", "are")
+    if finding.until_ns is not None:
+        return f"{are} 0 for {time_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
+    if finding.manner == "used-up":
+        return f"{are} used up by terminating or not-ready nodes"
+    return f"{are} always 0 (never {verb(len(finding.names), 'opens', 'open')})"
+
+
+_LEAVING: Final[Mapping[str, str]] = {
+    "waits": "{its} drain has not begun",
+    "ending": "{pods} {take} long to terminate",
+    "evicted": "{pods} {are} still being evicted",
+    "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
+    "draining": "{its} drain is not finished",
+    "volumes": "drained, but volumes are still attached",
+    "instance": "drained, but {its} {instance} still exist{s}",
+    "finalizer": "{its} {instance} {are_gone}, but the finalizer {finalizer} keeps {its} Node{s_many}",
+    "no-node": "{its} Node{s_many} {are_gone}, but a finalizer keeps {its} NodeClaim{s_many}",
+    "node-alone": "only the Node is being deleted, but a finalizer remains",
+    "unknown": "{its} progress is not known",
+}
+
+
+def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    is_one, is_one_pod = finding.nodes == 1, finding.pods == 1
+    what = _LEAVING[finding.detail].format(
+        its="its" if is_one else "their",
+        it="it" if is_one else "them",
+        pods=counted(finding.pods, "pod"),
+        instance="instance" if is_one else "instances",
+        s="s" if is_one else "",
+        take="takes" if is_one_pod else "take",
+        are="is" if is_one_pod else "are",
+        are_gone="is gone" if is_one else "are gone",
+        s_many="" if is_one else "s",
+        finalizer=first_of(finding.reasons, NAMED),
+    )
+    ends = ""
+    if finding.manner == "never":
+        ends = "; no terminationGracePeriod ends its drain"
+    elif finding.manner == "overdue":
+        ends = "; terminationGracePeriod is over"
+    elif finding.manner == "own-grace":
+        ends = f"; the termination grace period ends in {time_left(finding, now_ns)}"
+    elif finding.until_ns is not None:
+        when = "all forced within" if finding.manner == "several-ends" else "forced in"
+        ends = f"; {when} {time_left(finding, now_ns)}"
+    nodes = f"{names_text(finding.names)} {'has' if is_one else 'have'} been terminating"
+    return f"{nodes}{lasting(finding, now_ns)}: {what}{ends}"
+
+
+def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    why = _DRIFT_HELD.get(finding.detail, finding.detail)
+    if finding.detail == "BUDGET_ZERO":
+        why = f"its disruption budget {_shut(finding, now_ns)}"
+    if len(finding.names) > 1:
+        pool, pod, cause = finding.names
+        stuck = f"drift of {nodes_text(finding)} of {pool} stuck{lasting(finding, now_ns)}"
+        return f"{cause[:1].upper()}{cause[1:]}: {stuck}, because {pod} fits nowhere else"
+    pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
+    if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
+        why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"
+    return f"{pool}: drift of {nodes_text(finding)} stuck{lasting(finding, now_ns)}, {why}{_pace(finding)}"
+
+
+def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    pool, workload = finding.names
+    treats = "and Karpenter treats that as required (PREFERENCE_POLICY Respect)"
+    return f"{nodes_text(finding)} of {pool} stay nearly empty: pods of {workload} prefer separate nodes, {treats}"
+
+
+SENTENCES: Final[Mapping[str, Say]] = {
+    "REPAIR_HELD": _repair_held,
+    "POD_DND": _pod_dnd,
+    "NODE_DND": _node_dnd,
+    "PDB": _pdb,
+    "BUDGET": _budget,
+    "LEAVING": _leaving,
+    "DRIFT": _drift,
+    "PREFERRED": _preferred,
+}

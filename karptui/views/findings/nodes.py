@@ -1,0 +1,121 @@
+"""Sentences about nodes that fail, are taken back, or expire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
+from karptui.views.findings.parts import (
+    NAMED,
+    Reasons,
+    Say,
+    age_in_brackets,
+    lasting,
+    names_text,
+    nodes_text,
+    of_kind,
+    of_pools,
+    pods_pending,
+    quoted,
+    time_left,
+    why_not_ready,
+)
+from karptui.views.sanitize import short_name
+
+if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
+
+
+def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    count = count_text(finding.nodes)
+    nodes = f"{count} of {count} Karpenter nodes have not been ready{lasting(finding, now_ns)}"
+    return f"Zone {finding.zones[0]}: {nodes}{why_not_ready(finding)}{pods_pending(finding)}"
+
+
+def _zonal_shift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    text = f"Zonal shift away from {finding.zones[0]}{age_in_brackets(finding, now_ns)}: no node is launched there"
+    return f"{text}{pods_pending(finding)}"
+
+
+def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    kind = f"{finding.detail} nodes" if finding.detail else "nodes"
+    of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
+    pools = f" in {of_kind('NodePool', finding.names)}" if finding.names else ""
+    since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
+    ago = f"{verb(finding.nodes, '', ', the first')} {since}" if since else ""
+    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} interrupted{ago}{pods_pending(finding)}"
+
+
+def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
+    why = why_not_ready(finding)
+    if finding.nodes == 1:
+        return f"node {names_text(finding.names)} has not been ready{lasting(finding, now_ns)}{why}"
+    nodes = f"{nodes_text(finding)}{of_pools(finding)}{where} ({names_text(finding.names)})"
+    return f"{nodes} have not been ready{lasting(finding, now_ns)}{why}"
+
+
+def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names[: finding.nodes])})"
+    has = f"{verb(finding.nodes, 'has had', 'have had')} {finding.detail}{lasting(finding, now_ns)}"
+    others = finding.names[finding.nodes :]
+    if finding.pods:
+        names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in others], NAMED)
+        pods = f"evicted {counted(finding.pods, 'pod')} in the last hour"
+        if not finding.nodes:
+            ago = f", the last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
+            return f"kubelets {pods} for want of {finding.detail} ({names}){ago}"
+        return f"{nodes} {has}; the kubelet {pods} ({names})"
+    if not others:
+        return f"{nodes} {has}"
+    until = f" until {clock_text(finding.until_ns)[:5]} UTC" if finding.until_ns else ""
+    repair = {
+        "unrepaired": "node repair is off",
+        "closed": f"the disruption budget blocks {verb(finding.nodes, 'its', 'their')} repair{until}",
+        "tripped": "Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
+    }.get(finding.manner, "Karpenter repairs it")
+    return f"{nodes} {has} ({quoted(others[0])}); {repair}"
+
+
+def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
+    it = verb(finding.nodes, "it takes", "they take")
+    cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{age_in_brackets(finding, now_ns)}"
+    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods"
+
+
+def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool, *workloads = finding.names
+    span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
+    if not pool:
+        return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
+    why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
+    text = f"Node churn loop in {pool}: {nodes_text(finding)} removed shortly after launch{span}{why}"
+    return f"{text}; {evictions}" if evictions else text
+
+
+def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = first_of(finding.names, NAMED)
+    many = len(finding.names) > 1
+    expires = max((finding.expires_ns or 0) - now_ns, 0)
+    grace = span_text((finding.until_ns or 0) - (finding.expires_ns or 0))
+    end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {time_left(finding, now_ns)})"
+    why = f"node {short_name(finding.detail)} expires in {span_text(expires)}, terminationGracePeriod {grace}"
+    if finding.expires_ns is None:
+        why = f"node {short_name(finding.detail)} is draining, and its terminationGracePeriod ends"
+    others = finding.pods - len(finding.names)
+    more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
+    return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
+
+
+SENTENCES: Final[Mapping[str, Say]] = {
+    "ZONE_NOT_READY": _zone_not_ready,
+    "ZONAL_SHIFT": _zonal_shift,
+    "INTERRUPTED": _interrupted,
+    "UNHEALTHY": _unhealthy,
+    "NODE_PRESSURE": _node_pressure,
+    "CHURN": _churn,
+    "EXPIRY": _expiry,
+    "CORDONED": _cordoned,
+}

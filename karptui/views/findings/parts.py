@@ -1,0 +1,141 @@
+"""Parts of the sentences about findings: counts, names, times, pods that are pending because of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.karpenter.instance_type import error_words
+from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
+from karptui.views.sanitize import short_name
+
+if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
+
+NAMED: Final = 2
+"""Maximum number of objects named; the others are counted."""
+_MANY_PREEMPTED: Final = 3
+"""Preemption happens now and then; from this many pods of a workload on it is named."""
+QUOTED: Final = 160
+"""Characters that are quoted of a message."""
+_HEAD: Final = 60
+"""Characters of a longer message before the part that is left out: errors end with their cause."""
+_RESTRICTED: Final = re.compile(r"using label (\S+) is not allowed")
+_CODES: Final = (
+    "InsufficientInstanceCapacity",
+    "InsufficientFreeAddressesInSubnet",
+    "MaxSpotInstanceCountExceeded",
+    "VcpuLimitExceeded",
+)
+"""EC2's error codes that stand for a whole message."""
+_UNAUTHORIZED: Final = "UnauthorizedOperation"
+Reasons = Mapping[str, str]
+"""Why pods are pending, by the key of their group."""
+Say = Callable[["ClusterFinding", int, Reasons], str]
+"""Writes a finding, given the time in nanoseconds since the epoch, and why pods are pending."""
+
+
+def lasting(finding: ClusterFinding, now_ns: int) -> str:
+    r"""Return ``\ for 5m``; empty without a beginning."""
+    return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+
+
+def age_in_brackets(finding: ClusterFinding, now_ns: int) -> str:
+    r"""Return ``\ (5m)``; empty without a beginning."""
+    return f" ({age_text(finding.since_ns, now_ns)})" if finding.since_ns else ""
+
+
+def time_left(finding: ClusterFinding, now_ns: int) -> str:
+    """Return the time until the deadline."""
+    return span_text(max((finding.until_ns or 0) - now_ns, 0))
+
+
+def nodes_text(finding: ClusterFinding) -> str:
+    """Return the number of nodes: ``at least 3 nodes``."""
+    bound = f"{finding.nodes_bound} " if finding.nodes_bound else ""
+    return f"{bound}{counted(finding.nodes, 'node')}"
+
+
+def draining_text(finding: ClusterFinding) -> str:
+    """Return the number of draining nodes, with what initiated that."""
+    kind = {"Interruption": "interrupted ", "Expiry": "expired "}.get(next(iter(finding.reasons), ""), "")
+    return counted(finding.nodes, f"{kind}node")
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return short names of the first objects, and the number of the others."""
+    return first_of([short_name(name) for name in names], NAMED)
+
+
+def of_kind(kind: str, names: Sequence[str]) -> str:
+    """Return ``NodePool general``, ``NodePools general, gpu``."""
+    return f"{kind if len(names) == 1 else f'{kind}s'} {first_of(names, NAMED)}"
+
+
+def uncounted(names: Sequence[str], count: int) -> list[str]:
+    """Return names of workloads without the number of their pods, where a sentence gives that already."""
+    return [name.removesuffix(f" ({count_text(count)})") for name in names]
+
+
+def last_text(finding: ClusterFinding, now_ns: int) -> str:
+    """Return ``, last 5m ago``; empty without a last time."""
+    return f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
+
+
+def pods_pending(finding: ClusterFinding) -> str:
+    """Return ``; 9 pods pending (shop/web-*)``; nothing if no pod is pending because of a finding."""
+    pending = finding.pending
+    if not pending.pods:
+        return ""
+    count = len(pending.pods)
+    names = uncounted(pending.names, count) if len(pending.names) == 1 else pending.names
+    text = f"; {counted(count, 'pod')} pending{f' ({first_of(names, NAMED)})' if names else ''}"
+    if pending.bound_names and len(pending.bound_zones) == 1:
+        count = len(pending.bound_names)
+        the, are = verb(count, "the volume", "the volumes"), verb(count, "is", "are")
+        text += f"; {the} of {first_of(pending.bound_names, NAMED)} {are} in {pending.bound_zones[0]}"
+    text += "".join(f"; nodes with room: {rule}" for rule in pending.rules)
+    return f"{text}{preempted(finding)}"
+
+
+def preempted(finding: ClusterFinding) -> str:
+    """Return how many pods of the pending workload were preempted; empty if few."""
+    count = finding.pending.preempted
+    return f"; {count_text(count)} of that workload preempted in the last hour" if count >= _MANY_PREEMPTED else ""
+
+
+def of_pools(finding: ClusterFinding) -> str:
+    r"""Return ``\ of general``; empty without NodePools."""
+    return f" of {first_of(finding.pools, NAMED)}" if finding.pools else ""
+
+
+def quoted(message: str) -> str:
+    """Return a message, shortened; EC2's errors in plain words."""
+    plain = next((error_words(code) for code in _CODES if code in message), "")
+    if _UNAUTHORIZED in message:
+        plain = "Karpenter's role may not launch instances"
+    restricted = _RESTRICTED.search(message)
+    plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
+    message = " ".join(message.split()).removesuffix(".")
+    if plain or len(message) <= QUOTED:
+        return plain or message
+    head, tail = message[:_HEAD], message[_HEAD - QUOTED :]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
+
+
+def why_not_ready(finding: ClusterFinding) -> str:
+    """Return the kubelet's message, and the pods that cannot end on such nodes."""
+    message = kubelet_words(finding.detail)
+    stuck = finding.stuck_pods
+    pods = f"; {first_of(stuck, NAMED)} {verb(len(stuck), 'is', 'are')} stuck terminating there" if stuck else ""
+    return f"{f' ({message})' if message else ''}{pods}"
+
+
+def kubelet_words(message: str) -> str:
+    """Return a kubelet's message in few words."""
+    if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
+        return "the CNI network plugin is not ready"
+    if "container runtime is down" in message:
+        return "its container runtime does not answer"
+    return quoted(message)

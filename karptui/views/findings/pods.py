@@ -1,0 +1,94 @@
+"""Sentences about pods that are pending, do not start, or are lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
+from karptui.views.findings.parts import NAMED, Reasons, Say, lasting, nodes_text, preempted, quoted, uncounted
+from karptui.views.findings.pools import in_time
+from karptui.views.sanitize import short_name
+
+if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
+
+_RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
+_VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
+
+
+def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    from karptui.views.pending.sentences import resources_words  # noqa: PLC0415 - with the engines
+
+    pods = counted(finding.pods, "pod")
+    text = f"DaemonSet {finding.names[0]}: {pods} pending{lasting(finding, now_ns)}, no room on their nodes"
+    asks = f" (each requests {resources_words(finding.requests)})"
+    if not finding.pending.pods:
+        return f"{text}{asks}"
+    count = len(finding.pending.pods)
+    names = first_of(uncounted(finding.pending.names, count), NAMED)
+    others = f"{counted(count, 'other pod')} pending ({names})"
+    return f"{text}{asks}; {others}: a new node has no room left for them"
+
+
+def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
+    pods = counted(finding.pods, "pod")
+    age = f" {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    if not finding.detail:
+        return f"{pods} pending, the oldest{age}"
+    name = uncounted(finding.names, finding.pods)[0]
+    reason = reasons.get(finding.detail, "")
+    text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
+    volume = ""
+    if finding.zones and reason and "volume" not in reason:
+        zones = first_of(finding.zones, NAMED)
+        volume = f"; {verb(finding.pods, 'its volume is', 'their volumes are')} in {zones}"
+        if len(finding.names) > 1:
+            volumes = verb(finding.pods, "its volume", "their volumes")
+            volume = f"; StorageClass {first_of(finding.names[1:], NAMED)} allows {volumes} only in {zones}"
+    scaled = f"; a VerticalPodAutoscaler set this {' and '.join(finding.reasons)} request" if finding.reasons else ""
+    return f"{text}{volume}{scaled}{preempted(finding)}"
+
+
+def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner == "rejected":
+        reason, *pods = finding.names
+        names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
+        rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
+        return f"{rejected}: {reason}: {quoted(finding.detail)}"
+    reason, image, *pods = finding.names
+    where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
+    count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
+    names = first_of(uncounted(pods, finding.pods), NAMED)
+    have = verb(finding.pods, "has", "have")
+    text = f"{count}{names} on {where} {have} not started{lasting(finding, now_ns)}"
+    if image and finding.reasons:
+        nodes = verb(finding.nodes, "that node", "those nodes")
+        return f"{text}: image {image} has no build for {'/'.join(finding.reasons)}, the architecture of {nodes}"
+    message = _VOLUME_OF.sub("", _RPC.sub("", finding.detail))
+    if image:
+        cause = message.rpartition(f'{image}": ')[2]
+        return f"{text}: image {image} cannot be pulled: {quoted(cause)}"
+    if "failed to assign an IP address" in message or "add cmd: failed" in message:
+        message = "the CNI assigns no IP address"
+    return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
+
+
+def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    has, it = verb(finding.pods, "has", "have"), verb(finding.pods, "it", "them")
+    when = "if" if finding.manner == "after-others" else "when"
+    nodes = short_name(finding.detail) if finding.nodes == 1 else "their nodes"
+    pods = f"{first_of(finding.names, NAMED)} {has} no owner"
+    if finding.expires_ns is not None:
+        expires = f"expires in {span_text(max(finding.expires_ns - now_ns, 0))}"
+        return f"{pods}: lost when node {short_name(finding.detail)} {expires}, nothing recreates {it}"
+    return f"{pods}: lost {when} Karpenter removes {nodes}, nothing recreates {it}"
+
+
+SENTENCES: Final[Mapping[str, Say]] = {
+    "DAEMONSET_PENDING": _daemonset_pending,
+    "PENDING": _pending,
+    "PODS_NOT_STARTING": _pods_not_starting,
+    "PODS_LOST": _pods_lost,
+}

@@ -1,0 +1,169 @@
+"""Sentences about NodePools, NodeClasses, and launches that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.karpenter.instance_type import error_words
+from karptui.kube.units import age_text, counted, first_of, verb
+from karptui.views.findings.parts import (
+    NAMED,
+    Reasons,
+    Say,
+    age_in_brackets,
+    kubelet_words,
+    last_text,
+    lasting,
+    names_text,
+    nodes_text,
+    of_kind,
+    of_pools,
+    pods_pending,
+    quoted,
+    time_left,
+)
+
+if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
+
+
+def _no_nodepools(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    many = len(finding.names) != 1
+    who = f"all {len(finding.names)} NodePools are" if many else f"NodePool {finding.names[0]} is"
+    if "," in finding.detail:
+        who = f"of {len(finding.names)} NodePools"
+    if finding.manner == "static":
+        return f"Karpenter launches no nodes for pods and replaces static nodes only: {who} {finding.detail}"
+    return f"Karpenter launches and replaces no nodes: {who} {finding.detail}"
+
+
+def _pool_gone(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    count = len(finding.names)
+    pools = f"{of_kind('NodePool', finding.names)} {verb(count, 'does', 'do')} not exist"
+    return f"{pools}: {nodes_text(finding)} of {verb(count, 'it', 'them')} cannot be consolidated or replaced"
+
+
+def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    name, *pools = finding.names
+    if finding.manner == "missing":
+        state = f"{name} does not exist"
+    elif finding.manner == "leaving":
+        state = f"{name} is being deleted"
+    else:
+        state = f"{name} has not been ready{lasting(finding, now_ns)} ({quoted(finding.detail)})"
+    launch = f"{of_kind('NodePool', pools)} {verb(len(pools), 'launches', 'launch')} no nodes"
+    return f"{state}: {launch}{pods_pending(finding)}"
+
+
+def _pool_deleted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    deleted = f"NodePool {finding.names[0]} is being deleted{age_in_brackets(finding, now_ns)}"
+    return f"{deleted}: all its {nodes_text(finding)} drain, budgets do not apply{pods_pending(finding)}"
+
+
+def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool, *subnets = finding.names
+    what = " ".join(filter(None, (first_of(finding.instance_types, NAMED), "/".join(finding.capacity_types))))
+    places = ", ".join([of_kind("subnet", subnets), *finding.zones] if subnets else finding.zones)
+    ago = last_text(finding, now_ns)
+    details = "; ".join(filter(None, (what, places)))
+    launches = f"{counted(finding.nodes, 'launch', 'launches')}{f' of {pool}' if pool else ''}"
+    times, why = f"EC2 refused {launches}", error_words(finding.detail)
+    if finding.manner == "incomplete":  # another cloud, or EC2 was not asked
+        times, why = f"{launches} failed", quoted(finding.detail)
+    times += f"{in_time(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
+    if finding.missing_nodes:
+        running = finding.of_nodes - finding.missing_nodes
+        times = f"static NodePool {pool} has {running} of {counted(finding.of_nodes, 'node')}: {times}"
+    keys = finding.pending.spread_keys
+    spread = f", which must spread over {first_of(keys, NAMED)}" if keys else ""
+    return f"{times}: {why}{f' ({details})' if details else ''}{pods_pending(finding)}{spread}"
+
+
+def in_time(finding: ClusterFinding, now_ns: int) -> str:
+    r"""Return ``\ in 5m``; empty without a beginning."""
+    return f" in {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+
+
+def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    many = len(finding.names) > 1
+    if finding.manner == "ended-early":
+        ended = f"{counted(finding.nodes, 'instance')} of {finding.pools[0]} ended before they became nodes"
+        over = in_time(finding, now_ns).strip()
+        ago = f" ({over}, last {age_text(finding.last_ns or now_ns, now_ns)} ago)"
+        return f"{ended}{ago}: see their StateReason in EC2{pods_pending(finding)}"
+    claims = of_kind("NodeClaim", finding.names)
+    has = "have" if many else "has"
+    first = "the first " if many else ""
+    gives_up = f"; Karpenter gives up after 15m, {first}in {time_left(finding, now_ns)}" if finding.until_ns else ""
+    if finding.manner == "unregistered":
+        nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
+        joined = f"{nodes} joined and {has} not been registered{lasting(finding, now_ns)}: {quoted(finding.detail)}"
+        return f"{joined}{gives_up}{pods_pending(finding)}"
+    if finding.detail:
+        return f"{claims} cannot launch{lasting(finding, now_ns)}: {quoted(finding.detail)}{pods_pending(finding)}"
+    if finding.manner == "node-gone":
+        return f"{claims} {has} an instance, but the Node is gone{pods_pending(finding)}"
+    where = f" (all in {finding.zones[0]})" if finding.zones else ""
+    instances = "instances that have" if many else "an instance that has"
+    state = f"{has} {instances} not registered as a node{lasting(finding, now_ns)}"
+    replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
+    return f"{claims}{where}{replaces} {state}{gives_up}{pods_pending(finding)}"
+
+
+def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    have = verb(finding.nodes, "has", "have")
+    missing = "missing resource " if finding.manner == "missing" else ""
+    why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
+    nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
+    return f"{nodes} {have} not been initialized{lasting(finding, now_ns)}{why}{pods_pending(finding)}"
+
+
+def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = counted(finding.pods, "pod")
+    full = f"the capacity reservations of NodePool {finding.names[0]} are full"
+    return f"{pods} pending{lasting(finding, now_ns)}, and Karpenter reports nothing: {full}"
+
+
+def _pool_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    count = len(finding.names)
+    why = f" ({quoted(finding.detail)})" if finding.detail else ""
+    state = (
+        f"{of_kind('NodePool', finding.names)} {verb(count, 'has', 'have')} not been ready{lasting(finding, now_ns)}"
+    )
+    return f"{state}{why}: {verb(count, 'it launches', 'they launch')} no nodes{pods_pending(finding)}"
+
+
+def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pool = finding.names[0]
+    if finding.manner == "fewer-than-replicas":
+        return f"static NodePool {pool} wants {finding.detail}"
+    if finding.manner == "limit":
+        return f"NodePool {pool}: too little room under its limit ({finding.detail}){pods_pending(finding)}"
+    others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
+    since = lasting(finding, now_ns)
+    state = f"has been at its limit{since}" if since else "is at its limit"
+    return f"NodePool {pool} {state}: {finding.detail}{others}{pods_pending(finding)}"
+
+
+def _launches_moved(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    now, before, weight_now, weight_before = finding.names
+    text = f"All {nodes_text(finding)} launched in the last hour are {finding.detail}, from NodePool {now}"
+    if finding.manner == "limit":
+        return f"{text}: NodePool {before} is at its limit"
+    return f"{text}: its weight {weight_now} puts it before {before} (weight {weight_before})"
+
+
+SENTENCES: Final[Mapping[str, Say]] = {
+    "NO_NODEPOOLS": _no_nodepools,
+    "POOL_GONE": _pool_gone,
+    "NODECLASS_NOT_READY": _nodeclass_not_ready,
+    "POOL_DELETED": _pool_deleted,
+    "LAUNCH_REFUSED": _launch_refused,
+    "CLAIM_STUCK": _stuck,
+    "NOT_INITIALIZED": _not_initialized,
+    "RESERVATIONS_FULL": _reservations_full,
+    "POOL_NOT_READY": _pool_not_ready,
+    "POOL_AT_LIMIT": _pool_at_limit,
+    "LAUNCHES_MOVED": _launches_moved,
+}

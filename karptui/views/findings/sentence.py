@@ -1,0 +1,142 @@
+"""A finding about a cluster in one sentence, for the Nodes screen and for `karptui verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.aws.money import saved_text
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, counted, first_of, verb
+from karptui.kube.volumes import unread_text
+from karptui.views.findings import blocked, karpenter, nodes, pods, pools
+from karptui.views.findings.parts import QUOTED, Reasons, Say, names_text, nodes_text, pods_pending
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.pending.groups import PendingGroup, PendingReport
+    from karptui.verdict.finding import ClusterFinding, EditBefore
+
+LATE_NS: Final = 300 * NS_PER_SECOND
+"""A node that Karpenter launches is there within this time."""
+_LONGEST_VALUE: Final = 40
+_METHODS: Final[Mapping[str, str]] = {
+    "Repair": "unhealthy",
+    "Emptiness": "empty",
+    "Drift": "drifted",
+    "StaticDrift": "drifted",
+    "MultiNodeConsolidation": "consolidation",
+    "SingleNodeConsolidation": "consolidation",
+}
+
+
+def pending_reasons(report: PendingReport | None) -> Reasons:
+    """Return the reason why pods are pending, by the key of their group."""
+    if report is None:
+        return {}
+    from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
+    from karptui.pending.disagreements import DECISIVE  # noqa: PLC0415 - as above
+    from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
+
+    def reason(group: PendingGroup) -> str:
+        place = group.diagnosis.destination
+        reasons = group.disagreements
+        if reasons and reasons[0].code in DECISIVE:
+            return disagreement_text(reasons[0])
+        if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
+            return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
+        if group.cause in FAULTY or not reasons:
+            return now_words(group)
+        return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])
+
+    return {group.key: reason(group) for group in report.groups}
+
+
+def sentence(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
+    """Return a finding in one sentence."""
+    text = _SENTENCES[str(finding.code)](finding, now_ns, reasons)
+    return clean(text + (f"; {edit_text(finding.edit)}" if finding.edit is not None else ""))
+
+
+def edit_text(edit: EditBefore) -> str:
+    """Return ``after weight of spot 100 → 10 at 14:02Z by argocd``: a coincidence in time, no cause."""
+    from karptui.views.changes import value_text  # noqa: PLC0415 - rarely needed
+
+    field = edit.path.removeprefix("spec.").removeprefix("template.spec.")
+    before, after = (value_text(value)[:_LONGEST_VALUE] or "none" for value in (edit.before, edit.after))
+    more = f" and {counted(edit.more, 'more field')}" if edit.more else ""
+    by = f" by {edit.manager}" if edit.manager else ""
+    at = clock_text(edit.at_ns)
+    return f"after {field} of {edit.key} {before} → {after}{more} at {at[:5]}{at[-1]}{by}"
+
+
+def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    kinds = first_of(finding.names, 4)
+    unread = f"{kinds} were not read" if finding.manner == "missing" else f"no permission to list {kinds}"
+    return f"{unread}: findings that need them are missing"
+
+
+def _assumed_class(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    many = len(finding.names) != 1
+    what = f"EC2NodeClass{'es' * many} {first_of(finding.names, 3)} {'were' if many else 'was'} not read"
+    return f"{what}: karptui assumes {finding.detail} in the zones of the nodes"
+
+
+def _assumed_volumes(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    return unread_text(finding.names)
+
+
+def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    has, them = verb(finding.nodes, "has", "have"), verb(finding.nodes, "it", "them")
+    return f"{nodes_text(finding)} {has} no known price: totals exclude {them}"
+
+
+def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    fact = " ".join(finding.detail.split())
+    if len(fact) > 2 * QUOTED:
+        fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
+    if not finding.of_nodes:
+        return f"{fact.removesuffix('.')}{pods_pending(finding)}"
+    return f"Advice has {counted(finding.of_nodes, 'warning')}{verb(finding.of_nodes, '', ', the first')}: {fact}"
+
+
+def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    if finding.manner == "on-request":
+        return f"next command: press {finding.key}: in so large a cluster it is computed only while Next is open"
+    decision, method = finding.detail.split(" ", 1)
+    after = "next, once unblocked" if finding.manner == "after-others" else "next"
+    saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""
+    return f"{after}: {decision} {names_text(finding.names)} ({_METHODS.get(method, method)}{saves})"
+
+
+def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    is_empty = finding.manner == "no-nodes"
+    if finding.manner == "incomplete":
+        return f"nothing found, but not everything is checked: {finding.detail}"
+    if not is_empty and finding.manner != "not-karpenters":
+        return "no blockers or problems in this cluster"
+    if is_empty and not finding.names:
+        return "no nodes, no NodeClaims and no NodePools"
+    what = f"none of the {nodes_text(finding)} is managed by Karpenter"
+    if is_empty:
+        what = "no nodes and no NodeClaims"
+    elif finding.nodes == 1:
+        what = "Karpenter does not manage the only node"
+    pools = counted(len(finding.names), "NodePool")
+    return f"{what}: {pools}, no pod pending for long" if finding.names else f"{what}, and there is no NodePool"
+
+
+_SENTENCES: Final[Mapping[str, Say]] = {
+    **karpenter.SENTENCES,
+    **pools.SENTENCES,
+    **nodes.SENTENCES,
+    **pods.SENTENCES,
+    **blocked.SENTENCES,
+    "NO_PERMISSION": _no_permission,
+    "NO_PRICES": _no_prices,
+    "ASSUMED_CLASS": _assumed_class,
+    "ASSUMED_VOLUMES": _assumed_volumes,
+    "ADVICE": _advice,
+    "NEXT": _next,
+    "FINE": _fine,
+}
