@@ -1,1 +1,3 @@
 """Findings of the verdict as sentences."""
+
+from __future__ import annotations
