@@ -348,17 +348,16 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             partial(waits_for_claims, claims=claims, failing=failing_pools(case, claims) if is_refused else frozenset())
         )
         created = [claim.created_ns for claim in claims if claim.created_ns]
+        # No object shows when a Node disappeared.
+        since_ns = None if manner is Manner.NODE_GONE else min(created, default=None)
         of_claims = [lines[claim.name] for claim in claims]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
             price_per_hour=None if is_refused else sum_of(line.per_hour for line in of_claims),
             is_partial=lacks_some(line.per_hour for line in of_claims),
-            # No object shows when a Node disappeared.
-            since_ns=None if manner is Manner.NODE_GONE else min(created, default=None),
-            until_ns=min(created) + REGISTRATION_TTL_NS
-            if created and not is_refused and manner is not Manner.NODE_GONE
-            else None,
+            since_ns=since_ns,
+            until_ns=since_ns + REGISTRATION_TTL_NS if since_ns and not is_refused else None,
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
             names=tuple(
                 line.name if line.has_node else claim.name for line, claim in zip(of_claims, claims, strict=True)
