@@ -16,9 +16,10 @@ from karptui.cli.contexts import fleet_of
 from karptui.cli.main import build_parser, main
 from karptui.clock import SystemClock
 from karptui.screens.fleet import FleetScreen
+from karptui.screens.frame import FrameScreen
 from karptui.session.fleet import Fleet, FleetRow
 from tests.ui.fleet import lines_of
-from tests.ui.stage import an_app
+from tests.ui.stage import an_app, front
 
 from .control_plane import TOKEN, Client, ControlPlane
 from .definitions import install_definitions
@@ -95,7 +96,7 @@ async def test_one_of_three_clusters_is_killed(
             while not is_so():
                 assert time.monotonic() < deadline, "\n".join(lines_of(app))
                 await asyncio.to_thread(time.sleep, 0.1)
-                app.screen.refresh_view(is_forced=True)  # type: ignore[attr-defined]
+                front(app, FrameScreen).refresh_view(is_forced=True)
                 await pilot.pause()
 
         def rows() -> dict[str, FleetRow]:

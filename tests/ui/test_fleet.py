@@ -78,7 +78,7 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
         fleet.tell("prod", 62, "disrupts nothing for 22m")
         fleet.tell("stage", 21, "a \x1b[31mred\u202e [b]name[/b]", trouble="")
         fleet.tell(HOSTILE, 1, "", trouble="connection lost")
-        app.screen.refresh_view(is_forced=True)  # type: ignore[attr-defined]
+        front(app, FleetScreen).refresh_view(is_forced=True)
         await settled(pilot)
         text = screen_text(app)
         assert "Fleet [3] ─ 84 nodes · $4.50/h · held $0.75/h" in text
