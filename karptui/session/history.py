@@ -1,4 +1,4 @@
-"""What a history remembers besides objects: marks of what happened between two views, and figures of each NodePool."""
+"""Marks of the changes between two views, and figures of each NodePool, for a history."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOT_PROBLEMS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
 """Lines of the verdict that are no problems."""
 _EDITED: Final = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.DEPLOYMENT, Kind.STATEFULSET)
 _CREATED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET})
-"""Kinds of which creations and deletions are edits too."""
+"""Kinds whose creations and deletions count as edits too."""
 
 _NOT_SIZED: Final = frozenset({"Pod", "Job", "Node"})
 
@@ -65,12 +65,12 @@ def verdict_marks(
     words: Words,
     recorded_from_ns: int = 0,
 ) -> tuple[tuple[OpenFinding, ...], tuple[Mark, ...]]:
-    """Return the findings that are open now, and marks of those that began or ended.
+    """Return the open findings, and marks of the findings that began or ended.
 
     Two findings are the same if they have the same cause, and share an object or have none: numbers and times differ.
 
     Args:
-        recorded_from_ns: When recording began: earlier findings are not marked, as it is not known when they began.
+        recorded_from_ns: When recording began: earlier findings get no mark, because their begin is not known.
     """
     marks: list[Mark] = []
     still_open: list[OpenFinding] = []
@@ -130,7 +130,7 @@ class Seen(NamedTuple):
     """The parts of a view that the next one is compared with; it keeps no generation alive."""
 
     objects: Mapping[Kind, Mapping[str, Any]]
-    """Of each kind that was listed completely: what is new later was not there before."""
+    """Objects of each kind that was listed completely, so that later objects are known to be new."""
     controller: ControllerInfo | None
 
 
@@ -187,7 +187,7 @@ def _is_disrupted(node: Node | None, claim: NodeClaim | None) -> bool:
 
 
 def _why(view: ClusterView, node: Node | None, claim: NodeClaim | None) -> str:
-    """Return the reason: that of Karpenter's condition, or the one that events and the claim show."""
+    """Return the reason by the condition that Karpenter sets, otherwise by the events and the claim."""
     if claim is None:
         return ""
     condition = claim.condition(DISRUPTION_REASON)
@@ -288,7 +288,7 @@ def _offerings(refusal: LaunchRefusal) -> Iterator[str]:
 
 
 def samples_of(view: ClusterView, now_ns: int) -> tuple[Sample, ...]:
-    """Return the figures of every NodePool, and under the empty name those of nodes that Karpenter does not manage."""
+    """Return the figures of every NodePool; the empty name is for nodes that Karpenter does not manage."""
     by_pool: dict[str, list[NodeEntry]] = {"": [], **{name: [] for name in view.state.nodepools}}
     for entry in view.node_entries:
         by_pool.setdefault(entry.pool if entry.is_managed else "", []).append(entry)

@@ -71,7 +71,7 @@ _MANAGED_FIELDS: Final = msgspec.json.Decoder(list[_ManagedFields])
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much is kept."""
+    """Limits of a history."""
 
     days: float = 7.0
     bytes: int = 1 << 30
@@ -80,7 +80,7 @@ class Limits(msgspec.Struct, frozen=True):
 class Recorder:
     """Takes changes from any thread; one thread writes them.
 
-    ``trouble`` says why nothing is recorded (any more); it is empty otherwise.
+    ``trouble`` is the reason if nothing is recorded (any more), else empty.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Recorder:
         return True
 
     def _now_ns(self) -> int:
-        """Return the time, never earlier than what is written: clocks may jump."""
+        """Return the time, later than all written changes: clocks may jump."""
         newest_ns = self._writer.newest_ns if self._writer is not None else 0
         return max(self._clock.now_ns(), newest_ns + 1)
 
@@ -333,7 +333,7 @@ class Recorder:
                 self._measured_at = now + size_bytes / USAGE_BYTES_PER_SECOND
 
     def _write_usage(self, writer: HistoryWriter) -> None:
-        """Write the usage of containers so far; a period that is long enough ends."""
+        """Write the usage of containers in the current period; after an hour a new period begins."""
         with self._usage_lock:
             period = self._usage
             if period is not None:
@@ -376,7 +376,7 @@ def _change(at_ns: int, kind: Kind, key: str, manifest: Mapping[str, Any] | None
 
 
 def _manager(manifest: Mapping[str, Any] | None) -> str:
-    """Return who changed an object last, its status aside."""
+    """Return the field manager of the last change, except to the status."""
     metadata: Any = (manifest or {}).get("metadata")
     try:
         fields = _FIELDS.decode(metadata) if isinstance(metadata, msgspec.Raw) else metadata or {}
@@ -393,6 +393,6 @@ def _manager(manifest: Mapping[str, Any] | None) -> str:
 
 
 def flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recording's fields, each part of the evidence as a field of its own, because few of them change."""
+    """Return a recording's fields, with a separate field for each part of the evidence, because few of them change."""
     parts = {f"evidence.{name}": value for name, value in fields.get("evidence", {}).items()}
     return {**{name: value for name, value in fields.items() if name != "evidence"}, **parts}
