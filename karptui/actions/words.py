@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -28,8 +28,11 @@ def named(operation: Operation, word: str) -> tuple[str, str]:
     raise ActionError(f"{word}: name its kind as well, such as {(fitting or kinds)[0].lower()}/{word}")
 
 
-def typed(text: str) -> tuple[Action, ...]:
+def typed(text: str, rows: Mapping[Operation, Sequence[tuple[str, str]]] | None = None) -> tuple[Action, ...]:
     """Return the actions of a line: ``cordon NAME…``, ``scale deployment/NAMESPACE/NAME 4``.
+
+    Args:
+        rows: Kind and key of the objects that each operation is for if the line names none.
 
     Raises:
         ActionError: it is none.
@@ -44,9 +47,10 @@ def typed(text: str) -> tuple[Action, ...]:
     replicas = None
     if operation is Operation.SCALE:
         replicas = int(objects.pop()) if objects and objects[-1].isdecimal() else None
-    if not objects:
+    on = [named(operation, word) for word in objects] or (rows or {}).get(operation, ())
+    if not on:
         raise ActionError(f"{operation} needs an object, such as {KINDS_OF[operation][0].lower()}/NAME")
-    return tuple(action_on(operation, *named(operation, word), replicas=replicas) for word in objects)
+    return tuple(action_on(operation, kind, key, replicas=replicas) for kind, key in on)
 
 
 def operations_for(kinds: Sequence[str]) -> tuple[Operation, ...]:

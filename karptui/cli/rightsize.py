@@ -19,10 +19,12 @@ from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from karptui.decode.prometheus import Answer
     from karptui.kube.pod import Pod
     from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler
+    from karptui.sources.source import Source, SourceError
 
 _MOST_BYTES = 64 << 20
 
@@ -55,40 +57,46 @@ def run(args: argparse.Namespace) -> int:
     """Print the outcome of all recommendations. Status 1 if something is missing."""
     from msgspec.structs import replace
 
-    from karptui.kube.vpa import of_vpas
     from karptui.plan.rightsize import rightsize, workloads_of
     from karptui.session.prepare import base_of
-    from karptui.session.rightsizing import live_vpas
+    from karptui.session.rightsizing import HOURS, PERCENTILE, live_vpas, recommendations_of, recorded_recommendations
+    from karptui.sources.source import SourceError
     from karptui.views.column import plain
     from karptui.views.rightsize import REPORT, TABLE, headline, last_lines, more_lines, patches_text
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
     is_measured = args.percentile is not None or args.window is not None
+    percentile, hours = args.percentile or PERCENTILE, args.window or HOURS
     if args.krr is not None and is_measured:
         raise UsageError("--percentile and --window are for --prometheus and recorded usage, not for --krr")
-    given = _read_krr(args.krr) if args.krr is not None else None
-    asks_vpas = given is None and args.prometheus is None and not is_measured
-    live: list[VerticalPodAutoscaler] = []
+    krr = _read_krr(args.krr) if args.krr is not None else None
+    live: list[VerticalPodAutoscaler] | SourceError = []
+
+    def ask(source: Source) -> None:
+        nonlocal live
+        live = live_vpas(source)
+
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
-    loaded = load(args, needed, asks=lambda source: live.extend(live_vpas(source)) if asks_vpas else None)
+    is_by_vpas = krr is None and args.prometheus is None and not is_measured
+    loaded = load(args, needed, asks=ask if is_by_vpas else None)
     base = base_of(loaded.view, loaded.now_ns)
     used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
     workloads = workloads_of(base.inventory)
-    if args.prometheus is not None:
-        given, warnings = _of_prometheus(args, workloads, loaded.now_ns)
+    if krr is not None:
+        given = krr
+    elif args.prometheus is not None:
+        given, warnings = _of_prometheus(args, workloads, loaded.now_ns, percentile, hours)
         loaded = replace(loaded, complaints=(*loaded.complaints, *warnings))
-    elif given is None:
-        given = of_vpas((*base.inventory.vpas, *live) if asks_vpas else ())
-        if not given.items:
-            given = _recorded(args, workloads, loaded.now_ns, is_asked=is_measured) or given
-    try:
-        answer = rightsize(
-            base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
-        )
-    except RequestError as error:
-        raise UsageError(
-            f"{error}: VerticalPodAutoscalers with a status, recorded usage, --krr FILE or --prometheus URL are needed"
-        ) from None
+    elif is_measured:
+        path = history_of(args)
+        given = recorded_recommendations(path, workloads, loaded.now_ns, percentile=percentile, hours=hours)
+    else:
+        given = recommendations_of(base.inventory, live, _history_if_any(args), loaded.now_ns)
+        if isinstance(live, SourceError):
+            loaded = replace(loaded, notes=(*loaded.notes, str(live)))
+    answer = rightsize(
+        base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
+    )
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     rows = chosen(TABLE, answer.sizings, args)
     if args.patch:
@@ -114,20 +122,18 @@ def _read_krr(path: str) -> Recommendations:
 
 
 def _of_prometheus(
-    args: argparse.Namespace, workloads: Mapping[str, Sequence[Pod]], now_ns: int
+    args: argparse.Namespace, workloads: Mapping[str, Sequence[Pod]], now_ns: int, percentile: int, hours: int
 ) -> tuple[Recommendations, tuple[str, ...]]:
     """Return recommendations by usage, and sentences about incomplete answers."""
     import os
 
     from karptui.decode.prometheus import PrometheusError, of_usage, queries
-    from karptui.session.rightsizing import HOURS, PERCENTILE
     from karptui.sources.cluster.errors import one_line
     from karptui.sources.prometheus import TOKEN_VARIABLE, Prometheus
 
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token.isascii() or not token.isprintable() or " " in token:
         raise UsageError(f"{TOKEN_VARIABLE} is no bearer token: it has spaces or other than printable ASCII characters")
-    percentile, hours = args.percentile or PERCENTILE, args.window or HOURS
     answers: dict[str, Answer] = {}
     try:
         server = Prometheus(args.prometheus, token)
@@ -141,21 +147,8 @@ def _of_prometheus(
     return found, tuple(f"Prometheus warns that its answer may be incomplete: {warning}" for warning in warnings)
 
 
-def _recorded(
-    args: argparse.Namespace, workloads: Mapping[str, Sequence[Pod]], now_ns: int, *, is_asked: bool
-) -> Recommendations | None:
-    """Return recommendations by the usage in the cluster's history; None if it has none, unless that is asked for.
-
-    Raises:
-        UsageError: Recorded usage is asked for, and there is no history.
-    """
-    from karptui.session.rightsizing import HOURS, PERCENTILE, recorded_recommendations
-    from karptui.sources.history.store import HistoryError
-
-    percentile, hours = args.percentile or PERCENTILE, args.window or HOURS
+def _history_if_any(args: argparse.Namespace) -> Path | None:
     try:
-        return recorded_recommendations(history_of(args), workloads, now_ns, percentile=percentile, hours=hours)
-    except (UsageError, HistoryError) as error:
-        if is_asked:
-            raise UsageError(f"recorded usage: {error}") from None
+        return history_of(args)
+    except RequestError:
         return None

@@ -36,6 +36,10 @@ PATCHED: Final = {
 }
 """Kinds whose pod template can be patched, with their apiVersion."""
 MOST_ALONE: Final = 20
+NO_USAGE: Final = (
+    "there are no recommendations, and nothing is recommended without usage data: VerticalPodAutoscalers with a status,"
+    " usage in this cluster's history, or karptui rightsize with --krr FILE or --prometheus URL are needed"
+)
 _MI: Final = 2**20
 Templates = Mapping[PodTemplate, PodTemplate]
 """From each template to the one with the recommended requests."""
@@ -168,7 +172,7 @@ def rightsize(
     for item in recommendations.items:
         wanted.setdefault(item.workload, {})[item.container] = item
     if not wanted:
-        raise RequestError("there are no recommendations, and nothing is recommended without usage data")
+        raise RequestError(NO_USAGE)
     found = {key: size(key, pods[key], items, used_memory or {}) for key, items in wanted.items() if key in pods}
     if not found:
         raise RequestError(f"none of the {len(wanted)} workloads with recommendations has pods in this cluster")

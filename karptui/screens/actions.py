@@ -57,13 +57,19 @@ async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
         actions.close()
 
 
-async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
+def operations_here(screen: FrameScreen) -> dict[Operation, list[tuple[str, str]]]:
+    """Return the operations that suit the marked rows, or the one under the cursor, each with its objects."""
     current = screen.current_object()
     objects = screen.marked_objects() or ([current] if current is not None else [])
     choices = dict.fromkeys(operations_for([kind for kind, _ in objects]), objects)
     claims = [claim for kind, key in objects if (claim := _claim_of(screen, kind, key))]
     if len(claims) == len(objects) and claims:
         choices[Operation.DELETE] = [("NodeClaim", claim) for claim in claims]
+    return choices
+
+
+async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
+    choices = operations_here(screen)
     if not choices:
         raise ActionError("no action suits the rows here; :do ACTION OBJECT takes any, such as :do cordon NAME")
     lines = [Choice(str(one), str(one), first_of([" ".join(ref) for ref in on], _FEW)) for one, on in choices.items()]
@@ -191,7 +197,7 @@ class ActionScreen(TextScreen):
         ready = self._ready
         removals = [preview.action for preview in ready if preview.removes]
         if removals:
-            word = removals[0].target.name if len(removals) == 1 else f"{len(removals)} objects"
+            word = removals[0].target.name + (f" and {len(removals) - 1} more" if len(removals) > 1 else "")
             hint = f"this will {first_of([title(one) for one in removals], _MOST_NAMED, ' · ')}"
             typed = AskScreen(
                 f"Type {word} to confirm", hint=hint, check=lambda text: "" if text == word else f"type {word}: {hint}"

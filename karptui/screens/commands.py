@@ -511,12 +511,13 @@ def _whatif(app: CommandHost, text: str) -> None:
 
 def _do(app: CommandHost, text: str) -> None:
     from karptui.actions.words import typed  # noqa: PLC0415 - only when asked for
-    from karptui.screens.actions import ActionScreen, act_on_front  # noqa: PLC0415 - as above
+    from karptui.screens.actions import ActionScreen, act_on_front, operations_here  # noqa: PLC0415 - as above
 
     actions = app.open_actions()
     try:
         if text:
-            app.push_screen(ActionScreen(actions, typed(text)))
+            rows = operations_here(app.front) if app.front is not None else None
+            app.push_screen(ActionScreen(actions, typed(text, rows)))
         elif app.front is not None:
             app.front.run_worker(act_on_front(app.front, actions), exclusive=True, group="actions")
     except RequestError:

@@ -195,12 +195,12 @@ class Studies(OneAtATime):
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
         from karptui.plan.rightsize import rightsize
-        from karptui.session.rightsizing import recommendations_of
+        from karptui.session.rightsizing import live_vpas, recommendations_of
 
         used = {key: one.latest.memory_bytes for key, one in self._view().live_usage.pods.items()}
 
         def sized(base: WhatIfBase, report: Reporter) -> RightSize:
-            wanted = recommendations_of(base.inventory, self._source(), history, now_ns)
+            wanted = recommendations_of(base.inventory, live_vpas(self._source()), history, now_ns)
             return rightsize(base, wanted, used, horizon_ns=horizon_ns, reporter=report)
 
         return self._answer(now_ns, sized)

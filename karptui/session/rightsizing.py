@@ -28,6 +28,35 @@ HOURS: Final = 7 * 24
 _VPAS: Final = "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"
 
 
+def recommendations_of(
+    inventory: Inventory,
+    live: Sequence[VerticalPodAutoscaler] | SourceError,
+    history: Path | None,
+    now_ns: int,
+    *,
+    percentile: float = PERCENTILE,
+    hours: int = HOURS,
+) -> Recommendations:
+    """Return those of the VerticalPodAutoscalers; if there are none or they may not be listed, by recorded usage.
+
+    Args:
+        live: As `live_vpas` returns; a snapshot's are in the inventory.
+        percentile: Of recorded cpu.
+        hours: Length of recorded usage until ``now_ns``.
+
+    Raises:
+        HistoryError: The history cannot be read.
+        SourceError: VerticalPodAutoscalers may not be listed, and no usage is recorded.
+    """
+    given = of_vpas((*inventory.vpas, *(() if isinstance(live, SourceError) else live)))
+    if not given.items and history is not None:
+        workloads = workloads_of(inventory)
+        given = recorded_recommendations(history, workloads, now_ns, percentile=percentile, hours=hours)
+    if not given.items and isinstance(live, SourceError):
+        raise live
+    return given
+
+
 def recorded_recommendations(
     path: Path,
     workloads: Mapping[str, Sequence[Pod]],
@@ -46,43 +75,15 @@ def recorded_recommendations(
     return of_periods(periods, workloads, percentile=percentile, hours=hours)
 
 
-def recommendations_of(
-    inventory: Inventory, source: Source | None, history: Path | None, now_ns: int
-) -> Recommendations:
-    """Return those of the VerticalPodAutoscalers; without any, or without permission to list them, by recorded usage.
-
-    Raises:
-        HistoryError: The history cannot be read.
-        SourceError: VerticalPodAutoscalers may not be listed, and no usage is recorded.
-    """
-
-    def recorded() -> Recommendations:
-        workloads = workloads_of(inventory)
-        return recorded_recommendations(history, workloads, now_ns) if history is not None else of_vpas(())
-
-    try:
-        found = of_vpas((*inventory.vpas, *live_vpas(source)))
-    except SourceError:
-        found = recorded()
-        if not found.items:
-            raise
-    return found if found.items else recorded()
-
-
-def live_vpas(source: Source | None) -> list[VerticalPodAutoscaler]:
-    """Return the VerticalPodAutoscalers of a live cluster; a snapshot's are among its objects.
-
-    Raises:
-        SourceError: They may not be listed.
-    """
+def live_vpas(source: Source | None) -> list[VerticalPodAutoscaler] | SourceError:
+    """Return the VerticalPodAutoscalers of a live cluster, or why they cannot be listed; nothing for a snapshot."""
     if not isinstance(source, ClusterSource):
         return []
     try:
         items = msgspec.json.decode(source.get(_VPAS), type=dict[str, msgspec.Raw]).get("items", msgspec.Raw(b"[]"))
         return [KindReader(Kind.VPA).decode(item) for item in msgspec.json.decode(items, type=list[msgspec.Raw])]
     except ApiError as error:
-        if error.status == 404:
-            return []  # not installed
-        raise SourceError(f"verticalpodautoscalers cannot be listed: {error}") from error
+        # 404: the kind is not installed.
+        return [] if error.status == 404 else SourceError(f"verticalpodautoscalers cannot be listed: {error}")
     except (DecodeError, msgspec.DecodeError) as error:
-        raise SourceError(f"verticalpodautoscalers cannot be read: {error}") from error
+        return SourceError(f"verticalpodautoscalers cannot be read: {error}")

@@ -16,7 +16,7 @@ from karptui.actions.action import ActionError, Operation, action_on
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config, ContextSettings
-from karptui.screens.actions import ActionScreen, edits_as_actions
+from karptui.screens.actions import ActionScreen, edits_as_actions, operations_here
 from karptui.screens.dialogs import AskScreen, PickScreen
 from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
@@ -149,27 +149,30 @@ async def test_a_removal_needs_the_name(audit: Path, monkeypatch: pytest.MonkeyP
         assert not audit.exists(), "given up at the reason"
 
 
-async def test_several_removals_are_listed_and_their_number_is_typed(audit: Path) -> None:
+async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed(audit: Path) -> None:
     app = an_acting_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot, is_analysed=False)
-        claims = [name for name, claim in app.follower.view.state.nodeclaims.items() if claim.node_name][:3]
-        source = app.follower.source
-        assert source is not None
-        actions = open_actions(source, ALLOWED, is_asked=False)
-        app.push_screen(ActionScreen(actions, [action_on(Operation.DELETE, "NodeClaim", name) for name in claims]))
+        await pilot.press(*["space", "down"] * 3)
+        front = app.front
+        assert front is not None
+        claims = [key for _, key in operations_here(front)[Operation.DELETE]]
+        assert len(claims) == 3
+        word = f"{claims[0]} and 2 more"
+        app.run_command("do delete")
+        await until(pilot, lambda: isinstance(app.screen, ActionScreen))
         await until(pilot, lambda: "enter asks for a reason" in told(app))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await settled(pilot, is_analysed=False)
         text = screen_text(app)
-        assert "Type 3 objects to confirm" in text
+        assert f"Type {word} to confirm" in " ".join(text.split())
         assert all(f"delete NodeClaim {name}" in " ".join(text.split()) for name in claims)
         await pilot.press(*claims[0], "enter")
         await settled(pilot, is_analysed=False)
         assert isinstance(app.screen, AskScreen)
-        assert "type 3 objects: this will delete NodeClaim" in " ".join(screen_text(app).split())
-        app.screen.query_one(Input).value = "3 objects"
+        assert f"type {word}: this will delete NodeClaim" in " ".join(screen_text(app).split())
+        app.screen.query_one(Input).value = word
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, AskScreen) and not app.screen.query_one(Input).value)
         await pilot.press("escape")
@@ -182,12 +185,12 @@ async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
         monkeypatch.setattr(app, "tell", lambda text, tone=None: said.append(text))
-        for line in ("do fly x", "do cordon", "do scale deployment/a/b", "do apply x", "do evict a"):
+        for line in ("do fly x", "do scale", "do scale deployment/a/b", "do apply x", "do evict a"):
             app.run_command(line)
         assert len(app.screen_stack) == 1
     assert [text.partition(";")[0] for text in said] == [
         "there is no action fly",
-        "cordon needs an object, such as node/NAME",
+        "scale needs an object, such as deployment/NAME",
         "Deployment a/b: the number of replicas must be from 0 to 100,000",
         "apply takes the edits of the what-if: open it, edit, and type :do",
         "a: name its kind as well, such as pod/a",
