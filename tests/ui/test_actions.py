@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from karptui.actions.action import ActionError, Operation, action_on
+from karptui.actions.action import ActionError, Operation
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config, ContextSettings
