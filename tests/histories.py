@@ -31,8 +31,7 @@ def record_demo(path: Path, seconds: int, *, begin_ns: int = BEGIN_NS, cluster: 
         demo.step()
         recorder.step()
     assert not recorder.trouble
-    recorder.start()
-    recorder.stop()
+    recorder.close()
     return demo
 
 

@@ -53,8 +53,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
             recorder.put_manifests(Kind.NODEPOOL, {"general": _edited(demo)})
             recorder.mark(Mark(at_ns=clock.now_ns(), cause="verdict", name="general", text="general is odd"))
         recorder.step()
-    recorder.start()
-    recorder.stop()
+    recorder.close()
     assert not recorder.trouble
     return path
 
@@ -199,8 +198,8 @@ def test_the_verdict_names_an_edit_that_preceded_a_fault(
         clock.instant_ns += NS_PER_SECOND
         if second in (10, 20):
             recorder.put_manifests(Kind.NODECLASS, {"EC2NodeClass/default": edited if second == 10 else broken})
-    recorder.start()
-    recorder.stop()
+    recorder.step()
+    recorder.close()
     assert main(["verdict", "--snapshot", str(path), "--no-simulate"]) in (0, 1)
     out = capsys.readouterr().out
     (line,) = [line for line in out.splitlines() if "EC2NodeClass default" in line]

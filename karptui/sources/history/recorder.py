@@ -1,9 +1,8 @@
-"""Records a cluster while it is followed: takes changes from the mailbox, and writes them once a second."""
+"""Records a cluster while it is followed: takes changes, and writes them once a second."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,6 @@ from karptui.sources.snapshot.recording import recording_fields
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.source import COMPLETE, Phase, SourceStatus
 
-STEP_SECONDS: Final = 1.0
 PACK_SECONDS: Final = 600.0
 FACTS_SECONDS: Final = 10.0
 KEY_SECONDS: Final = 3 * 3600.0
@@ -78,7 +76,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Recorder:
-    """Takes changes from any thread; one thread writes them.
+    """Takes changes and writes them, in one thread.
 
     ``trouble`` is the reason if nothing is recorded (any more), else empty.
     """
@@ -92,11 +90,13 @@ class Recorder:
         limits: Limits = Limits(),  # noqa: B008 - immutable
         evidence: Callable[[], tuple[Evidence, LiveUsage]] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        pause: Callable[[], object] = bool,
     ) -> None:
         """Set up without touching a file.
 
         Args:
-            evidence: returns the current settings, prices, offerings and usage.
+            evidence: Returns the current settings, prices, offerings and usage.
+            pause: Called after each object, so that large lists do not delay others.
         """
         self.path = path
         self.trouble = ""
@@ -105,12 +105,11 @@ class Recorder:
         self._limits = limits
         self._evidence = evidence
         self._monotonic = monotonic
-        self._lock = threading.Lock()
+        self._pause = pause
         self._pending: dict[tuple[Kind, str], Change] = {}
         self._marks: list[Mark] = []
         self._samples: list[Sample] = []
         self._usage: UsagePeriod | None = None
-        self._usage_lock = threading.Lock()
         self._usage_at = self._measured_at = float("-inf")
         """When usage was written last, and when the measurements of all pods may be written again."""
         self._phases: dict[Kind, Phase] = {}
@@ -127,54 +126,51 @@ class Recorder:
         self._began = self._packed_at = self._facts_at = self._key_at = monotonic()
         self._changes_since_key = 0
         self._failures = 0
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
 
-    # From the source, in any thread
+    # From the source
 
-    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
-        """Take changed objects as the API server sent them, and None for deleted ones."""
+    def put(
+        self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None], at_ns: int = 0
+    ) -> None:
+        """Take changed objects as the API server sent them, and None for deleted ones.
+
+        Args:
+            at_ns: When that was; 0 is now.
+        """
         head = {"apiVersion": api_version, "kind": api_kind}
         objects = ((key, {**_FIELDS.decode(text), **head} if text is not None else None) for key, text in texts.items())
-        self._add(kind, objects)
+        self._add(kind, objects, at_ns)
 
-    def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
+    def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None], at_ns: int = 0) -> None:
         """Take changed objects that are decoded already."""
-        self._add(kind, manifests.items())
+        self._add(kind, manifests.items(), at_ns)
 
     def report(self, status: SourceStatus) -> None:
         """Take the state of a kind."""
-        with self._lock:
-            self._phases[status.kind] = status.phase
-            (self._left_out.add if status.is_unread else self._left_out.discard)(status.kind)
+        self._phases[status.kind] = status.phase
+        (self._left_out.add if status.is_unread else self._left_out.discard)(status.kind)
 
     def mark(self, *marks: Mark) -> None:
         """Add instants worth going to."""
-        with self._lock:
-            self._marks += marks
+        self._marks += marks
 
     def sample(self, samples: Iterable[Sample]) -> None:
         """Add figures of NodePools."""
-        with self._lock:
-            self._samples += samples
+        self._samples += samples
 
     def measure(self, at_ns: int, measured: Iterable[Measured]) -> None:
         """Add a reading of the usage of containers."""
-        with self._usage_lock:
-            if self._usage is None:
-                self._usage = UsagePeriod(at_ns, at_ns)
-            add_reading(self._usage, at_ns, measured)
+        if self._usage is None:
+            self._usage = UsagePeriod(at_ns, at_ns)
+        add_reading(self._usage, at_ns, measured)
 
-    def _add(self, kind: Kind, objects: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
-        at_ns = self._now_ns()
-        changes: dict[tuple[Kind, str], Change] = {}
+    def _add(self, kind: Kind, objects: Iterable[tuple[str, Mapping[str, Any] | None]], at_ns: int) -> None:
+        at_ns = self._after_written(at_ns or self._clock.now_ns())
         for key, manifest in objects:
             change = _change(at_ns, kind, key, manifest)
             if self._is_news(kind, key, change):
-                changes[kind, key] = change
-        if changes:
-            with self._lock:
-                self._pending.update(changes)
+                self._pending[kind, key] = change
+            self._pause()
 
     def _is_news(self, kind: Kind, key: str, change: Change) -> bool:
         """Whether an object must be recorded: a node without its heartbeat may be the same as before."""
@@ -192,37 +188,19 @@ class Recorder:
         return True
 
     def _now_ns(self) -> int:
-        """Return the time, later than all written changes: clocks may jump."""
+        return self._after_written(self._clock.now_ns())
+
+    def _after_written(self, at_ns: int) -> int:
+        """Return an instant later than all written changes: clocks may jump."""
         newest_ns = self._writer.newest_ns if self._writer is not None else 0
-        return max(self._clock.now_ns(), newest_ns + 1)
+        return max(at_ns, newest_ns + 1)
 
     # Writing
 
-    def start(self) -> None:
-        """Begin to record in a thread."""
-        self._thread = threading.Thread(target=self._run, name="karptui history", daemon=True)
-        self._thread.start()
-
-    def stop(self, seconds: float = 2.0) -> None:
-        """Write the remaining changes, and end."""
-        self._stopped.set()
-        thread = self._thread
-        # A thread that is about to start finds that it is to end.
-        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
-            thread.join(seconds)
-
-    def _run(self) -> None:
-        while self.open():
-            is_last = self._stopped.wait(STEP_SECONDS)
-            self.step()
-            if is_last or self.trouble:
-                break
-        if self._writer is not None:
-            if self._is_open and not self.trouble:
-                with contextlib.suppress(HistoryError):
-                    self._write_usage(self._writer)
-                self._writer.note_instant(self._now_ns())
-            self._writer.close()
+    @property
+    def is_full(self) -> bool:
+        """Whether what is taken is to be written before more is taken."""
+        return len(self._pending) >= PIECE
 
     def open(self) -> bool:
         """Open the file; return whether it can be written."""
@@ -232,6 +210,16 @@ class Recorder:
             except HistoryError as error:
                 self.trouble = str(error)
         return not self.trouble
+
+    def close(self) -> None:
+        """Close the file; all changes are written before."""
+        if self._writer is None:
+            return
+        if self._is_open and not self.trouble:
+            with contextlib.suppress(HistoryError):
+                self._write_usage(self._writer)
+                self._writer.note_instant(self._now_ns())
+        self._writer.close()
 
     def step(self) -> None:
         """Write the changes since the last step."""
@@ -277,11 +265,9 @@ class Recorder:
 
     def _write_opening(self, writer: HistoryWriter, now: float) -> None:
         """Write the first list of everything, in pieces; once it is complete, the session begins."""
-        with self._lock:
-            is_complete = bool(self._phases) and all(
-                phase in COMPLETE or phase is Phase.FORBIDDEN for phase in self._phases.values()
-            )
-        is_complete = is_complete or now - self._began >= WAIT_SECONDS
+        is_complete = now - self._began >= WAIT_SECONDS or (
+            bool(self._phases) and all(phase in COMPLETE or phase is Phase.FORBIDDEN for phase in self._phases.values())
+        )
         if len(self._pending) < PIECE and not is_complete:
             return
         changes = self._take()
@@ -301,9 +287,8 @@ class Recorder:
             writer.write_marks([Mark(at_ns=self._now_ns(), cause="gap")])
 
     def _write_extras(self, writer: HistoryWriter) -> None:
-        with self._lock:
-            marks, self._marks = self._marks, []
-            samples, self._samples = self._samples, []
+        marks, self._marks = self._marks, []
+        samples, self._samples = self._samples, []
         if marks:
             writer.write_marks(marks)
         if samples:
@@ -311,8 +296,7 @@ class Recorder:
 
     def _write_facts(self, writer: HistoryWriter) -> None:
         at_ns = self._now_ns()
-        with self._lock:
-            fields: dict[str, Any] = {"unread": sorted(str(kind) for kind in self._left_out)}
+        fields: dict[str, Any] = {"unread": sorted(str(kind) for kind in self._left_out)}
         if self._evidence is not None:
             evidence = self._evidence()
             if self._last_evidence is not None and all(
@@ -334,12 +318,11 @@ class Recorder:
 
     def _write_usage(self, writer: HistoryWriter) -> None:
         """Write the usage of containers in the current period; after an hour a new period begins."""
-        with self._usage_lock:
-            period = self._usage
-            if period is not None:
-                writer.write_usage(period)
-                if period.to_ns - period.from_ns >= USAGE_NS:
-                    self._usage = UsagePeriod(period.to_ns, period.to_ns)
+        period = self._usage
+        if period is not None:
+            writer.write_usage(period)
+            if period.to_ns - period.from_ns >= USAGE_NS:
+                self._usage = UsagePeriod(period.to_ns, period.to_ns)
 
     def _write_key(self, writer: HistoryWriter, now: float) -> None:
         at_ns = writer.newest_ns
@@ -352,14 +335,12 @@ class Recorder:
         writer.prune(most_bytes=self._limits.bytes, oldest_ns=oldest_ns)
 
     def _take(self) -> list[Change]:
-        with self._lock:
-            pending, self._pending = self._pending, {}
+        pending, self._pending = self._pending, {}
         return list(pending.values())
 
     def _put_back(self, changes: Iterable[Change]) -> None:
-        with self._lock:
-            before = {(Kind(change.kind), change.key): change for change in changes}
-            self._pending = {**before, **self._pending}
+        before = {(Kind(change.kind), change.key): change for change in changes}
+        self._pending = {**before, **self._pending}
 
 
 def _write_pieces(writer: HistoryWriter, objects: Sequence[Change]) -> None:

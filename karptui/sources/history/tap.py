@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from karptui import crash
 from karptui.aws.evidence import Evidence
@@ -18,9 +20,13 @@ from karptui.sources.source import SourceStatus
 if TYPE_CHECKING:
     from karptui.sources.history.recorder import Limits, Recorder
 
+_STEP_SECONDS: Final = 1.0
+_LARGE_BYTES: Final = 1 << 18
+"""Objects of one call that take more than this, such as a page of a list, wait compressed."""
+
 
 class HistoryTap:
-    """Buffers changes until the recorder exists, then passes them on; implements ``sources.source.Tap``."""
+    """Queues changes for the recorder, whose thread takes them; implements ``sources.source.Tap``."""
 
     def __init__(self, path: Path, cluster: str, clock: Clock, limits: Callable[[], Limits]) -> None:
         """Set up without touching a file.
@@ -30,97 +36,92 @@ class HistoryTap:
         """
         self.path = path
         """The history's file."""
+        self.trouble = ""
+        """Why nothing is recorded; empty otherwise."""
+        self.is_recording = False
+        """Whether the history is being written."""
         self._cluster = cluster
         self._clock = clock
         self._limits = limits
-        self._lock = threading.Lock()
-        self._early: list[Callable[[Recorder], None]] | None = []
-        """Changes that came before the recorder existed; None once nothing is buffered any more."""
-        self._recorder: Recorder | None = None
-        self._trouble = ""
+        self._queue: deque[Callable[[Recorder], None]] = deque()
         self._thread: threading.Thread | None = None
-        self._stopped = False
-
-    @property
-    def trouble(self) -> str:
-        """Why nothing is recorded; empty otherwise."""
-        return self._recorder.trouble if self._recorder is not None else self._trouble
-
-    @property
-    def is_recording(self) -> bool:
-        """Whether the history is being written."""
-        return self._recorder is not None and not self._recorder.trouble
+        self._stopped = threading.Event()
 
     def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
         """Take changed objects as the API server sent them, and None for deleted ones."""
-        self._pass(lambda recorder: recorder.put(kind, api_version, api_kind, texts))
+        at_ns, waiting = self._clock.now_ns(), _waiting(texts)
+        self.with_recorder(lambda recorder: recorder.put(kind, api_version, api_kind, waiting(), at_ns))
 
     def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
         """Take changed objects that are decoded already."""
-        self._pass(lambda recorder: recorder.put_manifests(kind, manifests))
+        at_ns = self._clock.now_ns()
+        self.with_recorder(lambda recorder: recorder.put_manifests(kind, manifests, at_ns))
 
     def report(self, status: SourceStatus) -> None:
         """Take the state of a kind."""
-        self._pass(lambda recorder: recorder.report(status))
+        self.with_recorder(lambda recorder: recorder.report(status))
 
     def with_recorder(self, use: Callable[[Recorder], None]) -> None:
-        """Call a function with the recorder, as soon as that exists."""
-        self._pass(use)
+        """Call a function with the recorder later, in its thread."""
+        if not self.trouble and not self._stopped.is_set():
+            self._queue.append(use)
 
-    def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
+    def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]], pause: Callable[[], object] = bool) -> None:
         """Begin to record, in a thread; does nothing the second time.
 
         Args:
             evidence: Returns the current settings, prices, offerings and usage.
+            pause: Called often, so that the recorder does not delay others.
         """
         if self._thread is None:
             self._thread = threading.Thread(
-                target=partial(self._start, evidence), name="karptui history start", daemon=True
+                target=self._run, args=(evidence, pause), name="karptui history", daemon=True
             )
             self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, seconds: float = 2.0) -> None:
         """Write the remaining changes, and end."""
-        with self._lock:
-            self._stopped, self._early = True, None
-        if self._recorder is not None:
-            self._recorder.stop()
+        self._stopped.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+        self._queue.clear()
 
-    def _start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
+    def _run(self, evidence: Callable[[], tuple[Evidence, LiveUsage]], pause: Callable[[], object]) -> None:
+        during = "opening the history"
         try:
             from karptui.sources.history.recorder import Recorder  # noqa: PLC0415  slower than the first rows
 
-            recorder = Recorder(self.path, self._cluster, self._clock, limits=self._limits(), evidence=evidence)
-            is_open = recorder.open()
+            limits = self._limits()
+            recorder = Recorder(self.path, self._cluster, self._clock, limits=limits, evidence=evidence, pause=pause)
+            if recorder.open():
+                during = "recording the history"
+                self.is_recording = True
+                self._record(recorder)
+            self.trouble = recorder.trouble
         except Exception as error:  # noqa: BLE001  what is followed must go on
-            during = "opening the history"
-            self._trouble, is_open = crash.message(error, during, crash.record(error, during)), False
-        else:
-            self._trouble = recorder.trouble
-        while is_open:
-            with self._lock:
-                early, self._early = self._early or [], []
-                if self._stopped or not early:
-                    # From now on the recorder is asked directly.
-                    self._recorder = recorder
-                    self._early = None
-                    break
-            for use in early:
-                use(recorder)
-        if not is_open or self._stopped:
-            self._early = None
-        if is_open:
-            recorder.start()
-            if self._stopped:
-                recorder.stop()
+            self.trouble = crash.message(error, during, crash.record(error, during))
+        self.is_recording = False
+        self._queue.clear()
 
-    def _pass(self, use: Callable[[Recorder], None]) -> None:
-        recorder = self._recorder
-        if recorder is None:
-            with self._lock:
-                recorder = self._recorder
-                if recorder is None:
-                    if self._early is not None:
-                        self._early.append(use)
-                    return
-        use(recorder)
+    def _record(self, recorder: Recorder) -> None:
+        is_last = False
+        while not (recorder.trouble or (is_last and not self._queue)):
+            is_waiting = recorder.is_full or not self._queue
+            is_last = self._stopped.wait(_STEP_SECONDS if is_waiting else 0.0)
+            while self._queue and not recorder.is_full:
+                self._queue.popleft()(recorder)
+            recorder.step()
+        recorder.close()
+
+
+def _waiting(texts: Mapping[str, bytes | None]) -> Callable[[], Mapping[str, bytes | None]]:
+    """Return a function that returns texts, which take little memory until then.
+
+    Compressing does not hold Python's lock.
+    """
+    if sum(len(text) for text in texts.values() if text is not None) < _LARGE_BYTES:
+        return lambda: texts
+    import zstandard  # noqa: PLC0415  only for histories
+
+    packed = zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(texts))
+    return lambda: msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(packed), type=dict[str, bytes | None])

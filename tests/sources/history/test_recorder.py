@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -74,8 +73,7 @@ class Bench:
         assert not self.recorder.trouble
 
     def close(self) -> None:
-        assert self.recorder._writer is not None
-        self.recorder._writer.close()
+        self.recorder.close()
 
 
 def pod(name: str, phase: str = "Running") -> dict[str, Any]:
@@ -382,23 +380,6 @@ def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
     assert len(names_at(History(path), bench.clock.instant_ns)) == 4
 
 
-def test_a_recorder_that_is_stopped_while_it_starts_ends(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(path)
-    started = threading.Thread.start
-
-    def stop_first(thread: threading.Thread) -> None:
-        bench.recorder.stop()
-        started(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", stop_first)
-    bench.recorder.start()
-    thread = bench.recorder._thread
-    assert thread is not None
-    thread.join(10)
-    assert not thread.is_alive()
-    HistoryWriter(path, "prod").close()
-
-
 def test_recording_ends_after_ten_failures(path: Path) -> None:
     bench = Bench(path)
     bench.live(Kind.POD)
@@ -541,9 +522,9 @@ def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
     bench.step()
     bench.close()
     latest = SnapshotReader().read([path])
-    assert (latest.name, latest.captured_at_ns) == ("prod", START_NS + NS_PER_SECOND + 1)
+    assert (latest.name, latest.captured_at_ns) == ("prod", START_NS + 2 * NS_PER_SECOND)
     assert {found.name for found in latest.inventory.pods} == {"a", "b"}
-    earlier = SnapshotReader().read([path], at=lambda last_ns: last_ns - 1)
+    earlier = SnapshotReader().read([path], at=lambda last_ns: last_ns - NS_PER_SECOND)
     assert {found.name for found in earlier.inventory.pods} == {"a"}
     with pytest.raises(SnapshotError, match="only a history has past moments"):
         SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)
@@ -568,8 +549,7 @@ def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: P
     with contextlib.closing(History(path)) as history:
         (begun,) = history.usage(0, 1 << 62)
     measure(bench, 60, "web", "api")
-    bench.recorder.start()
-    bench.recorder.stop()
+    bench.close()
     with contextlib.closing(History(path)) as history:
         first, second = history.usage(0, 1 << 62)
         assert history.usage(first.from_ns + 1, second.to_ns) == (second,), "not complete"

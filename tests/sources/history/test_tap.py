@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,11 @@ def tap_to(path: Path) -> HistoryTap:
 def start(tap: HistoryTap) -> None:
     """Start recording, and wait until the recorder is there or has failed."""
     tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
-    assert tap._thread is not None
-    tap._thread.join(10)
+    for _ in range(1_000):
+        if tap.is_recording or tap.trouble:
+            return
+        assert tap._thread is not None
+        tap._thread.join(0.01)
 
 
 def put(tap: HistoryTap, *names: str) -> None:
@@ -67,6 +71,23 @@ def test_stopping_writes_what_is_left_and_starting_twice_does_nothing(path: Path
     HistoryWriter(path, "prod").close()
 
 
+def test_a_large_list_waits_compressed_and_the_recorder_pauses_for_each_object(path: Path) -> None:
+    tap = tap_to(path)
+    texts = {f"shop/web-{number}": a_text(f"web-{number}") for number in range(2_000)}
+    tap.put(Kind.POD, "v1", "Pod", texts)
+    tap.put(Kind.POD, "v1", "Pod", {"shop/web-0": None})
+    tap.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
+    paused: list[None] = []
+    tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE), lambda: paused.append(None))
+    tap.stop(30)
+    assert keys(path) == texts.keys() - {"shop/web-0"}
+    assert len(paused) == 2_001
+
+
+def a_text(name: str) -> bytes:
+    return json.dumps(a_manifest("Pod", name, namespace="shop", spec={"containers": [{"name": "c" * 99}]})).encode()
+
+
 def test_a_history_that_another_process_writes_keeps_nothing_in_memory(path: Path) -> None:
     other = HistoryWriter(path, "prod")
     tap = tap_to(path)
@@ -75,7 +96,7 @@ def test_a_history_that_another_process_writes_keeps_nothing_in_memory(path: Pat
     put(tap, "b")
     assert tap.trouble == "another karptui records this cluster"
     assert not tap.is_recording
-    assert tap._early is None
+    assert not tap._queue
     tap.stop()
     other.close()
 
@@ -85,7 +106,7 @@ def test_a_tap_that_is_stopped_before_it_starts_records_nothing(path: Path) -> N
     put(tap, "a")
     tap.stop()
     put(tap, "b")
-    assert tap._early is None
+    assert not tap._queue
     assert not path.exists()
 
 
