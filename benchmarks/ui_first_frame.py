@@ -1,14 +1,16 @@
-"""From the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live | -- ARGUMENTS]``.
+"""From the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live] [-- ARGUMENTS]``.
 
 Runs karptui on a pseudo-terminal and watches what it writes: the first frame (drawn before the heavy imports), the
 frame of the app itself (the header of its table), and the first node. ``--live`` opens a cluster on loopback with 100
 nodes and 1,500 pods (goal: 0.5 s of processor time to the first rows); without arguments a small snapshot made for the
-purpose is opened. CPU is what the process had used by then: the figure to compare on a machine that does other work.
-Python may keep compiled modules, as it does wherever karptui is installed; the run to warm up compiles them.
+purpose is opened. ``--program FILE`` times an installed karptui instead of this checkout. CPU is what the process had
+used by then: the figure to compare on a machine that does other work. Python may keep compiled modules, as it does
+wherever karptui is installed; the run to warm up compiles them.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import json
@@ -52,11 +54,11 @@ def cpu_seconds(process_id: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def one_run(arguments: list[str], compiled: str) -> dict[str, tuple[float, float]]:
+def one_run(command: list[str], compiled: str) -> dict[str, tuple[float, float]]:
     """Return the seconds to each mark, and the processor time.
 
     Args:
-        arguments: of karptui.
+        command: karptui with its arguments.
         compiled: folder that Python keeps compiled modules in.
     """
     master, slave = pty.openpty()
@@ -69,7 +71,6 @@ def one_run(arguments: list[str], compiled: str) -> dict[str, tuple[float, float
         "PYTHONPYCACHEPREFIX": compiled,
     }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "karptui", *arguments]
     began = time.perf_counter()
     process = subprocess.Popen(
         command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
@@ -100,14 +101,14 @@ def leave(process: subprocess.Popen[bytes], terminal: int) -> None:
     os.close(terminal)
 
 
-def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
+def main(runs: int, program: list[str], arguments: list[str], *, is_live: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if is_live:
             arguments = stack.enter_context(live_cluster(LIVE_PODS, LIVE_NODES, is_quiet=True))
         arguments = arguments or ["--snapshot", str(small_snapshot(Path(folder))), "--disable-pricing"]
         compiled = str(Path(folder) / "compiled")
-        one_run(arguments, compiled)
-        results = [one_run(arguments, compiled) for _ in range(runs)]
+        one_run([*program, *arguments], compiled)
+        results = [one_run([*program, *arguments], compiled) for _ in range(runs)]
     print(f"karptui {' '.join(arguments)}, {runs} runs after one to warm up")
     for name in MARKS:
         taken = [result[name][0] * 1000 for result in results if name in result]
@@ -126,6 +127,11 @@ def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
 
 
 if __name__ == "__main__":
-    own, _, rest = " ".join(sys.argv[1:]).partition("-- ")
-    words = own.split()
-    main(next((int(word) for word in words if word.isdigit()), 10), rest.split(), is_live="--live" in words)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="?", type=int, default=10)
+    parser.add_argument("--live", action="store_true")
+    parser.add_argument("--program")
+    parser.add_argument("arguments", nargs="*")
+    options = parser.parse_intermixed_args()
+    started = [options.program] if options.program else [sys.executable, "-m", "karptui"]
+    main(options.runs, started, options.arguments, is_live=options.live)
