@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tests.incidents import (
+    constraints,
     controllers,
     disruption,
     drains,
     healthy_clusters,
     healthy_details,
     healthy_disruption,
+    healthy_everyday,
     healthy_launches,
     healthy_pods,
     healthy_states,
@@ -19,6 +21,7 @@ from tests.incidents import (
     operations,
     placement,
     pod_demands,
+    prerequisites,
     registration,
     settings,
     starting,
@@ -43,12 +46,15 @@ MODULES = (
     settings,
     starting,
     unplaced,
+    constraints,
+    prerequisites,
     healthy_pods,
     healthy_launches,
     healthy_disruption,
     healthy_clusters,
     healthy_details,
     healthy_states,
+    healthy_everyday,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -1,0 +1,316 @@
+"""What launches and pods need besides room: credentials, classes that are checked, images and volumes."""
+
+from __future__ import annotations
+
+from tests.incidents.cluster import Cluster
+from tests.incidents.fleets import fleet, unschedulable, usual
+from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
+from tests.incidents.node_objects import add_node
+from tests.incidents.objects import condition, digest, owner, uid
+from tests.incidents.pods import SELECTOR, add_claim, add_pod, add_volume, add_workload, no_node, waiting
+from tests.incidents.pools import add_nodeclass, add_pool
+from tests.incidents.providers import AKS, AUTO_MODE, rename
+
+AWAITING = ("AwaitingReconciliation", "object is awaiting reconciliation")
+GRAFANA = f"grafana-{digest('monitoring', 'grafana')[:10]}"
+"""The ReplicaSet of the old pod."""
+
+
+@incident(
+    story="Grafana is a Deployment with one replica, a ReadWriteOnce volume and the default strategy RollingUpdate. Its new pod was scheduled to another node 40 minutes ago, where the volume cannot be attached "
+    "as long as the old pod runs; the old pod runs until the new one is ready.",
+    cause="The new pod of monitoring/grafana cannot start for 40 minutes: its ReadWriteOnce volume is used by the old pod on another node, which the rolling update keeps until the new one is ready.",
+    thread="cloudnativedaysjp/dreamkast-infra#1056",
+    must=["monitoring/grafana", r"volume|data-grafana", r"used by|attached|Multi-Attach|ReadWriteOnce|in use", r"39 ?m|40 ?m", GRAFANA + r"|old pod|RollingUpdate|rolling update|rollout|Recreate"],
+    must_not=[LAUNCHES, r"pods? pending", "finalizer", "driver"],
+)  # fmt: skip
+def rolling_update_of_one_volume(c: Cluster) -> None:
+    usual(c)
+    here, there = (add_node(c, "general", "m6i.xlarge", c.zones[0], age=age) for age in ("8d", "2d"))
+    volume = add_volume(c, "monitoring", "data-grafana", c.zones[0])
+    running = add_workload(c, "monitoring/grafana", on=[here], age="7d", cpu="500m", memory="1Gi", spec={"volumes": [volume]})[0]  # fmt: skip
+    deployment = c.find("Deployment", "grafana")
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+    deployment["spec"]["strategy"] = rolling
+    deployment["status"] |= {"replicas": 2, "updatedReplicas": 1, "unavailableReplicas": 1}
+    stuck = condition("Progressing", "False", c.at("30m"), "ProgressDeadlineExceeded", 'ReplicaSet "grafana-7c9d5f6d48" has timed out progressing.')  # fmt: skip
+    deployment["status"]["conditions"].append(stuck)
+    labels = {"app.kubernetes.io/name": "grafana", "pod-template-hash": "7c9d5f6d48"}
+    fresh = c.add(
+        "ReplicaSet", "grafana-7c9d5f6d48", "monitoring", age="40m", labels=labels, ownerReferences=[owner(deployment)],
+        spec={**deployment["spec"], "selector": {"matchLabels": labels}}, status={"replicas": 1, "readyReplicas": 0},
+    )  # fmt: skip
+    pod = add_pod(c, "monitoring", "grafana-7c9d5f6d48-h8vqj", node=there, parent=fresh, age="40m", cpu="500m", memory="1Gi", labels=labels, spec={"volumes": [volume]}, waiting="ContainerCreating")  # fmt: skip
+    name = f"pvc-{uid('monitoring', 'data-grafana')}"
+    c.add(
+        "VolumeAttachment", f"csi-{name[4:]}", age="7d", status={"attached": True},
+        spec={"attacher": "ebs.csi.aws.com", "nodeName": here.name, "source": {"persistentVolumeName": name}},
+    )  # fmt: skip
+    text = f'Multi-Attach error for volume "{name}" Volume is already used by pod(s) {running["metadata"]["name"]}'
+    c.event(pod, "FailedAttachVolume", text, last="40m", source="attachdetach-controller")
+
+
+@incident(
+    story="A new EC2NodeClass was made for the databases, and Karpenter's role lacks ssm:GetParameter for its AMI alias. The error is only in the log: all its conditions stay Unknown for 41 minutes, so the new "
+    "pool db is not ready, and four pods wait for it.",
+    cause="EC2NodeClass db has not been reconciled for 41 minutes (all its conditions are Unknown), so NodePool db launches nothing and 4 pods are pending.",
+    thread="aws/karpenter-provider-aws#8720",
+    must=[r"NodeClass", r"\bdb\b", n(4), r"reconcil|not (been )?(ready|checked|resolved)|awaiting|unknown|NotReady", r"3[89] ?m|4[01] ?m"],
+    must_not=[LAUNCHES, ROOM, ICE, r"does not exist|not found"],
+)  # fmt: skip
+def nodeclass_awaits_reconciliation(c: Cluster) -> None:
+    usual(c)
+    since = c.at("41m")
+    made = add_nodeclass(c, "db", spec={"amiSelectorTerms": [{"alias": "al2023@latest"}]})
+    kinds = [one["type"] for one in made["status"]["conditions"]]
+    states = [condition(kind, "Unknown", since, *AWAITING) for kind in kinds if kind != "Ready"]
+    depends = ", ".join(f"{kind}=Unknown" for kind in kinds if kind != "Ready")
+    states.append(condition("Ready", "Unknown", since, "ReconcilingDependents", depends))
+    made["status"] = {"conditions": states}
+    made["metadata"] |= {"creationTimestamp": since, "generation": 1, "annotations": {}}
+    pool = add_pool(c, "db", nodeclass="db")
+    pool["metadata"] |= {"creationTimestamp": since, "generation": 1}
+    listed = pool["status"]["conditions"]
+    listed[0]["lastTransitionTime"] = since
+    listed[1] = condition("NodeClassReady", "Unknown", since, "NodeClassReadinessUnknown", "Node Class Readiness Unknown")  # fmt: skip
+    listed[2] = condition("NodeRegistrationHealthy", "Unknown", since, *AWAITING)
+    listed[3] = condition("Ready", "Unknown", since, "ReconcilingDependents", "NodeClassReady=Unknown")
+    waiting(c, "data/catalogue", 4, "39m", kind="StatefulSet", pool="db")
+
+
+@incident(
+    story="The account's OIDC provider was replaced half an hour ago, and the trust policy of Karpenter's role still names the old one. Karpenter runs, but it gets no credentials: three NodeClaims have no instance, and "
+    "eight pods are pending. Karpenter published no event about it.",
+    cause="Karpenter cannot assume its IAM role (AccessDenied on sts:AssumeRoleWithWebIdentity), so it launches nothing; 8 pods are pending.",
+    thread="aws/karpenter-provider-aws#1666",
+    must=[r"AssumeRoleWithWebIdentity|credentials|assume", r"launch", n(8), r"authori[sz]|denie|AccessDenied|permission|credential"],
+    must_not=[ICE, r"\b(would|will) (be )?launch", "service control policy", ROOM, r"quota|throttl"],
+)  # fmt: skip
+def karpenter_has_no_credentials(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "spot", capacity=("spot",), weight=30)
+    error = (
+        "creating instance, creating fleet request, operation error EC2: CreateFleet, get identity: get credentials: failed to refresh cached credentials, failed to retrieve credentials, operation "
+        "error STS: AssumeRoleWithWebIdentity, https response error StatusCode: 403, RequestID: 7b0b3f0c-2a61-4f0e-9a55-0f7f2d6f3f5e, api error AccessDenied: Not authorized to perform "
+        "sts:AssumeRoleWithWebIdentity"
+    )
+    for number in range(3):
+        add_node(c, "spot", "m6i.xlarge", c.zones[number], age=f"{230 - 20 * number}s", stage="", launch_error=("LaunchFailed", error), capacity="spot")  # fmt: skip
+    waiting(c, "orders/checkout", 8, "28m")
+
+
+@incident(
+    story="A hardened image of a vendor comes from the AWS Marketplace. The subscription belongs to another account; here EC2 refuses every launch of pool secure for 31 minutes. Five pods are pending.",
+    cause="EC2 refuses launches of pool secure because the account has not subscribed to the AMI's AWS Marketplace product (OptInRequired); 5 pods are pending.",
+    thread="kubermatic/machine-controller#441",
+    must=[r"Marketplace|OptInRequired|subscri", r"\bsecure\b", n(5), "pci/tokens"],
+    must_not=[LAUNCHES, ROOM, ICE, "quota"],
+)
+def marketplace_image(c: Cluster) -> None:
+    usual(c)
+    add_nodeclass(c, "hardened", spec={"amiFamily": "AL2023", "amiSelectorTerms": [{"id": "ami-0a7d1f8b3c5e92d46"}]})
+    text = (
+        "creating instance, with fleet error(s), OptInRequired: In order to use this AWS Marketplace product you need to accept terms and subscribe. To do so please visit "
+        "https://aws.amazon.com/marketplace/pp?sku=4x8mzzexample0r1q2s3t4u5v"
+    )
+    add_pool(c, "secure", nodeclass="hardened", registration=("LaunchFailed", text, "26m"))
+    for age in ("3m10s", "2m50s"):
+        pair = add_node(c, "secure", "m6i.xlarge", c.zones[0], age=age, stage="", launch_error=("LaunchFailed", text))
+        assert pair.claim is not None
+        c.event(pair.claim, "LaunchFailed", text, last="15s", first="2m45s", count=6)
+    waiting(c, "pci/tokens", 5, "31m", pool="secure")
+
+
+@incident(
+    story="The NodePool general allows arm64 since yesterday. The image of shop/pricing is built for amd64 only and its registry does not say so, so five of eleven pods landed on the new Graviton nodes and crash "
+    "with an exec format error; the six on amd64 run.",
+    cause="5 pods of shop/pricing crash on arm64 nodes (exec format error): their image is built for amd64.",
+    thread="aws/karpenter-provider-aws#6527",
+    must=["shop/pricing", r"arm64|architecture", n(5), r"crash|restart|CrashLoop|exec format"],
+    must_not=[LAUNCHES, r"\d+ pods? pending", r"cannot (pull|be pulled)"],
+)
+def exec_format_error(c: Cluster) -> None:
+    usual(c, arch=("amd64", "arm64"), families=("m6i", "m7g"))
+    intel = [add_node(c, "general", "m6i.xlarge", zone, age="6d") for zone in c.zones[:2]]
+    arm = [add_node(c, "general", "m7g.xlarge", zone, age="22h") for zone in c.zones[:2]]
+    pods = add_workload(c, "shop/pricing", on=[*intel, *arm], count=11, age="21h", image="registry.example/shop/pricing:9.1")  # fmt: skip
+    for pod in pods:
+        if pod["spec"]["nodeName"] not in {pair.name for pair in arm}:
+            continue
+        ended = {"reason": "Error", "exitCode": 255, "startedAt": c.at("2m"), "finishedAt": c.at("2m")}
+        ended["message"] = "exec /app/pricing: exec format error\n"
+        state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container=app"}}
+        pod["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 251, "state": state, "lastState": {"terminated": ended}}  # fmt: skip
+        for one in pod["status"]["conditions"]:
+            if one["type"] in ("Ready", "ContainersReady"):
+                one |= {"status": "False", "reason": "ContainersNotReady"}
+        text = "Back-off restarting failed container app in pod"
+        c.event(pod, "BackOff", text, last="20s", first="59m", count=260, source="kubelet")
+
+
+@incident(
+    story="A cluster with EKS Auto Mode. A team wants a custom AMI, installs the CRD of EC2NodeClass and makes NodePool builds with one. Auto Mode only knows its own NodeClass: nothing reconciles the EC2NodeClass, which "
+    "has no status. Five pods are pending for 2 hours.",
+    cause="NodePool builds refers to the EC2NodeClass builds, which nothing reconciles in EKS Auto Mode, so it launches nothing and 5 pods are pending.",
+    thread="aws/containers-roadmap#2524",
+    must=[r"\bbuilds\b", r"EC2NodeClass", n(5), r"Auto Mode|not (been )?(ready|reconciled|checked)|no status|nothing reconciles|NotReady|reconcil"],
+    must_not=[LAUNCHES, ROOM, ICE, r"karpenter[^\n]{0,60}(down|not running|missing|no (running )?pod)", r"general-purpose[^\n]{0,40}(not ready|launches nothing)"],
+    karpenter_runs=False,
+)  # fmt: skip
+def class_that_auto_mode_ignores(c: Cluster) -> None:
+    chosen = {"eks.amazonaws.com/nodegroup": "system"}
+    for made, pod in c.daemonsets:
+        pod["spec"]["nodeSelector"] = chosen
+        made["spec"]["template"]["spec"]["nodeSelector"] = chosen
+    nodeclass = add_nodeclass(c)
+    nodeclass["spec"] = {"role": "AmazonEKSAutoNodeRole", "ephemeralStorage": {"size": "80Gi"}}
+    add_pool(c, "general-purpose", families=("m6i",), sizes=(), labels={"eks.amazonaws.com/compute-type": "auto"})
+    fleet(c, "general-purpose", "orders/storefront", 4)
+    waiting(c, "ci/image", 5, "2h", no_node({SELECTOR: 6}), kind="Job", age="2h", pool="builds")
+    rename(c.objects, AUTO_MODE)
+    builds = add_nodeclass(c, "builds", spec={"amiSelectorTerms": [{"alias": "bottlerocket@latest"}]})
+    pool = add_pool(c, "builds", nodeclass="builds")
+    del builds["status"], pool["status"]["conditions"]
+    for one in (builds, pool):
+        one["metadata"] |= {"creationTimestamp": c.at("130m"), "generation": 1, "annotations": {}}
+
+
+@incident(
+    story="A new NodePool for notebooks uses its own security group, and the mount targets of the EFS file system do not let it in (port 2049). Six notebooks are in ContainerCreating on its two nodes for 24 minutes; "
+    "those on the old nodes mount the same volume.",
+    cause="6 pods of lab/notebook cannot start for 24 minutes: mounting their EFS volume times out (mount.nfs4: Connection timed out) on the nodes of NodePool lab.",
+    thread="kubernetes-sigs/aws-efs-csi-driver#262",
+    must=["lab/notebook", r"mount|volume", r"EFS|nfs|timed out|time[sd]? ?out|DeadlineExceeded", n(6), r"2[34] ?m"],
+    must_not=[LAUNCHES, r"pods? pending", r"attached (elsewhere|to another)|another node", "image"],
+)
+def efs_mount_times_out(c: Cluster) -> None:
+    usual(c)
+    add_nodeclass(c, "lab", spec={"securityGroupSelectorTerms": [{"tags": {"Name": "lab-nodes"}}]})
+    add_pool(c, "lab", nodeclass="lab", labels={"team": "lab"})
+    c.add("StorageClass", "efs", age="200d", provisioner="efs.csi.aws.com", volumeBindingMode="Immediate")
+    c.add(
+        "PersistentVolume", "pvc-efs-home", age="150d", status={"phase": "Bound"},
+        spec={
+            "accessModes": ["ReadWriteMany"], "capacity": {"storage": "5Gi"}, "persistentVolumeReclaimPolicy": "Retain", "storageClassName": "efs",
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "lab", "name": "home"},
+            "csi": {"driver": "efs.csi.aws.com", "volumeHandle": "fs-0c1d2e3f4a5b6c7d8::fsap-0a9b8c7d6e5f4a3b2"},
+        },
+    )  # fmt: skip
+    add_claim(c, "lab", "home", "efs", age="150d", volume="pvc-efs-home")["spec"]["accessModes"] = ["ReadWriteMany"]
+    hosts = [add_node(c, "lab", "m6i.xlarge", zone, age="25m") for zone in c.zones[:2]]
+    spec = {
+        "nodeSelector": {"team": "lab"},
+        "volumes": [{"name": "home", "persistentVolumeClaim": {"claimName": "home"}}],
+    }
+    pods = add_workload(c, "lab/notebook", kind="StatefulSet", on=hosts, count=6, age="24m", spec=spec, waiting="ContainerCreating")  # fmt: skip
+    text = (
+        'MountVolume.SetUp failed for volume "pvc-efs-home" : rpc error: code = Internal desc = Could not mount "fs-0c1d2e3f4a5b6c7d8:/" at '
+        '"/var/lib/kubelet/pods/9d1c/volumes/kubernetes.io~csi/pvc-efs-home/mount": mount failed: exit status 32 Output: Failed to locate an available port in the range [20049, 20449], mount.nfs4: '
+        "Connection timed out"
+    )
+    for pod in pods:
+        c.event(pod, "FailedMount", text, last="80s", first="22m", count=9, source="kubelet")
+
+
+@incident(
+    story="The nodes of pool secure got their own IAM role, and nobody attached the policy to pull from ECR. Every image of the registry is refused with 403 on its two new nodes; seven pods do not start for 19 minutes.",
+    cause="7 pods of pci/tokens cannot pull their image for 19 minutes: ECR answers 403 Forbidden on the nodes of NodePool secure.",
+    thread="awslabs/amazon-eks-ami#681",
+    must=["pci/tokens", "image|pull", r"403|Forbidden|authori[sz]|denied|permission", n(7), r"1[89] ?m"],
+    must_not=[LAUNCHES, r"not exist|not found|no such image", r"pods? pending", "rate limit"],
+)
+def node_role_may_not_pull(c: Cluster) -> None:
+    usual(c)
+    add_nodeclass(c, "secure", spec={"role": "KarpenterNodeRole-secure"})
+    add_pool(c, "secure", nodeclass="secure", labels={"team": "pci"})
+    hosts = [add_node(c, "secure", "m6i.2xlarge", zone, age="21m") for zone in c.zones[:2]]
+    image = "111122223333.dkr.ecr.us-east-1.amazonaws.com/pci/tokens:7.0.3"
+    pods = add_workload(c, "pci/tokens", on=hosts, count=7, age="19m", image=image, waiting="ImagePullBackOff", spec={"nodeSelector": {"team": "pci"}})  # fmt: skip
+    text = (
+        f'Failed to pull image "{image}": failed to pull and unpack image "{image}": failed to resolve reference "{image}": unexpected status from HEAD request to '
+        "https://111122223333.dkr.ecr.us-east-1.amazonaws.com/v2/pci/tokens/manifests/7.0.3: 403 Forbidden"
+    )
+    for pod in pods:
+        c.event(pod, "Failed", text, last="3m", first="19m", count=8, source="kubelet")
+        c.event(pod, "Failed", "Error: ImagePullBackOff", last="12s", first="19m", count=80, source="kubelet")
+
+
+@incident(
+    story="An AKS cluster with node autoprovisioning. The NodePool is limited to one old family, which Azure does not offer in the subscription's region any more: each machine is refused for 37 minutes. Four pods are pending.",
+    cause="Azure refuses machines for NodePool default because the requested VM size is not available in eastus (SkuNotAvailable); 4 pods are pending.",
+    thread="Azure/karpenter-provider-azure#192",
+    must=[r"SkuNotAvailable|SKU|not available|VM size|size", r"\bdefault\b", n(4), r"refus|fail|cannot|not available|unavailable"],
+    must_not=[r"EC2NodeClass|\bEC2\b|\bAWS\b", r"\b(would|will) (be )?launch", ROOM, "quota"],
+    karpenter_runs=False,
+    settings={"CLUSTER_NAME": "orders-aks"},
+    karpenter_version="1.13.0",
+)  # fmt: skip
+def azure_does_not_offer_the_size(c: Cluster) -> None:
+    nodeclass = add_nodeclass(c)
+    nodeclass["spec"] = {"imageFamily": "AzureLinux", "osDiskSizeGB": 128}
+    ready = [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "KubernetesVersionReady", "Ready")]
+    nodeclass["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
+    family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
+    error = (
+        "creating instance failed: virtualMachine.BeginCreateOrUpdate for VM \"aks-default-x7k2m\" failed: RESPONSE 409: 409 Conflict ERROR CODE: SkuNotAvailable: The requested VM size for resource "
+        "'Following SKUs have failed for Capacity Restrictions: Standard_D4s_v5' is currently not available in location 'eastus'. Please try another size or deploy to a different location or different zone."
+    )  # fmt: skip
+    add_pool(c, "default", families=(), sizes=(), requirements=[family], registration=("LaunchFailed", error, "33m"))
+    fleet(c, "default", "orders/storefront", 4)
+    pair = add_node(c, "default", "m6i.xlarge", c.zones[0], age="2m20s", stage="", launch_error=("LaunchFailed", error))
+    assert pair.claim is not None
+    waiting(c, "orders/checkout", 4, "37m")
+    for one in c.nodes:
+        for made in filter(None, (one.node, one.claim)):
+            labels = made["metadata"]["labels"]
+            for key in [*labels]:
+                if key.startswith("karpenter.k8s.aws/instance"):
+                    del labels[key]
+    rename(c.objects, AKS)
+    for one in c.nodes:
+        one.zone = rename(one.zone, AKS)
+
+
+@incident(
+    story="A LimitRange gives containers without a memory limit one of 1Gi. The new chart of a service requests 2Gi and sets no limit, so the API server refuses its pods: the request exceeds the limit. None of the four new "
+    "pods exists for 28 minutes; the old ones run.",
+    cause="Pods of shop/recs cannot be created for 28 minutes: their memory request of 2Gi exceeds the limit of 1Gi that the namespace's LimitRange sets by default.",
+    thread="kubernetes/kubernetes#25146",
+    must=["shop/recs", r"memory", r"limit", r"2[78] ?m|creat"],
+    must_not=[LAUNCHES, r"\d+ pods? pending", r"webhook", r"NodePool[^\n]{0,40}\blimit\b"],
+)
+def request_above_the_default_limit(c: Cluster) -> None:
+    usual(c)
+    hosts = [add_node(c, "general", "m6i.xlarge", zone, age="9d") for zone in c.zones[:2]]
+    add_workload(c, "shop/recs", on=hosts, count=4, replicas=4, age="8d")
+    defaults = {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"memory": "512Mi"}}
+    c.add("LimitRange", "defaults", "shop", age="200d", spec={"limits": [defaults]})
+    deployment = c.find("Deployment", "recs")
+    labels = {"app.kubernetes.io/name": "recs", "pod-template-hash": "68d9f7c5b4"}
+    text = (
+        'Error creating: Pod "recs-68d9f7c5b4-8xk2q" is invalid: spec.containers[0].resources.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1Gi'
+    )  # fmt: skip
+    failure = condition("ReplicaFailure", "True", c.at("28m"), "FailedCreate", text.removeprefix("Error creating: "))
+    fresh = c.add(
+        "ReplicaSet", "recs-68d9f7c5b4", "shop", age="28m", labels=labels, ownerReferences=[owner(deployment)],
+        spec={**deployment["spec"], "replicas": 1, "selector": {"matchLabels": labels}}, status={"replicas": 0, "conditions": [failure]},
+    )  # fmt: skip
+    c.event(fresh, "FailedCreate", text, last="5m", first="28m", count=16, source="replicaset-controller")
+
+
+@incident(
+    story="Karpenter's controller hangs: it holds and renews its lease and its pods are ready, but it reconciles no NodeClaim. Four NodeClaims have no condition at all for 14 minutes, and ten pods are pending. There is no error "
+    "anywhere, and there are no events.",
+    cause="Karpenter does not act on 4 NodeClaims, which have no instance and no condition for 14 minutes; 10 pods are pending.",
+    thread="aws/karpenter-provider-aws#7251",
+    must=[r"NodeClaim", n(4), r"not (been )?(launched|reconciled)|no instance|without (an )?instance|no provider ID|no condition|not launch|does not act|no status", n(10), r"1[34] ?m"],
+    must_not=[ICE, r"\b(would|will) (be )?launch", ROOM, r"refuse", r"register"],
+)  # fmt: skip
+def nodeclaims_without_a_status(c: Cluster) -> None:
+    usual(c)
+    for number in range(4):
+        pair = add_node(c, "general", "m6i.xlarge", c.zones[number % 3], age="14m", stage="")
+        assert pair.claim is not None
+        del pair.claim["status"]
+    waiting(c, "orders/checkout", 10, "15m")
+    c.objects = [one for one in c.objects if one["kind"] != "Event"]
