@@ -241,3 +241,39 @@ def gpu_pool_takes_ordinary_pods(c: Cluster) -> None:
     add_pool(c, "gpu", families=("g5",), sizes=("xlarge",), weight=100)
     hosts = [add_node(c, "gpu", "g5.xlarge", c.zones[number % 3], age=f"{22 - 3 * number}h", gpus=1) for number in range(5)]  # fmt: skip
     add_workload(c, "orders/catalog", on=hosts, count=15, age="7h")
+
+
+@incident(
+    story="A Deployment was pinned to the instance family m5 two years ago. The only NodePool was moved to generations above 5 last week; the running nodes stayed until they expired. Three pods are pending for 5 hours.",
+    cause="3 pods of erp/ledger select the instance family m5, and NodePool general only allows instance generations above 5.",
+    thread="aws/karpenter-provider-aws#8535",
+    must=["erp/ledger", r"\bm5\b", r"instance-generation|generation|\bgeneral\b", n(3)],
+    must_not=[LAUNCHES, ROOM, ICE, r"limit"],
+)
+def family_of_an_old_generation(c: Cluster) -> None:
+    generation = {"key": "karpenter.k8s.aws/instance-generation", "operator": "Gt", "values": ["5"]}
+    category = {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m", "r"]}
+    usual(c, families=(), requirements=[category, generation])
+    pods = waiting(c, "erp/ledger", 3, "5h", spec={"nodeSelector": {"karpenter.k8s.aws/instance-family": "m5"}})
+    unschedulable(c, pods, "no instance type met all requirements", minutes=300)
+
+
+@incident(
+    story="The tag of the subnet in us-east-1b was lost in a Terraform change four hours ago. The EC2NodeClass still finds two subnets and is ready, and the nodes in us-east-1b still run. When one of them was replaced, the database pod with its "
+    "volume there found no node; it is pending for 47 minutes.",
+    cause="db/pg-1 needs us-east-1b, where its volume is, and EC2NodeClass default has no subnet there any more.",
+    thread="aws/karpenter-provider-aws#4407",
+    must=["pg-1|db/pg", r"us-east-1b|\b1b\b", r"volume|PVC|PersistentVolume", r"subnet|no (compatible |allowed )?(instance )?type|no zone|no offering|not? launch|available"],
+    must_not=[ROOM, ICE, r"\b(would|will) (be )?launch", r"NodePools? [^\n]{0,30}not (been )?ready"],
+)  # fmt: skip
+def no_subnet_in_the_zone_of_the_volume(c: Cluster) -> None:
+    usual(c, 6)
+    found = c.find("EC2NodeClass", "default")["status"]["subnets"]
+    found[:] = [subnet for subnet in found if subnet["zone"] != "us-east-1b"]
+    hosts = [add_node(c, "general", "m6i.2xlarge", zone, age="12d") for zone in (c.zones[0], c.zones[2])]
+    running = add_workload(c, "db/pg", kind="StatefulSet", on=hosts, pending=1, pending_since="47m", age="11d", cpu="6", memory="24Gi")  # fmt: skip
+    for pod, name, zone in zip(running, ("pg-0", "pg-2", "pg-1"), (c.zones[0], c.zones[2], c.zones[1]), strict=True):
+        pod["metadata"]["name"] = name
+        pod["spec"]["volumes"] = [add_volume(c, "db", f"data-{name}", zone)]
+    c.objects = [one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "pg-2")]
+    unschedulable(c, running[2:], "no instance type has the required offering", minutes=45)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import fleet, unschedulable, usual
+from tests.incidents.fleets import fleet, nominated, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.objects import condition, digest, owner, uid
-from tests.incidents.pods import SELECTOR, add_claim, add_pod, add_volume, add_workload, no_node, waiting
+from tests.incidents.pods import SELECTOR, add_claim, add_daemonset, add_pod, add_volume, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.providers import AKS, AUTO_MODE, rename
 
@@ -314,3 +314,50 @@ def nodeclaims_without_a_status(c: Cluster) -> None:
         del pair.claim["status"]
     waiting(c, "orders/checkout", 10, "15m")
     c.objects = [one for one in c.objects if one["kind"] != "Event"]
+
+
+@incident(
+    story="Four pods of an IIS service lost their selector kubernetes.io/os: windows in a chart upgrade and were scheduled to Linux nodes. Their image exists for Windows only; they do not start for 33 minutes.",
+    cause="4 pods of legacy/portal-iis cannot pull their image for 33 minutes: it has no build for Linux, and they run on Linux nodes because they do not select kubernetes.io/os windows.",
+    thread="aws/karpenter-provider-aws#5404",
+    must=["legacy/portal-iis", r"image|pull", r"linux|windows|platform|operating system|\bOS\b", n(4), r"3[23] ?m"],
+    must_not=[LAUNCHES, r"no build for amd64", r"pods? pending", r"architecture"],
+)
+def windows_image_on_linux(c: Cluster) -> None:
+    pairs = usual(c, 4)
+    add_nodeclass(c, "windows", spec={"amiSelectorTerms": [{"alias": "windows2022@latest"}]})
+    system = {"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}
+    add_pool(c, "windows", nodeclass="windows", requirements=[system])
+    image = "registry.example/legacy/portal:2022.4"
+    pods = add_workload(c, "legacy/portal-iis", on=pairs[:2], count=4, age="33m", cpu="100m", memory="128Mi", image=image, waiting="ImagePullBackOff")  # fmt: skip
+    text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to pull and unpack image "{image}": no match for platform in manifest: not found'
+    for pod in pods:
+        c.event(pod, "Failed", text, last="3m", first="33m", count=11, source="kubelet")
+        c.event(pod, "Failed", "Error: ImagePullBackOff", last="12s", first="33m", count=140, source="kubelet")
+
+
+@incident(
+    story="The chart of Cilium names an image tag that does not exist. On new nodes its pod cannot start, so the startup taint node.cilium.io/agent-not-ready stays: two nodes do not initialize for 17 minutes, and six pods are pending. The old nodes "
+    "still run the old agent.",
+    cause="2 nodes do not initialize because the image of DaemonSet cilium cannot be pulled there, so the startup taint node.cilium.io/agent-not-ready stays; 6 pods are pending.",
+    thread="aws/karpenter-provider-aws#5293",
+    must=[r"node\.cilium\.io/agent-not-ready", r"initiali[sz]ed", n(2), n(6), r"image", r"kube-system/cilium|cilium:"],
+    must_not=[LAUNCHES, ROOM, r"NodePool web[^\n]{0,40}(not ready|launches nothing)"],
+)
+def agent_image_missing(c: Cluster) -> None:
+    taint = {"key": "node.cilium.io/agent-not-ready", "value": "true", "effect": "NoExecute"}
+    usual(c, template={"startupTaints": [taint]})
+    add_daemonset(c, "kube-system", "cilium", cpu="100m", memory="128Mi", critical=True)
+    made, spec = c.daemonsets[-1]
+    why = ("StartupTaintsExist", 'StartupTaint "node.cilium.io/agent-not-ready:NoExecute" still exists')
+    image = "quay.io/cilium/cilium:v1.19.44"
+    fresh = [
+        add_node(c, "general", "m6i.xlarge", zone, age="18m", stage="Registered", uninitialized=why, taints=[taint], without=["cilium"])
+        for zone in c.zones[:2]
+    ]  # fmt: skip
+    for pair in fresh:
+        pod = add_pod(c, "kube-system", f"cilium-{digest(pair.name)[:5]}", node=pair, parent=made, age="17m", image=image, waiting="ImagePullBackOff", **spec)  # fmt: skip
+        text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
+        c.event(pod, "Failed", text, last="2m", first="17m", count=8, source="kubelet")
+        c.event(pod, "Failed", "Error: ImagePullBackOff", last="10s", first="17m", count=70, source="kubelet")
+    nominated(c, waiting(c, "orders/checkout", 6, "19m"), fresh, last="40s", count=9)
