@@ -11,7 +11,7 @@ from itertools import combinations
 import msgspec
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube import resources
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
@@ -35,6 +35,7 @@ from karptui.provisioning.rejection import (
     TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
+    VolumeUnreachable,
     holds_for_all_types,
 )
 from karptui.provisioning.run import Run
@@ -135,7 +136,9 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     keeping_away: tuple[str, ...] = ()
     """``namespace/name`` of pods whose anti-affinity rejects the pod, if it has no such rule itself."""
     contradiction: tuple[Requirement, Requirement] | None = None
-    """Two requirements of the pod that no node meets together, if its requirements are what rejects it."""
+    """Two requirements of the pod, or of it and its volume, that no node meets together, if they reject it."""
+    clash: tuple[str, str] | None = None
+    """Two requirements that some types meet each, and none meets together."""
 
     @property
     def is_certain(self) -> bool:
@@ -285,10 +288,12 @@ def _explain_pool(
     passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None
     costs: tuple[LabelCost, ...] = ()
+    clash: tuple[str, str] | None = None
     judged, types = (outcome, limit.types) if besides is None else (besides, template.types)
     if isinstance(judged, TypesExhausted):
         nearest = _nearest(run, queued, template, types, judged)
         costs = _label_costs(template, types, judged)
+        clash = None if judged.with_labels else _clash(template, types, judged, queued.pod)
     return PoolExplanation(
         nodepool=template.name,
         weight=template.pool.weight,
@@ -300,13 +305,14 @@ def _explain_pool(
         is_meant=isinstance(outcome, TaintsNotTolerated) and _has_selected(template.pool, queued.pod),
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
+        clash=clash,
         nearest=nearest,
         types_seen=run.prepared.guessed_pools.get(template.name),
         unseen_labels=_unseen_labels(template, queued.pod),
         refused=_refused(run, template, judged),
         default_spread_key=_default_spread_key(run, queued.pod, outcome),
         keeping_away=_keeping_away(run, queued, outcome),
-        contradiction=_contradiction(queued.pod) if isinstance(outcome, RequirementsUnmet) else None,
+        contradiction=_contradiction(queued.pod, outcome) if isinstance(outcome, RequirementsUnmet) else None,
     )
 
 
@@ -330,12 +336,14 @@ def _keeping_away(run: Run, queued: QueuedPod, outcome: Fit | Rejection | None) 
     return tuple(sorted(pod.key for pod in run.prepared.keeping_away(queued.owner, outcome.key)))
 
 
-def _contradiction(pod: Pod) -> tuple[Requirement, Requirement] | None:
-    """Return two requirements of a pod on one label that no node meets together; None if there are none."""
+def _contradiction(pod: Pod, outcome: RequirementsUnmet) -> tuple[Requirement, Requirement] | None:
+    """Return two requirements of a pod, or of it and its volumes, on one label that no node meets together."""
     selected = [Requirement.of(key, IN, (value,)) for key, value in pod.template.node_selector.items()]
+    conflicts = [reason for reason in outcome.reasons if isinstance(reason, KeyConflict)]
+    of_volumes = [conflict.incoming for conflict in conflicts if isinstance(outcome, VolumeUnreachable)]
     found: tuple[Requirement, Requirement] | None = None
     for term in pod.template.required_node_terms or (NodeSelectorTerm(),):
-        asked = [*selected, *Requirements.from_selectors(term.match_expressions)]
+        asked = [*selected, *Requirements.from_selectors(term.match_expressions), *of_volumes]
         pairs = ((a, b) for a, b in combinations(asked, 2) if a.key == b.key and not a.has_intersection(b))
         found = next(pairs, None)
         if found is None:
@@ -370,6 +378,15 @@ def _label_costs(template: Template, types: int, outcome: TypesExhausted) -> tup
         if meeting < types.bit_count():
             costs.append(LabelCost(str(requirement), meeting))
     return tuple(sorted(costs, key=lambda cost: (cost.meeting, cost.requirement)))
+
+
+def _clash(template: Template, types: int, outcome: TypesExhausted, pod: Pod) -> tuple[str, str] | None:
+    """Return two requirements that no type meets together, if types meet each; the pod's own first."""
+    meeting = {one: template.catalogue.meeting(one) & types for one in outcome.requirements}
+    ordered = sorted(meeting, key=lambda one: (one.key not in pod.template.node_selector, one.key))
+    pairs = ((a, b) for a, b in combinations(ordered, 2) if meeting[a] and meeting[b] and not meeting[a] & meeting[b])
+    found = next(pairs, None)
+    return (str(found[0]), str(found[1])) if found is not None else None
 
 
 def _nearest(

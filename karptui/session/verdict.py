@@ -79,10 +79,6 @@ _HOUR_NS: Final = 3600 * NS_PER_SECOND
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
-_OF_EVERY_TYPE: Final = frozenset(
-    {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
-)
-"""Resources that every node counts for."""
 
 
 def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
@@ -388,15 +384,17 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
     for name, pool in limited.items():
         line = _full(pool, sorted(nodes.get(name, ()), key=_came_ns))
         if line is not None:
-            yield replace(line, spares_types=not line.is_open and _spares_types(view, line))
+            yield line if line.is_open else _by_types(view, line)
 
 
-def _spares_types(view: ClusterView, line: LimitLine) -> bool:
-    """Whether some type that a NodePool allows does not use the resource whose limit is reached."""
-    if line.resource in _OF_EVERY_TYPE:
-        return False
+def _by_types(view: ClusterView, line: LimitLine) -> LimitLine:
+    """Return a limit that is as good as used up, with whether the types that a NodePool allows leave room under it."""
     types = types_of_pool(view, line.pool)
-    return types is not None and any(use.smallest == 0 for use in limit_uses(types) if use.resource == line.resource)
+    uses = limit_uses(types) if types is not None else ()
+    use = next((use for use in uses if use.resource == line.resource and use.smallest is not None), None)
+    if use is None or use.is_closed:
+        return line
+    return replace(line, spares_types=True) if use.smallest == 0 else replace(line, since_ns=0, is_open=True)
 
 
 def _came_ns(state: StateNode) -> int:

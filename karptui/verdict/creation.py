@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import (
@@ -112,7 +113,8 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         for pod in pods:
             owners[pod.owner].append(pod.key)
         is_platform = any(words in message for words in _PLATFORMS)
-        chips = {node.architecture for name in nodes if name in lines and (node := lines[name].node) is not None}
+        hosts = [node for name in nodes if name in lines and (node := lines[name].node) is not None]
+        platforms = {f"{node.labels.get(OS, 'linux')}/{node.architecture}" for node in hosts}
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
@@ -123,7 +125,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=len(pods),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
-            reasons=tuple(sorted(chips)) if is_platform else (),
+            reasons=tuple(sorted(platforms)) if is_platform else (),
             screen="pods",
         )
 

@@ -100,7 +100,8 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         nodeclass = case.nodeclasses.get(pool.node_class_ref.key)
         if is_being_checked(pool, nodeclass, case.now_ns):
             continue
-        if (nodeclass is not None and _is_unusable(nodeclass)) or pool.nodeclass_exists is False:
+        is_unseen = nodeclass is not None and not nodeclass.conditions and not pool.is_ready
+        if (nodeclass is not None and _is_unusable(nodeclass)) or is_unseen or pool.nodeclass_exists is False:
             by_class[pool.node_class_ref.key].append(pool)
         elif not pool.is_ready:
             others.append(pool)
@@ -160,6 +161,8 @@ def _nodeclass_not_ready(
     since = [failing.last_transition_ns] if failing is not None else [c.last_transition_ns for c in conditions]
     explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in pools)))
     manner = Manner.MISSING if nodeclass is None else Manner.LEAVING if nodeclass.is_deleting else Manner.PLAIN
+    if nodeclass is not None and not nodeclass.conditions and manner is Manner.PLAIN:
+        manner = Manner.INCOMPLETE
     return ClusterFinding(
         severity=FindingSeverity.ERROR,
         code=FindingCode.NODECLASS_NOT_READY,

@@ -115,12 +115,11 @@ def is_leaving(line: VerdictNode, now_ns: int) -> bool:
 
 def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that all nodes of the last hour come from one NodePool, and most older ones from another capacity type."""
-    lines = [line for line in case.nodes if line.claim is not None and line.pool and not line.claim.is_deleting]
     new: list[VerdictNode] = []
     old: list[VerdictNode] = []
-    for line in lines:
-        is_new = line.claim is not None and case.now_ns - line.claim.created_ns <= HOUR_NS
-        (new if is_new else old).append(line)
+    for line in case.nodes:
+        if line.claim is not None and line.claim.provider_id and line.pool and not line.claim.is_deleting:
+            (new if case.now_ns - line.claim.created_ns <= HOUR_NS else old).append(line)
     if len(new) < FEWEST_LAUNCHES or len(old) < FEWEST_LAUNCHES:
         return
     pool_now, launched = Counter(line.pool for line in new).most_common(1)[0]

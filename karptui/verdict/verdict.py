@@ -62,7 +62,7 @@ from karptui.verdict.launches import (
     without_expected,
 )
 from karptui.verdict.nodes import node_findings
-from karptui.verdict.pending_pods import PendingPods, of_pools, pending_findings
+from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools, pending_findings
 from karptui.verdict.upcoming import next_finding, upcoming_findings
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
@@ -136,6 +136,7 @@ COVERED_RULES: Final = frozenset(
     {
         "budget-never-opens",
         "claim-no-capacity",
+        "claim-unsynced",
         "node-never-initialized",
         "node-receives-pods",
         "nodeclass-not-ready",
@@ -156,6 +157,8 @@ _EXPLAINING_RULES: Final = frozenset(
     {"pool-daemonset-types", "pool-no-types", "pool-wildcard-value", "setting-gate-off"}
 )
 """Rules whose errors explain why pods of their NodePools are pending."""
+_OF_NEW_NODES: Final = frozenset({"node-smaller-than-claim"})
+"""Rules whose errors explain why pods do not fit on the nodes that were launched for them."""
 _TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
 """Rules whose errors name the pending pods of their workloads."""
 SEPARATE_RULES: Final = frozenset(
@@ -296,14 +299,18 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         if advice.rule in _TELLING_RULES:
             owners = {f"{ref.kind}/{ref.key}" for ref in advice.objects}
             pending.take(partial(_belongs_to, owners=owners))
-        pools = frozenset(ref.name for ref in advice.objects) if advice.rule in _EXPLAINING_RULES else frozenset()
+        names = frozenset(ref.name for ref in advice.objects)
+        pools = names if advice.rule in _EXPLAINING_RULES else frozenset()
+        nodes = names if advice.rule in _OF_NEW_NODES else frozenset()
+        nodes |= {line.claim.name for line in case.nodes if line.claim is not None and line.name in nodes}
+        is_explained = expected_on(nodes) if nodes else partial(of_pools, pools=pools)
         yield ClusterFinding(
             severity=FindingSeverity(severity),
             code=FindingCode.ADVICE,
             objects=tuple(f"{ref.kind}/{ref.key}" for ref in advice.objects),
             names=(advice.rule,),
             detail=advice.fact,
-            pending=pending.take(partial(of_pools, pools=pools)) if pools else NOTHING_PENDING,
+            pending=pending.take(is_explained) if pools or nodes else NOTHING_PENDING,
             screen="advice",
         )
 
@@ -395,7 +402,7 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         unsynced = [blocker for blocker in unsynced if blocker.object_key in refused] if refusal else unsynced
         names = {blocker.object_key for blocker in unsynced}
         claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
-        failing = failing_pools(case, claims) if refusal else frozenset()
+        failing = failing_pools(case, claims) if refusal or is_long else frozenset()
         explained = pending.take(partial(waits_for_claims, claims=claims, failing=failing))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or refusal else FindingSeverity.INFO,

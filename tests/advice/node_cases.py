@@ -172,7 +172,7 @@ CASES = [
         "node-smaller-than-claim",
         lambda: one_node(claim={"allocatable": amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})}),
         (
-            "1 node (m5.large) offers less cpu than its NodeClaim, node-1 70m less",
+            "1 node of general (m5.large) offers less cpu than its NodeClaim, node-1 70m less",
             "less memory than its NodeClaim, node-1 1,024Mi less",
         ),
         count=2,

@@ -176,7 +176,7 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
         ("ErrImagePull", ("Failed", "Error: ErrImagePull"), f"{UNPULLED}: ErrImagePull"),
         ("ImagePullBackOff", ("Pulled", "x"), f"{UNPULLED}: ImagePullBackOff"),
         ("ImagePullBackOff", ("Failed", "Failed to pull image: no match for platform in manifest"),
-         "image registry.example/shop/web:7 has no build for arm64, the architecture of that node"),
+         "image registry.example/shop/web:7 has no build for linux/arm64, the platform of that node"),
         ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
          'CreateContainerConfigError: configmap "env" not found'),
     ],

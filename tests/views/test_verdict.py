@@ -27,7 +27,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
     [
         (
             a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
-            ("Disruption is paused (60m): NodeClaims a, b and 1 more have no provider ID. 20 nodes could be removed"),
+            "Disruption is paused (60m): 3 NodeClaims (a, b and 1 more) have no provider ID. 20 nodes could be removed",
         ),
         (
             a_finding(FindingCode.STOPPED, names=("a",), nodes=5, nodes_bound=CountBound.AT_LEAST),

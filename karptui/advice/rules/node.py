@@ -326,7 +326,8 @@ _SLACK: Final = 100
 @rule(
     "node-smaller-than-claim",
     title="node smaller than its NodeClaim",
-    what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's.",
+    what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's. It is "
+    "an error if a pending pod would fit by the NodeClaim.",
     why="The NodeClaim carries what Karpenter planned with. A node that offers less, because of kubelet settings, the "
     "image or the memory overhead, cannot take the pods it was made for; they wait, and another node of the kind "
     "comes.",
@@ -335,6 +336,7 @@ _SLACK: Final = 100
 )
 def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
     by_resource: dict[str, list[tuple[int, StateNode]]] = {}
+    waiting: set[str] = set()
     for state in context.fleet.nodes:
         if state.node is None or state.claim is None or not state.is_initialized:
             continue
@@ -342,16 +344,20 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             promised, real = nano(state.claim.allocatable, resource), nano(state.node.allocatable, resource)
             if real and promised - real > promised // _SLACK:
                 by_resource.setdefault(resource, []).append((promised - real, state))
+                if any(real < nano(pod.requests, resource) <= promised for pod in context.prepared.pending):
+                    waiting.add(resource)
     for resource, found in by_resource.items():
         found.sort(key=lambda pair: (-pair[0], pair[1].name))
         gap, worst = found[0]
         types = dict.fromkeys(state.labels.get(INSTANCE_TYPE, "") for _, state in found)
+        pools = dict.fromkeys(state.nodepool_name for _, state in found)
         less = amount_text(resource, gap, is_exact=True)
         yield Finding(
-            severity=Severity.WARNING,
+            severity=Severity.ERROR if resource in waiting else Severity.WARNING,
             objects=node_refs(state for _, state in found),
-            fact=f"{counted(len(found), 'node')} ({listed(types)}) {verb(len(found), 'offers', 'offer')} less "
-            f"{resource} than its NodeClaim, {worst.name} {less} less: pods that Karpenter "
+            fact=f"{counted(len(found), 'node')} of {listed(pools)} ({listed(types)}) "
+            f"{verb(len(found), 'offers', 'offer')} less {resource} than "
+            f"{verb(len(found), 'its NodeClaim', 'their NodeClaims')}, {worst.name} {less} less: pods that Karpenter "
             "makes such a node for may not fit.",
         )
 

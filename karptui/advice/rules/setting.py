@@ -57,7 +57,7 @@ def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
     "setting-gate-off",
     title="a feature gate is off",
     what="There are static NodePools (spec.replicas), NodeOverlays or CapacityBuffers, and their gate is off. It is an "
-    "error if a static NodePool lacks nodes.",
+    "error if a static NodePool lacks nodes, or pending pods request a resource that only an overlay adds.",
     why="StaticCapacity, NodeOverlay and CapacityBuffer are off by default. The API server accepts the objects all the "
     "same, and nothing acts on them.",
     source="pkg/operator/options/options.go",
@@ -68,6 +68,8 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
     static = [ObjectRef("NodePool", pool.name) for pool in context.pools if pool.is_static]
     lacks_nodes = any(len(context.nodes_of(pool)) < (pool.replicas or 0) for pool in context.pools if pool.is_static)
     overlays = [ObjectRef("NodeOverlay", overlay.name) for overlay in inventory.overlays]
+    added = {name for overlay in inventory.overlays for name in overlay.capacity}
+    lacks_added = any(not added.isdisjoint(pod.requests) for pod in context.solution.failed)
     buffers = [ObjectRef("CapacityBuffer", buffer.name, buffer.namespace) for buffer in inventory.capacity_buffers]
     for gate, kind, refs, effect in (
         ("StaticCapacity", "static NodePool", static, f"{verb(len(static), 'its', 'their')} replicas are not kept up"),
@@ -75,7 +77,8 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
         ("CapacityBuffer", "CapacityBuffer", buffers, f"no room is kept for {verb(len(buffers), 'it', 'them')}"),
     ):
         if refs and not context.settings.gate(gate):
-            severity = Severity.ERROR if gate == "StaticCapacity" and lacks_nodes else Severity.WARNING
+            is_missed = (gate == "StaticCapacity" and lacks_nodes) or (gate == "NodeOverlay" and lacks_added)
+            severity = Severity.ERROR if is_missed else Severity.WARNING
             yield Finding(
                 severity=Severity.INFO if context.is_assumed("FEATURE_GATES") else severity,
                 objects=tuple(refs),

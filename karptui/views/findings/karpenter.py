@@ -73,10 +73,12 @@ def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    why = f"cannot launch: {quoted(finding.detail)}"
+    count, claims = len(finding.names), of_kind("NodeClaim", finding.names)
+    why = f"{claims} cannot launch: {quoted(finding.detail)}"
     if not finding.detail:
-        why = f"{verb(len(finding.names), 'has', 'have')} no provider ID"
-    why = f"{of_kind('NodeClaim', finding.names)} {why}{pods_pending(finding)}"
+        claims = f"{count} NodeClaims ({first_of(finding.names, NAMED)})" if count > NAMED else claims
+        why = f"{claims} {verb(count, 'has', 'have')} no provider ID"
+    why += pods_pending(finding)
     nodes = nodes_text(finding)
     removable = f". {nodes[:1].upper()}{nodes[1:]} could be removed" if finding.nodes else ""
     paused = "Launches and disruption are paused" if finding.pending.pods else "Disruption is paused"

@@ -29,6 +29,13 @@ _CODES: Final = (
     "VcpuLimitExceeded",
 )
 """EC2's error codes that stand for a whole message."""
+_BOILERPLATE: Final = re.compile(
+    r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |\.? (?:To do so,? )?please visit https?://\S+",
+    re.IGNORECASE,
+)
+"""The beginning of each error of EC2's CreateFleet, and links, which leave little room for the cause."""
+_CAUSE: Final = re.compile(r"(?:\bapi error|ERROR CODE:) (\w+: .+)", re.DOTALL)
+"""The cause at the end of nested errors of AWS's and Azure's clients."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 Reasons = Mapping[str, str]
 """Why pods are pending, by the key of their group."""
@@ -117,7 +124,9 @@ def quoted(message: str) -> str:
         plain = "Karpenter's role may not launch instances"
     restricted = _RESTRICTED.search(message)
     plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
-    message = " ".join(message.split()).removesuffix(".")
+    message = _BOILERPLATE.sub("", " ".join(message.split())).removesuffix(".")
+    cause = _CAUSE.search(message)
+    message = cause[1] if cause is not None else message
     if plain or len(message) <= QUOTED:
         return plain or message
     head, tail = message[:_HEAD], message[_HEAD - QUOTED :]

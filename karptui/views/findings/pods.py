@@ -65,7 +65,7 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     text = f"{count}{names} on {where} {have} not started{lasting(finding, now_ns)}"
     if image and finding.reasons:
         nodes = verb(finding.nodes, "that node", "those nodes")
-        return f"{text}: image {image} has no build for {'/'.join(finding.reasons)}, the architecture of {nodes}"
+        return f"{text}: image {image} has no build for {' and '.join(finding.reasons)}, the platform of {nodes}"
     message = _VOLUME_OF.sub("", _RPC.sub("", finding.detail))
     if image:
         cause = message.rpartition(f'{image}": ')[2]

@@ -50,6 +50,8 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
         state = f"{name} does not exist"
     elif finding.manner == "leaving":
         state = f"{name} is being deleted"
+    elif finding.manner == "incomplete":
+        state = f"{name} has no conditions, because nothing has reconciled it"
     else:
         state = f"{name} has not been ready{lasting(finding, now_ns)} ({quoted(finding.detail)})"
     launch = f"{of_kind('NodePool', pools)} {verb(len(pools), 'launches', 'launch')} no nodes"

@@ -35,7 +35,7 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
-    from karptui.pending.disagreements import DECISIVE  # noqa: PLC0415 - as above
+    from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
@@ -43,6 +43,9 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
         reasons = group.disagreements
         if reasons and reasons[0].code in DECISIVE:
             return disagreement_text(reasons[0])
+        nominated = next((reason for reason in reasons if reason.code is DisagreementCode.NOMINATED), None)
+        if group.cause is Cause.CLAIM and nominated is not None and nominated.name:
+            return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
         if group.cause in FAULTY or not reasons:

@@ -71,6 +71,10 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
             return "at its limit of nodes" if rejection.is_node_count else "no allowed type fits under its limits"
         case TaintsNotTolerated():
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
+        case VolumeUnreachable() if pool.contradiction is not None:
+            one, other = pool.contradiction
+            own = f"requires {_label(str(one), is_short=is_short)}, but its volume"
+            return clean(f"{own} requires {str(other).removeprefix(f'{other.key} ')}")
         case VolumeUnreachable():
             return f"its volume {_labels_text(rejection.reasons, is_short=is_short)}"
         case RequirementsUnmet() if pool.contradiction is not None:
@@ -103,6 +107,9 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
     if rejection.kind == TopologyKind.AFFINITY and not any(counts.values()):
         where = f"namespace{'s' * (len(rejection.namespaces) > 1)} {first_of(sorted(rejection.namespaces), 2)}"
         return clean(f"{text}: no pod {rejection.selector} is on a node in {where}")
+    if rejection.kind == TopologyKind.AFFINITY and rejection.key != HOSTNAME:
+        where = first_of(sorted(domain for domain, count in counts.items() if count), _DOMAINS_NAMED)
+        return clean(f"{text}: pods {rejection.selector} are only in {where}")
     if rejection.kind != TopologyKind.SPREAD or rejection.key == HOSTNAME or not counts:
         return text
     domains = first_of([f"{domain} {counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
@@ -147,6 +154,9 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
             return "no zone fits all" if is_short else NO_ZONE_WORDS
         if costly is not None and not costly.meeting:
             return f"no type has {_label(costly.requirement, is_short=is_short)}"
+        if pool.clash is not None:
+            one, other = (_label(requirement, is_short=is_short) for requirement in pool.clash)
+            return f"no type has both {one} and {other}"
         return "no type has all the labels"
     if not rejection.with_labels_and_offering:
         return "no type is available" if is_short else "no type with these labels is available"

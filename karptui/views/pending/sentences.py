@@ -9,7 +9,7 @@ from typing import Final
 from karptui.aws.money import node_price_text
 from karptui.disruption.no_place import NO_POOLS, NO_TYPES
 from karptui.karpenter.instance_type import error_words
-from karptui.karpenter.labels import HOSTNAME, ZONE
+from karptui.karpenter.labels import HOSTNAME, NODEPOOL, ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
@@ -30,7 +30,7 @@ from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, Disagreeme
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate, PoolExplanation
-from karptui.provisioning.nearest import furthest
+from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
@@ -249,6 +249,10 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     pool = furthest(group.explanation) if group.explanation is not None else None
+    named = named_pools(group.first)
+    if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
+        names = clean(first_of(sorted(named), 2))
+        return f"no NodePool {names}" if is_short else f"NodePool {names}, selected by {NODEPOOL}, does not exist"
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
