@@ -56,7 +56,7 @@ class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_nearly_used(self) -> bool:
-        """Whether it is as good as used up, by the verdict's rule."""
+        """Whether it is as good as used up: the verdict names it if no allowed type fits under it."""
         return self.used >= as_good_as_full(self.resource, self.limit)
 
 

@@ -368,21 +368,22 @@ def test_a_node_that_has_been_deleted_for_long_is_found_in_a_cluster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "used", "is_told"),
+    ("resource", "used", "is_near", "is_told"),
     [
-        *((name, 949, False) for name in ("cpu", "pods", "hugepages-2Mi")),
-        *((name, 950, True) for name in ("cpu", "pods", "hugepages-2Mi")),
-        ("nvidia.com/gpu", 999, False),
-        ("nvidia.com/gpu", 1000, True),
+        *((name, 949, False, False) for name in ("cpu", "pods", "hugepages-2Mi")),
+        *((name, 950, True, False) for name in ("cpu", "pods")),
+        *((name, 1000, True, True) for name in ("cpu", "pods", "nvidia.com/gpu")),
+        ("hugepages-2Mi", 950, True, True),
+        ("nvidia.com/gpu", 999, False, False),
     ],
 )
-def test_pools_points_out_a_limit_from_where_the_verdict_speaks_of_it(
-    resource: str, used: int, *, is_told: bool
+def test_the_verdict_speaks_of_a_limit_that_pools_points_out_if_no_type_fits_under_it(
+    resource: str, used: int, *, is_near: bool, is_told: bool
 ) -> None:
     use = PoolLimit(resource=resource, used=used * NANO, limit=1000 * NANO, left=(1000 - used) * NANO)
     node = a_node(name="node-1", capacity={resource: str(used)})
     pool = a_nodepool(budgets=(), limits=amounts({resource: "1000"}))
-    assert use.is_nearly_used is is_told
+    assert use.is_nearly_used is is_near
     assert (FindingCode.POOL_AT_LIMIT in found_in(nodes=(node,), nodepools=(pool,))) is is_told
 
 
