@@ -17,11 +17,12 @@ SERVER = "https://127.0.0.1:1"
 """No server answers there: whoever connects fails."""
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a history of the demo from 14:00:00 to 14:01:00."""
-    record_demo(tmp_path / "demo.karptui", SECONDS)
-    return str(tmp_path / "demo.karptui")
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, SECONDS)
+    return str(path)
 
 
 def recorded_at(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:

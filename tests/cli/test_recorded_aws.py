@@ -106,7 +106,7 @@ def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
 def test_what_aws_answered_decides_in_a_recording_too(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
         main(["record", name, *redact, *flags])
-    renamed = pseudonyms(Path("plain.json"), Path("redacted.json"))
+    renamed = pseudonyms(Path.cwd())
     names = frozenset((*renamed, *renamed.values()))
     for words in COMMANDS:
         asked = [*words, "-o", "json"]

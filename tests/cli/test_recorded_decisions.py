@@ -6,10 +6,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -60,7 +59,9 @@ SLOW: Final = frozenset(
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
 
 
+@cache
 def demo_objects() -> list[dict[str, Any]]:
+    """Return the demo's objects, which nobody changes."""
     demo = StillDemo(FrozenClock(NOON_NS))
     demo.start(Mailbox())
     return demo.manifests()
@@ -150,16 +151,6 @@ def answer_beside(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> 
     raise Answered
 
 
-@contextmanager
-def a_source(name: str, folder: Path) -> Iterator[list[str]]:
-    """Yield the flags of a live source."""
-    if name == "demo":
-        yield ["--demo"]
-        return
-    with LoopbackServer(a_cluster()) as server:
-        yield ["--kubeconfig", kubeconfig(folder, server.url)]
-
-
 def answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
     """Return the exit status of a command and what it prints, as values."""
     capsys.readouterr()
@@ -183,14 +174,21 @@ def settled(value: Any) -> Any:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def pseudonyms(plain: Path, redacted: Path) -> dict[str, str]:
+def pseudonyms(folder: Path) -> dict[str, str]:
     """Return the pseudonym of every object's name, of pods with their namespaces."""
     found: dict[str, str] = {}
-    for one, other in zip(*(json.loads(path.read_text())["objects"] for path in (plain, redacted)), strict=True):
+    for one, other in zip(*(objects_in(folder / f"{name}.json") for name in ("plain", "redacted")), strict=True):
         names = [[part["metadata"].get("namespace", ""), part["metadata"]["name"]] for part in (one, other)]
         found["/".join(filter(None, names[0]))] = "/".join(filter(None, names[1]))
         found.setdefault(names[0][1], names[1][1])
     return found
+
+
+@cache
+def objects_in(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a recording, which is not changed any more."""
+    objects: list[dict[str, Any]] = json.loads(path.read_text())["objects"]
+    return objects
 
 
 def write_edits(objects: list[dict[str, Any]], name: str) -> None:
@@ -211,50 +209,51 @@ def without_names(value: Any, names: frozenset[str]) -> Any:
     return value if not isinstance(value, str) or CODE.fullmatch(value) else ""
 
 
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return folders for the recordings of each source, which the first test of it makes."""
-    return {name: tmp_path_factory.mktemp(name) for name in ("demo", "loopback")}
+class Source(NamedTuple):
+    """A live source: its flags, and the folder for its recordings, which its first test makes."""
+
+    flags: list[str]
+    folder: Path
+    is_demo: bool
+
+
+@pytest.fixture(scope="module", params=["demo", "loopback"])
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "demo":
+        yield Source(["--demo"], folder, is_demo=True)
+        return
+    with LoopbackServer(a_cluster()) as server:
+        yield Source(["--kubeconfig", kubeconfig(folder, server.url)], folder, is_demo=False)
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        (source, words)
-        for source in ("demo", "loopback")
-        for words in LINES
-        if words[0] not in SLOW or os.environ.get("KARPTUI_ALL_GOLDENS")
-    ],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+    "words",
+    [words for words in LINES if words[0] not in SLOW or os.environ.get("KARPTUI_ALL_GOLDENS")],
+    ids=" ".join,
 )
 def test_a_recording_answers_as_its_source_does(
-    source: str,
-    words: list[str],
-    recordings: dict[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    source: Source, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = recordings[source]
+    folder = source.folder
     monkeypatch.chdir(folder)
-    with a_source(source, folder) as flags:
-        if not (folder / "plain.json").exists():
-            write_edits(demo_objects(), POOL)
-            for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
-                status = main(["record", name, *redact, *flags, "--no-aws"])
-                assert status == int(source == "loopback"), "kinds that may not be listed are named"
-        asks_aws = source == "loopback" and words[0] not in ("events", "pods")
-        live = answer([*words, *flags, *(["--no-aws"] if asks_aws else [])], capsys)
+    if not (folder / "plain.json").exists():
+        write_edits(demo_objects(), POOL)
+        for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
+            status = main(["record", name, *redact, *source.flags, "--no-aws"])
+            assert status == int(not source.is_demo), "kinds that may not be listed are named"
+    asks_aws = not source.is_demo and words[0] not in ("events", "pods")
+    live = answer([*words, *source.flags, *(["--no-aws"] if asks_aws else [])], capsys)
     plain = answer([*words, "--snapshot", "plain.json"], capsys)
-    if source == "loopback":  # in whatever order objects come, sentences name them so
-        assert without_names(plain, frozenset()) == without_names(live, frozenset())
-    else:
+    if source.is_demo:
         assert plain == live
+    else:  # in whatever order objects come, sentences name them so
+        assert without_names(plain, frozenset()) == without_names(live, frozenset())
     if "json" in words:
-        renamed = pseudonyms(Path("plain.json"), Path("redacted.json"))
-        folder = Path("redacted")
-        folder.mkdir(exist_ok=True)
-        monkeypatch.chdir(folder)
-        write_edits(json.loads(Path("../redacted.json").read_text())["objects"], renamed[POOL])
+        renamed = pseudonyms(folder)
+        (folder / "redacted").mkdir(exist_ok=True)
+        monkeypatch.chdir(folder / "redacted")
+        write_edits(objects_in(folder / "redacted.json"), renamed[POOL])
         asked = [renamed.get(word, word) for word in words]
         names = frozenset((*renamed, *renamed.values()))
         redacted = answer([*asked, "--snapshot", "../redacted.json"], capsys)

@@ -115,13 +115,13 @@ async def answered(pilot: Pilot[Any]) -> None:
         await pilot.pause()
 
 
-def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return what presses keys, each once what the one before asked for is there."""
+def pressing(*keys: str, is_analysed: bool = True) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Return what presses keys, each once what the one before asked for is there; ``is_analysed`` as of ``settled``."""
 
     async def run(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
+        await settled(pilot, is_analysed=is_analysed)
         for key in keys:
             await pilot.press(key)
-            await settled(pilot)
+            await settled(pilot, is_analysed=is_analysed)
 
     return run

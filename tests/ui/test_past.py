@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,13 @@ from karptui.sources.source import Source
 from tests.builders import NOW_NS
 from tests.histories import BEGIN_NS, record_demo, write_marks
 from tests.story_e import StorySource, story_evidence
+from tests.ui import stage
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, pressing
+from tests.ui.stage import an_app
 
 SECONDS = 60
+pressing = partial(stage.pressing, is_analysed=False)
+"""What keeps nodes is nothing to the past."""
 
 
 def at(second: float) -> int:
@@ -177,7 +181,7 @@ async def test_details_and_recorded_objects_of_a_moment(app: KarptuiApp) -> None
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at 14:00:30", "enter", "enter")(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
-        await pressing("y")(pilot)
+        await stage.pressing("y")(pilot)
         assert not isinstance(app.screen, NodeDetailScreen)
         assert "kind: Node" in screen_text(app)
         await pressing("full_stop")(pilot)
