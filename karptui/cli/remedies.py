@@ -51,11 +51,14 @@ def run(args: argparse.Namespace) -> int:
     """Print the remedies. Status 1 if something is missing."""
     from karptui.cli.loading import analysed, load
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
+    from karptui.session.readiness import unsimulated_because
     from karptui.views.blockers.trials import REPORT
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *_OWNERS)
     loaded = load(args, needed)
     refuse_unseen(loaded, Kind.NODE)
+    if reason := unsimulated_because(loaded.view.state.unread):
+        raise UsageError(reason)
     loaded = analysed(loaded, simulates=True, asks_next=False)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)

@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.plan.rightsize import rightsize, workloads_of
     from karptui.session.prepare import base_of
+    from karptui.session.readiness import unsimulated_because
     from karptui.session.rightsizing import HOURS, PERCENTILE, live_vpas, recommendations_of, recorded_recommendations
     from karptui.sources.source import SourceError
     from karptui.views.column import plain
@@ -79,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     is_by_vpas = krr is None and args.prometheus is None and not is_measured
     loaded = load(args, needed, asks=ask if is_by_vpas else None)
+    if reason := unsimulated_because(loaded.view.state.unread):
+        raise UsageError(reason)
     base = base_of(loaded.view, loaded.now_ns)
     used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
     workloads = workloads_of(base.inventory)

@@ -88,7 +88,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
         return NamedBase(path, None, str(error))
     base, evidence = open_snapshot(snapshot, configuration(args))
     notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note,)))
-    return NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics)
+    return _checked(NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics))
 
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:
@@ -100,13 +100,23 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
         loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     notes = (*filter(None, (loaded.view.evidence.version_note,)), *loaded.notes)
-    return NamedBase(
-        name,
-        base_of(loaded.view, loaded.now_ns),
-        notes=notes,
-        complaints=loaded.complaints,
-        metrics=loaded.view.evidence.metrics,
+    return _checked(
+        NamedBase(
+            name,
+            base_of(loaded.view, loaded.now_ns),
+            notes=notes,
+            complaints=loaded.complaints,
+            metrics=loaded.view.evidence.metrics,
+        )
     )
+
+
+def _checked(named: NamedBase) -> NamedBase:
+    """Return a cluster, or why it cannot be simulated."""
+    from karptui.session.readiness import unsimulated_because
+
+    problem = unsimulated_because(named.base.inventory.unread) if named.base is not None else ""
+    return named._replace(base=None, problem=problem) if problem else named
 
 
 FAILED: Final = 3

@@ -53,7 +53,7 @@ class GateCheck(msgspec.Struct, frozen=True, gc=False):
 
     gate: Gate
     is_open: bool | None
-    """None if not applicable: a node without NodeClaim has no further gates."""
+    """None if not applicable (a node without NodeClaim has no further gates) or not known."""
     message: str = ""
     """Karpenter's message if closed; empty if Karpenter publishes none."""
     object_key: str = ""
@@ -109,8 +109,10 @@ def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) 
 def _pod_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Iterator[GateCheck]:
     yield _closed_by_annotation(fleet, node, recorder) or GateCheck(Gate.POD_DND, is_open=True)
     closed = _closed_by_pdb(fleet, node)
+    # Without any PodDisruptionBudget nothing is known: output of kubectl may lack them.
+    otherwise = True if fleet.inventory.pdbs else None
     for gate in (Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTED):
-        yield closed if closed is not None and closed.gate is gate else GateCheck(gate, is_open=True)
+        yield closed if closed is not None and closed.gate is gate else GateCheck(gate, is_open=otherwise)
 
 
 def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:

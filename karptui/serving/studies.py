@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from karptui.errors import RequestError
 from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
+from karptui.session.readiness import unsimulated_because
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
@@ -224,6 +225,8 @@ class Studies(OneAtATime):
         from karptui.session.prepare import base_of
 
         view = self._view()
+        if reason := unsimulated_because(view.state.unread):
+            return StudyAnswer(problem=reason)
         try:
             # A base of its own: what-ifs share theirs, and the two would wait for each other.
             run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
@@ -245,6 +248,8 @@ class Forecasts(OneAtATime):
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
         view = self._simulated = self._view()
+        if reason := unsimulated_because(view.state.unread):
+            return (Forecast(name="", problem=reason),)
 
         def forecast(scenario: Scenario | None, report: Reporter) -> Forecast:
             return self._forecast(view, scenario, report, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns)

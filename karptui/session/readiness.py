@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 from karptui.decode.kinds import VOLUME_KINDS, Kind
+from karptui.kube.units import first_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
@@ -55,6 +56,12 @@ def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
     """Whether objects of a kind are still being listed."""
     status = view.statuses.get(str(kind))
     return status is not None and status.phase in ON_THE_WAY
+
+
+def unsimulated_because(unread: Container[str]) -> str:
+    """Return which kinds that every simulation rests on were not read: without pods every node would look empty."""
+    missing = [plural(kind) for kind in NEEDED_FOR_WHY if kind in unread]
+    return f"nothing can be simulated: {first_of(missing, len(missing))} were not read" if missing else ""
 
 
 def left_out(view: ClusterView) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
+from karptui.verdict.pending_pods import folded_by_namespace
 from karptui.verdict.upcoming import forced_end_ns
 
 BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
@@ -128,12 +129,22 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         drifted_ns=min((c.last_transition_ns for c in drifted if c.last_transition_ns), default=None),
         pods=len({blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
-        detail=_detail(blockers, code, case),
-        reasons=_initiators(lines),
+        detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
+        reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         manner=manner,
         screen=screen,
         filter_text=filter_text,
     )
+
+
+def _closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:
+    """Return the reasons for which disruption budgets allow nothing, if they allow others."""
+    budgets = case.analysis.budgets if case.analysis is not None else {}
+    states = [state for pool in {line.pool for line in lines} & budgets.keys() for state in budgets[pool].states]
+    methods = {line.findings.why.method for line in lines if line.findings is not None}
+    own = {Method(method).reason for method in methods if method}
+    others = any(state.allowed for state in states if state.reason not in own)
+    return tuple(sorted(str(reason) for reason in own)) if others else ()
 
 
 def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
@@ -183,6 +194,12 @@ def _detail(blockers: Sequence[Blocker], code: FindingCode, case: VerdictCase) -
     return next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), "")
 
 
+def _method(lines: Sequence[VerdictNode]) -> str:
+    """Return the method that wants nodes, if it is the same for all of them."""
+    methods = {line.findings.why.method for line in lines if line.findings is not None}
+    return methods.pop() if len(methods) == 1 else ""
+
+
 def _holder(line: VerdictNode) -> WhyCode | None:
     """Return the code of a node's blocker; for a draining node, the blocker of its drain."""
     if line.findings is None:
@@ -210,6 +227,13 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
         of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
         ends = [end for line in lines if (end := of_line(line)) is not None]
         drains = [line.findings.drain for line in lines if line.findings is not None]
+        pods = [
+            pod.pod.key
+            for drain in drains
+            if drain is not None
+            for pod in drain.holders
+            if stage is not Leaving.ENDING or pod.hold is Hold.TERMINATING
+        ]
         is_without_claims = all(line.claim is None for line in lines)
         yield ClusterFinding(
             severity=FindingSeverity.INFO if ended is Manner.OWN_GRACE else FindingSeverity.WARNING,
@@ -220,14 +244,10 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),
-            names=tuple(line.name for line in lines),
+            names=(*(line.name for line in lines), *folded_by_namespace(pods)),
             nodes=len(lines),
-            pods=sum(
-                stage is not Leaving.ENDING or pod.hold is Hold.TERMINATING
-                for drain in drains
-                if drain is not None
-                for pod in drain.holders
-            ),
+            pods=len(pods),
+            pools=tuple(sorted({line.pool for line in lines if line.pool})),
             detail=stage,
             manner=Manner.SEVERAL_ENDS if ended is Manner.PLAIN and len(set(ends)) > 1 else ended,
             screen="nodes" if is_without_claims else "claims",

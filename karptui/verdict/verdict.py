@@ -249,7 +249,10 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
     for finding in findings:
         repeats_pools = finding.code is FindingCode.NO_NODEPOOLS and finding.manner is not Manner.STATIC and is_named
         repeats_advice = (
-            finding.code is FindingCode.ADVICE and not finding.of_nodes and named.issuperset(finding.objects)
+            finding.code is FindingCode.ADVICE
+            and not finding.of_nodes
+            and not SEPARATE_RULES.issuperset(finding.names)
+            and named.issuperset(finding.objects)
         )
         if not (repeats_pools or (repeats_advice and finding.objects)):
             kept.append(finding)

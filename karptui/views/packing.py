@@ -51,7 +51,7 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
         resource: ``cpu`` or ``memory``, which the chart is scaled by.
     """
     if not bins:
-        return ((("no node reports its capacity yet", Tone.MUTED),),)
+        return ((("the pods or the capacity of the nodes are not known", Tone.MUTED),),)
     largest = max(_size_of(node, resource) for node in bins)
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda node: node.pool):

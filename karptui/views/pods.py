@@ -8,8 +8,8 @@ from typing import Final
 from karptui.karpenter.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube import resources
-from karptui.kube.timestamps import ABSENT_NS
-from karptui.kube.units import age_text, counted, cpu_text, first_of, memory_text
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import age_text, counted, cpu_text, duration_text, first_of, memory_text
 from karptui.session.pods import PodEntry
 from karptui.views.column import (
     NOTHING,
@@ -54,8 +54,10 @@ def pod_status(entry: PodEntry) -> tuple[str, Tone, int]:
 
 
 def pod_status_text(entry: PodEntry, now_ns: int) -> str:
-    """Return the status word, with its duration if known."""
+    """Return the status word, with its duration if known; of a terminating pod the rest of its grace period."""
     word, _, since_ns = pod_status(entry)
+    if since_ns > now_ns:
+        return f"{word}, {duration_text((since_ns - now_ns) // NS_PER_SECOND)} left"
     return f"{word} {age_text(since_ns, now_ns)}" if since_ns else word
 
 

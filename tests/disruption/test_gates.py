@@ -51,6 +51,12 @@ def test_every_gate_is_answered() -> None:
     }
 
 
+def test_without_any_pdb_it_is_not_known_whether_evictions_are_allowed() -> None:
+    fleet = _fleet(pods=[a_pod(name="a", node="node-1")])
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert (answers[Gate.POD_DND], answers[Gate.PDB_MULTIPLE], answers[Gate.PDB_EXHAUSTED]) == (True, None, None)
+
+
 def test_unmanaged_nodes_have_no_further_gates() -> None:
     fleet = _fleet(claim=False)
     answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}

@@ -443,7 +443,9 @@ def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() 
     found = leaving(a_condition("Drained", status="Unknown"), pods=pods)
     assert found is not None
     assert (found.severity, found.manner) == (FindingSeverity.INFO, Manner.OWN_GRACE)
-    assert "2 pods take long to terminate; the termination grace period ends in 80m" in sentence(found, NOW_NS, {})
+    assert "2 pods (default/*) take long to terminate; the termination grace period ends in 80m" in sentence(
+        found, NOW_NS, {}
+    )
 
 
 def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() -> None:

@@ -48,7 +48,7 @@ def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
     assert text[4].endswith("210%")
     [_, heading, _] = packing_lines(bins[:1], "memory", 80)
     assert "memory 1,024/8,192Mi 12%" in heading[1][0]
-    assert packing_lines((), "cpu", 80)[0][0][0] == "no node reports its capacity yet"
+    assert packing_lines((), "cpu", 80)[0][0][0] == "the pods or the capacity of the nodes are not known"
 
 
 def test_the_bins_of_a_cluster_hold_what_its_nodes_do() -> None:

@@ -37,6 +37,7 @@ def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
         (entry(ready=True), "Running", Tone.GOOD),
         (entry(ready=False), "NotReady", Tone.WARNING),
         (entry(deletion_ns=NOW_NS - MINUTE), "Terminating 60s", Tone.LEAVING),
+        (entry(deletion_ns=NOW_NS + 3 * MINUTE), "Terminating, 3m left", Tone.LEAVING),
         (entry(waiting_reason="CrashLoopBackOff"), "CrashLoopBackOff", Tone.FAULT),
         (entry(waiting_reason="ContainerCreating"), "ContainerCreating", Tone.ACTIVE),
         (entry(phase="Pending"), "Pending", Tone.ACTIVE),

@@ -156,7 +156,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             a_finding(
                 FindingCode.LEAVING, names=("a", "b"), nodes=2, pods=1, detail=Leaving.ENDING, manner=Manner.OVERDUE
             ),
-            "a, b have been terminating for 60m: 1 pod takes long to terminate; terminationGracePeriod is over",
+            (
+                "2 nodes (a, b) have been terminating for 60m: 1 pod takes long to terminate; "
+                "terminationGracePeriod is over"
+            ),
         ),
         (
             a_finding(
@@ -167,7 +170,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 detail=Leaving.EVICTED,
                 until_ns=NOW_NS + 5 * MINUTE_NS,
             ),
-            "a, b have been terminating for 60m: 4 pods are still being evicted; forced in 5m",
+            "2 nodes (a, b) have been terminating for 60m: 4 pods are still being evicted; forced in 5m",
         ),
         (
             a_finding(
@@ -178,11 +181,11 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 manner=Manner.SEVERAL_ENDS,
                 until_ns=NOW_NS + 5 * MINUTE_NS,
             ),
-            "a, b have been terminating for 60m: their drain is not finished; all forced within 5m",
+            "2 nodes (a, b) have been terminating for 60m: their drain is not finished; all forced within 5m",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a", "b"), nodes=2, detail=Leaving.UNKNOWN),
-            "a, b have been terminating for 60m: their progress is not known",
+            "2 nodes (a, b) have been terminating for 60m: their progress is not known",
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.NO_NODE),
@@ -212,6 +215,17 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, manner=Manner.NEVER),
             "the disruption budget of general is always 0 (never opens): 3 nodes blocked for 60m",
+        ),
+        (
+            a_finding(
+                FindingCode.BUDGET,
+                names=("jobs",),
+                nodes=3,
+                manner=Manner.NEVER,
+                detail="Emptiness",
+                reasons=("Empty",),
+            ),
+            "the disruption budget of jobs is always 0 for Empty (never opens): 3 empty nodes blocked for 60m",
         ),
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, until_ns=NOW_NS + 2 * HOUR_NS),

@@ -14,8 +14,10 @@ from karptui.views.findings.parts import (
     lasting,
     names_text,
     nodes_text,
+    of_pools,
     quoted,
     time_left,
+    uncounted,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
     drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
     nodes = draining_text(finding) if finding.draining == finding.nodes else nodes_text(finding)
-    blocked = f"{nodes} {state}{lasting(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
+    some = f" ({count_text(finding.draining)} of them draining)" if 0 < finding.draining < finding.nodes else ""
+    blocked = f"{nodes} {state}{some}{lasting(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
     if pairs and not single:
@@ -119,7 +122,8 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _budget(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     budgets = verb(len(finding.names), "the disruption budget", "the disruption budgets")
     shut = f"{budgets} of {first_of(finding.names, NAMED)} {_shut(finding, now_ns)}"
-    return f"{shut}: {nodes_text(finding)} blocked{lasting(finding, now_ns)}"
+    nodes = nodes_text(finding, "empty " if finding.detail == "Emptiness" else "")
+    return f"{shut}: {nodes} blocked{lasting(finding, now_ns)}"
 
 
 def _shut(finding: ClusterFinding, now_ns: int) -> str:
@@ -129,7 +133,8 @@ def _shut(finding: ClusterFinding, now_ns: int) -> str:
         return f"{are} 0 for {time_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
     if finding.manner == "used-up":
         return f"{are} used up by terminating or not-ready nodes"
-    return f"{are} always 0 (never {verb(len(finding.names), 'opens', 'open')})"
+    of = f" for {' and '.join(finding.reasons)}" if finding.reasons else ""
+    return f"{are} always 0{of} (never {verb(len(finding.names), 'opens', 'open')})"
 
 
 _LEAVING: Final[Mapping[str, str]] = {
@@ -147,12 +152,17 @@ _LEAVING: Final[Mapping[str, str]] = {
 }
 
 
+def _pods_of_drain(finding: ClusterFinding) -> str:
+    names = uncounted(finding.names[finding.nodes :], finding.pods)
+    return f"{counted(finding.pods, 'pod')} ({first_of(names, NAMED)})" if names else counted(finding.pods, "pod")
+
+
 def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     is_one, is_one_pod = finding.nodes == 1, finding.pods == 1
     what = _LEAVING[finding.detail].format(
         its="its" if is_one else "their",
         it="it" if is_one else "them",
-        pods=counted(finding.pods, "pod"),
+        pods=_pods_of_drain(finding),
         instance="instance" if is_one else "instances",
         s="s" if is_one else "",
         take="takes" if is_one_pod else "take",
@@ -163,7 +173,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     )
     ends = ""
     if finding.manner == "never":
-        ends = "; no terminationGracePeriod ends its drain"
+        ends = f"; no terminationGracePeriod ends {'its' if is_one else 'their'} drain"
     elif finding.manner == "overdue":
         ends = "; terminationGracePeriod is over"
     elif finding.manner == "own-grace":
@@ -171,7 +181,9 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     elif finding.until_ns is not None:
         when = "all forced within" if finding.manner == "several-ends" else "forced in"
         ends = f"; {when} {time_left(finding, now_ns)}"
-    nodes = f"{names_text(finding.names)} {'has' if is_one else 'have'} been terminating"
+    names, kind = finding.names[: finding.nodes], "NodeClaim" if finding.detail == "no-node" else "node"
+    these = names_text(names) if is_one else f"{counted(finding.nodes, kind)}{of_pools(finding)} ({names_text(names)})"
+    nodes = f"{these} {'has' if is_one else 'have'} been terminating"
     return f"{nodes}{lasting(finding, now_ns)}: {what}{ends}"
 
 

@@ -58,10 +58,10 @@ def time_left(finding: ClusterFinding, now_ns: int) -> str:
     return span_text(max((finding.until_ns or 0) - now_ns, 0))
 
 
-def nodes_text(finding: ClusterFinding) -> str:
-    """Return the number of nodes: ``at least 3 nodes``."""
+def nodes_text(finding: ClusterFinding, kind: str = "") -> str:
+    """Return the number of nodes: ``at least 3 nodes``; of a kind such as ``empty `` if they have one."""
     bound = f"{finding.nodes_bound} " if finding.nodes_bound else ""
-    return f"{bound}{counted(finding.nodes, 'node')}"
+    return f"{bound}{counted(finding.nodes, f'{kind}node')}"
 
 
 def draining_text(finding: ClusterFinding) -> str:

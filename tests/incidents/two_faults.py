@@ -1,0 +1,232 @@
+"""Clusters with two faults, one of which could hide the other."""
+
+from __future__ import annotations
+
+from tests.incidents.cluster import Cluster
+from tests.incidents.disruption import CHURN
+from tests.incidents.fleets import fleet, gone_claim, usual
+from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
+from tests.incidents.node_objects import add_node, both, conditions
+from tests.incidents.objects import API, condition
+from tests.incidents.pods import PROTECTED, add_pdb, add_pod, add_volume, add_workload, no_node, refuse_pods
+from tests.incidents.pools import add_nodeclass, add_pool
+from tests.incidents.removals import BUDGET
+
+
+@incident(
+    story="During a freeze in spring somebody set the budget of NodePool general to 0 and never took it back: six nodes have been drifted for eight days. Apart from that a "
+    "search pod restarted three hours ago, and its volume is in us-east-1d, from which the subnet was removed.",
+    cause="A disruption budget of 0 blocks the drift of 6 nodes of general for 8 days; search/es-1 is pending for 3 hours, because its volume is in us-east-1d, "
+    "where no NodePool launches nodes.",
+    thread="aws/karpenter-provider-aws#6086, aws/karpenter-provider-aws#4165",
+    must=[BUDGET, n(6), "drift", r"es-1|search/es", "us-east-1d"],
+    must_not=[ROOM, LAUNCHES],
+)
+def closed_budget_and_missing_zone(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "general", disruption={"budgets": [{"nodes": "0"}]})
+    fleet(c, "general", "orders/storefront", 6, drifted="8d", age="19d")
+    spare = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="2d")
+    volumes = [
+        add_volume(c, "search", f"data-es-{number}", zone) for number, zone in enumerate((c.zones[0], "us-east-1d"))
+    ]
+    reasons = {"node(s) didn't match PersistentVolume's node affinity": 9}
+    pods = add_workload(
+        c, "search/es", kind="StatefulSet", on=[spare], pending=1, pending_since="3h", message=no_node(reasons), age="2d",
+        cpu="3", memory="12Gi",
+    )  # fmt: skip
+    for pod, volume in zip(pods, volumes, strict=True):
+        pod["spec"]["volumes"] = [volume]
+    text = "No allowed disruptions due to blocking budget"
+    c.event(c.find("NodePool", "general"), "DisruptionBlocked", text, last="20s", first="59m", count=58, kind="Normal")
+
+
+@incident(
+    story="Karpenter has crashed for 40 minutes since its last upgrade, and nothing is pending yet. For six days before that, a PodDisruptionBudget blocked the drift of five "
+    "nodes; when Karpenter is back, it still will.",
+    cause="Karpenter is down: both its pods crash for 40 minutes; apart from that the PodDisruptionBudget payments/ledger never allows an eviction and blocks the drift of "
+    "5 nodes of pay for 6 days.",
+    thread="aws/karpenter-provider-aws#8428, JiRaska/open-bank-oss#809",
+    must=[
+        r"karpenter.{0,80}(crash|not ready|not running|0 of 2|down)",
+        r"payments/ledger|ledger",
+        "PDB|PodDisruptionBudget",
+        n(5),
+        "drift",
+    ],
+    must_not=[LAUNCHES, r"[1-9]\d* pods?[^\n]{0,12} pending"],
+    other=[order_of(r"karpenter.{0,80}(crash|not ready|not running|0 of 2|down)", "ledger")],
+)
+def karpenter_down_and_a_strict_budget(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "pay", labels={"team": "pay"})
+    pairs = [add_node(c, "pay", "m6i.xlarge", c.zones[number % 3], age="21d", drifted="6d") for number in range(5)]
+    spec = {"nodeSelector": {"team": "pay"}}
+    add_workload(c, "payments/ledger", on=pairs, age="20d", cpu="3", memory="9Gi", spec=spec)
+    add_pdb(c, "payments", "ledger", "ledger", healthy=5, desired=5, expected=5, maxUnavailable=0)
+    deployment = c.find("Deployment", "karpenter")
+    deployment["status"] |= {"readyReplicas": 0, "availableReplicas": 0, "unavailableReplicas": 2}
+    for pod in [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]:
+        ended = {"reason": "Error", "exitCode": 1, "startedAt": c.at("4m"), "finishedAt": c.at("4m")}
+        pod["metadata"]["creationTimestamp"] = c.at("40m")
+        pod["status"]["startTime"] = c.at("40m")
+        pod["status"]["containerStatuses"][0] |= {
+            "ready": False,
+            "restartCount": 12,
+            "state": {
+                "waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}
+            },
+            "lastState": {"terminated": ended},
+        }
+        for one in pod["status"]["conditions"]:
+            one["lastTransitionTime"] = c.at("40m")
+            if one["type"] in ("Ready", "ContainersReady"):
+                one |= {"status": "False", "reason": "ContainersNotReady"}
+    c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("41m")
+
+
+@incident(
+    story="EC2 takes back seven of fourteen spot nodes within a minute. The ten pods that were evicted cannot be created again, since Linkerd's webhook has no endpoints: so no pod is "
+    "pending, Karpenter has nothing to launch for, and the cluster looks calm.",
+    cause="7 of 14 spot nodes of pool spot were interrupted; 10 pods of orders/catalog cannot be created again, because the webhook linkerd-proxy-injector.linkerd.io has no endpoints.",
+    thread="dynamical-org/reformatters#945, kyverno/kyverno#2869",
+    must=[r"interrupt|taken back|reclaim", n(7), "linkerd", "webhook", "catalog|" + n(10)],
+    must_not=[r"[1-9]\d* pods?[^\n]{0,12} pending", ICE],
+)
+def spot_wave_and_webhook(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "spot", capacity=("spot",))
+    stay = fleet(c, "spot", "orders/storefront", 7, capacity="spot", age="3d")
+    for number in range(7):
+        age = f"{95 - 9 * number}s"
+        going = add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age="3d", deleting=age)
+        conditions(going, condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
+        for one in both(going):
+            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {one['kind']}"
+            c.event(one, "TerminatingOnInterruption", text, last=age)
+    add_workload(c, "linkerd/linkerd-proxy-injector", on=[], count=0, replicas=1, age="60d", cpu="100m", memory="128Mi")
+    add_workload(c, "orders/catalog", on=stay, count=2, replicas=12, age="3d", cpu="100m", memory="128Mi")
+    text = (
+        'Error creating: Internal error occurred: failed calling webhook "linkerd-proxy-injector.linkerd.io": failed to call webhook: Post '
+        '"https://linkerd-proxy-injector.linkerd.svc:443/?timeout=10s": no endpoints available for service "linkerd-proxy-injector"'
+    )
+    refuse_pods(c, "catalog", text, first="90s", last="5s", count=24)
+    webhook = {"name": "linkerd-proxy-injector.linkerd.io", "failurePolicy": "Fail", "timeoutSeconds": 10}
+    c.add("MutatingWebhookConfiguration", "linkerd-proxy-injector-webhook-config", webhooks=[webhook])
+
+
+@incident(
+    story="The AMI of EC2NodeClass batch was deregistered three hours ago. Nothing is pending, so nobody noticed. All six nodes of NodePool batch expire in 25 minutes, and none of them "
+    "can be replaced.",
+    cause="EC2NodeClass batch finds no AMI for 3 hours, so NodePool batch launches nothing; its 6 nodes expire in about 25 minutes and cannot be replaced.",
+    thread="kubernetes-sigs/karpenter#1611, aws/karpenter-provider-aws#7436",
+    must=[r"\bAMIs?\b|\bimages?\b", r"\bbatch\b", "expir", n(6), r"2[3-5] ?m|09:5[3-5]"],
+    must_not=[r"[1-9]\d* pods?[^\n]{0,12} pending"],
+    karpenter_version="1.14.3",
+)
+def expiry_and_a_broken_class(c: Cluster) -> None:
+    usual(c)
+    gone = ("AMINotFound", "AMISelector did not match any AMIs")
+    terms = [{"id": "ami-0aa0f2c1d7e98b350"}]
+    add_nodeclass(c, "batch", broken={"AMIsReady": gone}, since="3h", spec={"amiSelectorTerms": terms, "amiFamily": "AL2023"}, status={"amis": []})  # fmt: skip
+    not_ready = ("UnhealthyDependents", "AMIsReady=False", "3h")
+    add_pool(c, "batch", nodeclass="batch", not_ready=not_ready, labels={"team": "etl"})
+    pairs = [add_node(c, "batch", "m6i.xlarge", c.zones[number % 3], age=f"{719 * 3600 + 2100 + 20 * number}s") for number in range(6)]  # fmt: skip
+    add_workload(c, "etl/loader", on=pairs, count=18, age="6d", spec={"nodeSelector": {"team": "etl"}})
+    add_pdb(c, "etl", "loader", "loader", healthy=18, desired=17, expected=18, maxUnavailable=1)
+
+
+@incident(
+    story="A reader who may not list PodDisruptionBudgets and events sees four expired nodes of stateful that have been draining for 20 hours, with a pod of db/mongo on each. Besides, a "
+    "developer forgot a bare pod with a mistyped image nine days ago, which matters to nobody.",
+    cause="4 expired nodes of stateful have been draining for 20 hours with pods of db/mongo on them; PodDisruptionBudgets were not read.",
+    thread="kubernetes-sigs/karpenter#2802, aws/karpenter-provider-aws#4202",
+    must=[n(4), r"stateful|mongo", r"drain|terminat|delet", r"\b20 ?h|\b19h"],
+    must_not=[
+        r"no (PodDisruptionBudget|PDB)s? (block|guard|protect|select)|nothing (blocks|prevents|holds)",
+        "do-not-disrupt",
+        r"\d pods? of db/mongo (are|is) pending",
+    ],
+    first=2,
+    listed=[one for one in API if one not in ("PodDisruptionBudget", "Event")],
+)
+def drain_without_budgets_read_and_a_typo(c: Cluster) -> None:
+    pairs = usual(c)
+    add_pool(c, "stateful", labels={"team": "data"})
+    old = [
+        add_node(c, "stateful", "m6i.xlarge", c.zones[number % 3], age="30d20h", deleting="20h") for number in range(4)
+    ]
+    for pair in old:
+        conditions(pair, condition("Drained", "Unknown", c.at("20h"), "Draining", "Draining"))
+    spec = {"nodeSelector": {"team": "data"}}
+    add_workload(c, "db/mongo", kind="StatefulSet", on=old, age="29d", cpu="3", memory="9Gi", spec=spec)
+    add_pdb(c, "db", "mongo", "mongo", healthy=4, desired=4, expected=4, maxUnavailable=0)
+    image = "registry.example/dev/scrach:latest"
+    add_pod(
+        c, "dev", "scratch", node=pairs[0], age="9d", cpu="50m", memory="64Mi", image=image, waiting="ImagePullBackOff"
+    )
+
+
+@incident(
+    story="The static pool sessions was scaled from six to three replicas nine hours ago. Karpenter deletes the three nodes in spite of do-not-disrupt on their pods and then waits for these "
+    "pods without end. Besides, a soak test runs in a bare pod whose node expires in 16 minutes.",
+    cause="do-not-disrupt on 3 pods of live/session keeps 3 nodes of the static NodePool sessions draining for 9 hours; qa/soak has no owner and is lost when its node "
+    "expires in 16 minutes.",
+    thread="aws/karpenter-provider-aws#9239, kubernetes-sigs/karpenter#1303",
+    must=[n(3), r"live/session|sessions", "do-not-disrupt", r"\b9 ?h|8h5\d", "soak", r"1[56] ?m|09:4[56]"],
+    must_not=[r"session[^\n]{0,60}(will be|is|are) (killed|lost)"],
+    settings={"FEATURE_GATES": "StaticCapacity=true"},
+)
+def static_scale_down_and_a_bare_pod(c: Cluster) -> None:
+    usual(c)
+    taint = {"key": "dedicated", "value": "sessions", "effect": "NoSchedule"}
+    add_pool(c, "sessions", families=("m6i",), sizes=("xlarge",), replicas=3, limits={"nodes": "8"}, template={"taints": [taint]})  # fmt: skip
+    stay = [add_node(c, "sessions", "m6i.xlarge", zone, age="14d") for zone in c.zones]
+    going = [add_node(c, "sessions", "m6i.xlarge", zone, age="14d", deleting="9h") for zone in c.zones]
+    for pair in going:
+        conditions(pair, condition("Drained", "Unknown", c.at("9h"), "Draining", "Draining"))
+        text = "Failed to drain node, 1 pods are waiting to be evicted"
+        c.event(both(pair)[0], "FailedDraining", text, last="1m", first="59m", count=29)
+    spec = {
+        "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+        "nodeSelector": {"karpenter.sh/nodepool": "sessions"},
+    }
+    add_workload(
+        c, "live/session", on=[*stay, *going], age="13d", cpu="3", memory="9Gi", annotations=PROTECTED, spec=spec
+    )
+    old = add_node(c, "general", "m6i.xlarge", c.zones[1], age=f"{720 * 60 - 16}m")
+    add_workload(c, "orders/catalog", on=[old], count=2, age="5d")
+    add_pod(c, "qa", "soak", node=old, age="7h", cpu="1", memory="2Gi", labels={"run": "soak"})
+
+
+@incident(
+    story="A node expired six hours ago, and a PodDisruptionBudget does not let its pod go. Karpenter counts the pod as one that needs a place, launches a node for it every seven minutes and removes "
+    "the node again because it stays empty: eight in the last hour.",
+    cause="The PodDisruptionBudget erp/license never allows an eviction, so a node drains for 6 hours, and Karpenter launched 8 nodes in the last hour that it removed empty.",
+    thread="kubernetes-sigs/karpenter#2185",
+    must=[
+        r"erp/license|license",
+        r"PDB|PodDisruptionBudget",
+        r"drain|terminat|delet|expir",
+        r"\b6 ?h|5h5\d",
+        n(8),
+        CHURN + "|empty",
+    ],
+    must_not=["cluster.autoscaler|descheduler"],
+)
+def drain_and_nodes_for_a_pod_that_stays(c: Cluster) -> None:
+    usual(c, disruption={"budgets": [{"nodes": "40%"}]})
+    old = add_node(c, "general", "m6i.xlarge", c.zones[0], age="30d6h", deleting="6h")
+    conditions(old, condition("Drained", "Unknown", c.at("6h"), "Draining", "Draining"))
+    add_workload(c, "erp/license", on=[old], age="25d", cpu="3", memory="9Gi")
+    add_pdb(c, "erp", "license", "license", healthy=1, desired=1, expected=1, minAvailable=1)
+    text = "Failed to drain node, 1 pods are waiting to be evicted"
+    c.event(both(old)[0], "FailedDraining", text, last="1m", first="59m", count=29)
+    pod = next(one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("license"))
+    for number in range(8):
+        claim = gone_claim(c, "general", number)
+        place = f"Pod should schedule on: nodeclaim/{claim['metadata']['name']}"
+        c.event(pod, "Nominated", place, last=f"{9 + 7 * number}m", kind="Normal")
+        c.event(claim, "DisruptionTerminating", "Disrupting NodeClaim: Empty", last=f"{3 + 7 * number}m", kind="Normal")
+    add_node(c, "general", "m6i.xlarge", c.zones[0], age="4m")
