@@ -135,12 +135,12 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     from karptui.session.advising import advice_of
     from karptui.session.pending_report import answer_of
     from karptui.session.prepare import prepare_view
-    from karptui.session.readiness import unready_because
+    from karptui.session.readiness import is_out_of_reach, unready_because
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
     loaded = analysed(load(args, needed), simulates=args.simulate, asks_next=True)
     view, notes = loaded.view, loaded.notes
-    if view.state.pending_pods and Kind.NODEPOOL not in view.hidden:
+    if view.state.pending_pods and not is_out_of_reach(view):
         prepared, more = prepare_view(view, loaded.now_ns)
         pending_report = study_pending(prepared, view.state, prices=view.evidence.price_settings)
         view = view.with_answers(pending=answer_of(pending_report))

@@ -16,7 +16,7 @@ from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
-from karptui.karpenter.labels import HOSTNAME, is_disrupted
+from karptui.karpenter.labels import HOSTNAME, INITIALIZED, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
@@ -37,7 +37,7 @@ from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
 from karptui.session.pools import limit_uses
-from karptui.session.readiness import is_on_the_way
+from karptui.session.readiness import OPTIONAL, is_on_the_way
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
@@ -52,6 +52,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
+from karptui.verdict.launches import REGISTRATION_TTL_NS
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
 
@@ -112,6 +113,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
+            ignored=tuple(plural(kind) for kind in hidden if kind in OPTIONAL),
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
@@ -143,7 +145,7 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     if findings is not None and findings.outlook is not None and findings.outlook.now.goes:
         would_save = share_saved(entry, findings.outlook.now)
     ready = node.ready if node is not None else None
-    is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry)
+    is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry, now_ns)
     is_down = ready is None or ready.status != "True"
     line = VerdictNode(
         name=entry.name,
@@ -253,8 +255,14 @@ def _protected_pods(entry: NodeEntry) -> Iterator[str]:
     yield from dict.fromkeys(protected)
 
 
-def _has_joined(entry: NodeEntry) -> bool:
-    return entry.claim is None or entry.claim.is_true("Initialized")
+def _has_joined(entry: NodeEntry, now_ns: int) -> bool:
+    """Return whether a node was initialized; without its NodeClaim its label says so, or its age."""
+    if entry.claim is not None:
+        return entry.claim.is_true("Initialized")
+    node = entry.node
+    return node is not None and (
+        node.labels.get(INITIALIZED) == "true" or now_ns - node.created_ns > REGISTRATION_TTL_NS
+    )
 
 
 def _unchecked(view: ClusterView) -> Iterator[str]:

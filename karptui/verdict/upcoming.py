@@ -158,11 +158,11 @@ def _why_moved(case: VerdictCase, pools: Sequence[NodePool], now: str, before: s
 
 
 def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield Karpenter's next command, as the Next screen shows it; nothing while that is not worked out.
+    """Yield Karpenter's next command, as the Next screen shows it; nothing if it is unknown, or rests on ignored kinds.
 
     In a large cluster it yields that the Next screen has to be opened for it.
     """
-    if not case.sees_pods:
+    if not case.sees_pods or case.ignored:
         return
     report = case.analysis.next if case.analysis is not None else None
     is_current = case.analysis is not None and report is not None and report.generation == case.analysis.generation

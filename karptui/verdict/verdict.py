@@ -539,13 +539,15 @@ def _drift_reason(line: VerdictNode) -> str:
 
 
 def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
-    if case.hidden:
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.NO_PERMISSION,
-            names=tuple(case.hidden),
-            manner=Manner.MISSING if case.is_file else Manner.PLAIN,
-        )
+    for detail, kinds in (("", [kind for kind in case.hidden if kind not in case.ignored]), ("none", case.ignored)):
+        if kinds:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.NO_PERMISSION,
+                names=tuple(kinds),
+                manner=Manner.MISSING if case.is_file else Manner.PLAIN,
+                detail=detail,
+            )
     if case.assumed:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,

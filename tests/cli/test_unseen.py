@@ -160,3 +160,30 @@ def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_a
     assert "not exist" not in output
     assert main(["next", "--snapshot", str(path)]) != 0
     assert f"{plural} were not read" in capsys.readouterr().err
+
+
+def a_recording_without(path: Path, kind: str) -> list[str]:
+    """Write a recording of the demo that lacks a kind, and return its arguments."""
+    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != kind]
+    document = {"karptui": 1, "capturedAt": "2026-09-21T14:13:20Z", "unread": [kind], "objects": objects}
+    path.write_text(json.dumps(document))
+    return ["--snapshot", str(path)]
+
+
+def test_no_next_command_is_told_if_budgets_of_pods_were_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["verdict", *a_recording_without(tmp_path / "demo.json", "PodDisruptionBudget")])
+    output = capsys.readouterr().out
+    assert "PodDisruptionBudgets were not read and count as none" in output
+    assert "next" not in output
+    main(["verdict", *a_recording_without(tmp_path / "demo.json", "CronJob")])
+    assert "next, once unblocked: " in capsys.readouterr().out
+
+
+def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["verdict", *a_recording_without(tmp_path / "demo.json", "Node")])
+    output = capsys.readouterr().out
+    assert "pods pending" in output
+    assert " fit" not in output
+    assert "short by" not in output

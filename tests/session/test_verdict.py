@@ -243,7 +243,7 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
     assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
     more = replace(inventory, nodepools=(a_nodepool(), a_nodepool(name="other", node_class_ref=KWOK)))
     view = a_view(more, Kind.NODECLASS)
-    missing = "no permission to list NodeClasses: findings that need them are missing"
+    missing = "no permission to list NodeClasses and count as none: findings that depend on them are missing or wrong"
     assert told_of_nodeclasses(view) == [missing, ASSUMED]
     assert left_out(view) == ("NodeClasses may not be listed and count as none",)
 
@@ -423,3 +423,15 @@ def test_a_large_cluster_names_the_key_that_works_out_the_next_command(monkeypat
     asked = found_in()[FindingCode.NEXT]
     assert (asked.manner, asked.objects, asked.key) == (Manner.ON_REQUEST, (), "6 n")
     assert sentence(asked, NOW_NS, {}).startswith("next command: press 6 n")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_initialized", "is_told"), [(1, False, False), (1, True, True), (20, False, True)]
+)
+def test_a_young_node_whose_nodeclaim_was_not_read_may_still_start(
+    minutes: int, is_initialized: bool, is_told: bool
+) -> None:
+    created_ns = NOW_NS - minutes * MINUTE_NS
+    node = a_node(name="node-1", is_ready=False, is_initialized=is_initialized, created_ns=created_ns)
+    view = a_view(Inventory(nodes=(node,), nodepools=(a_nodepool(),)), Kind.NODECLAIM)
+    assert (FindingCode.UNHEALTHY in {found.code for found in verdict_of_view(view, NOW_NS)}) is is_told
