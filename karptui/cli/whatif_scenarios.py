@@ -93,13 +93,15 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.loading import collector_at_rest, load
+    from karptui.session.controller import idle_because
     from karptui.session.prepare import base_of
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     with collector_at_rest():
         loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
-    notes = (*filter(None, (loaded.view.evidence.version_note,)), *loaded.notes)
+    idle = idle_because(loaded.view, loaded.now_ns)
+    notes = (*filter(None, (loaded.view.evidence.version_note, idle)), *loaded.notes)
     return _checked(
         NamedBase(
             name,

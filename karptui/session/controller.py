@@ -11,7 +11,7 @@ from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.controller import LEASE_GRACE_NS
+from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
 from karptui.verdict.finding import Controller, ControllerPod
 
 if TYPE_CHECKING:
@@ -70,6 +70,18 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
     )
+
+
+def idle_because(view: ClusterView, now_ns: int) -> str:
+    """Return why Karpenter carries nothing out at the moment; empty if it works, as far as is known."""
+    namespaces = namespaces_of(view.evidence.controller)
+    pods = [pod for pod in view.state.pods.values() if is_karpenter(pod, namespaces)]
+    controller = controller_of_view(view, pods, now_ns)
+    if is_running(controller) and has_leader(controller, now_ns):
+        return ""
+    if is_running(controller):
+        return "Karpenter has no leader: nothing of this happens until it has one"
+    return "Karpenter is not running: nothing of this happens until it runs"
 
 
 def _is_held(lease: Lease, now_ns: int) -> bool:

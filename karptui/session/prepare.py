@@ -17,6 +17,7 @@ from karptui.provisioning import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView
+from karptui.session.controller import idle_because
 from karptui.session.nodeclasses import UnreadClasses, unread_classes, unread_ec2
 from karptui.session.pool_types import OfferedTypes, offered_types, offered_types_of
 from karptui.session.readiness import left_out
@@ -34,9 +35,9 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     Takes a good part of a second for a large cluster, so it belongs in a thread.
     """
     base = base_of(view, now_ns, pause)
-    version, inventory = view.evidence.version_note, base.inventory
+    idle, version, inventory = idle_because(view, now_ns), view.evidence.version_note, base.inventory
     notes = (
-        *filter(None, (version, *left_out(view), unread_text(unread_of_volumes(inventory)))),
+        *filter(None, (idle, version, *left_out(view), unread_text(unread_of_volumes(inventory)))),
         *refused_selectors(inventory.pdbs),
         *base.types.notes,
     )

@@ -14,6 +14,7 @@ from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.karpenter.inventory import NotCounted
 from karptui.kube.pod import Pod, lost_pods
+from karptui.kube.units import counted
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
@@ -82,10 +83,15 @@ def _because(next_pass: NextPass) -> str:
         return f"Karpenter disrupts nothing while NodeClaims have no provider ID: {names}"
     if next_pass.error:
         return f"the pass ends early: {next_pass.error}"
-    candidates = max((len(result.candidates) for result in next_pass.results), default=0)
-    if not candidates:
+    considered = [(c.node.name, r.budgets.get(c.pool.name, 0)) for r in next_pass.results for c in r.candidates]
+    nodes = {key for key, _ in considered}
+    closed = nodes - {key for key, left in considered if left}
+    if not nodes:
         return "no node passes the gates: each is blocked, too young or not Karpenter's"
-    return f"nothing to gain: {candidates} node{'s' if candidates > 1 else ''} considered"
+    if closed == nodes:
+        return f"disruption budgets allow none of {counted(len(nodes), 'node')} to go now"
+    some = f"; disruption budgets allow none of {counted(len(closed), 'other node')} to go now" if closed else ""
+    return f"nothing to gain: {counted(len(nodes - closed), 'node')} considered{some}"
 
 
 def _command_line(method: Method, command: Command, settings: PriceSettings) -> CommandLine:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from tests.incidents.all import INCIDENTS
 from tests.troubles import troubles_document
 
 
@@ -58,3 +59,22 @@ def test_errors_are_sentences(file: str, tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("karptui next: ")
     assert main(["next", "--snapshot", str(tmp_path / "missing.json")]) == 2
     assert "missing.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("incident", "idle"),
+    [
+        ("karpenter-down-and-a-strict-budget", "Karpenter is not running: nothing of this happens until it runs"),
+        ("karpenter-without-leader", "Karpenter has no leader: nothing of this happens until it has one"),
+        ("budget-keeps-empty-nodes", ""),
+    ],
+)
+def test_karpenter_that_does_not_work_is_told(
+    incident: str, idle: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(INCIDENTS[incident].snapshot()))
+    assert main(["next", "--snapshot", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert idle in printed.err
+    assert ("nothing of this happens" in printed.err) == bool(idle)

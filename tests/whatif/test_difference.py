@@ -370,7 +370,7 @@ def test_the_next_disruption() -> None:
     (command,) = found.next_before.commands
     assert (command.method, command.decision, command.nodes) == ("Emptiness", "delete", ("node-2",))
     assert found.next_after.commands == ()
-    assert found.next_after.because == "nothing to gain: 1 node considered"
+    assert found.next_after.because == "disruption budgets allow none of 2 nodes to go now"
     assert (found.before.nodes, found.after.nodes) == (1, 2)
     assert found.moves == ()
     drifting = changed(start, SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "24h"), mode=Replay.NEXT)
