@@ -130,7 +130,7 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
 
     loaded = analysed_cluster(inner)
     findings = verdict_of_view(loaded.view, loaded.now_ns)
-    rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
+    rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view))
     lines = [f"# karptui: {format_second(loaded.now_ns)}", ""]
     lines += ["Names are pseudonyms. To open the cluster as it was, in this folder:", ""]
     lines += [

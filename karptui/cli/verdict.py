@@ -81,7 +81,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
         say(str(error))
         return 1
     findings = _with_edits(verdict_of_view(loaded.view, loaded.now_ns), args, loaded)
-    rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
+    rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view))
     if args.output == "json":
         # ASCII only: names from a cluster may hold control characters.
         text = json.dumps({"name": name, "findings": rows}) if name else json.dumps(rows, indent=2)

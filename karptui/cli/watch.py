@@ -214,7 +214,7 @@ class _Command:
         from karptui.views.findings.sentence import pending_reasons, sentence
         from karptui.views.metrics import verdict_metrics
 
-        now_ns, reasons = verdict.now_ns, pending_reasons(verdict.view.pending)
+        now_ns, reasons = verdict.now_ns, pending_reasons(verdict.view)
         self._open, marks = verdict_marks(
             self._open, verdict.findings, now_ns, lambda finding: sentence(finding, now_ns, reasons)
         )

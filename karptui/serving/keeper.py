@@ -57,7 +57,7 @@ class Keeper:
         report = view.analysis.next if view.analysis is not None else None
         marks += map(mark_of, self._ledger.saw(view.state, view.pending, report, now_ns))
         if findings:
-            reasons = pending_reasons(view.pending)
+            reasons = pending_reasons(view)
             self._open, verdicts = verdict_marks(
                 self._open, findings, now_ns, lambda finding: sentence(finding, now_ns, reasons), self._began_ns
             )

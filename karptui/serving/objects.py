@@ -63,7 +63,7 @@ class Objects:
 
     def pending_reasons(self, view: ClusterView) -> Mapping[str, str]:
         """Return short reasons of pending pods, by the key of their group."""
-        return self._reasons.get((view.pending,), lambda: pending_reasons(view.pending))
+        return self._reasons.get((view.pending,), lambda: pending_reasons(view))
 
     def type_sources(self, view: ClusterView, pool_name: str) -> TypeSources:
         """Return the sources of instance types, settings and prices."""

@@ -102,7 +102,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
             starting=pods.starting,
-            replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items()},
+            replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
             refusals=launch_refusals_of(view.state),

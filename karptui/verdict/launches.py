@@ -220,10 +220,10 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
 
 
 def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
-    """Return the nodes and the replicas of a static NodePool; nothing of another one."""
+    """Return the nodes and the replicas of a static NodePool; nothing of another one, or if nodes were not read."""
     pool = next((node_pool for node_pool in case.pools if node_pool.name == name and node_pool.is_static), None)
     running = sum(line.pool == name and line.has_node and not line.goes for line in case.nodes)
-    return (running, pool.replicas or 0) if pool is not None else (0, 0)
+    return (running, pool.replicas or 0) if pool is not None and case.sees_nodes else (0, 0)
 
 
 def _recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:

@@ -178,7 +178,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         names=pools,
         zones=tuple(sorted({by_claim[name].zone for name in hit if name in by_claim})),
         nodes=len(hit),
-        of_nodes=total,
+        of_nodes=total if case.sees_claims else 0,
         detail=SPOT if is_spot else "",
         pending=explained,
         screen="events",

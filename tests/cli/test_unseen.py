@@ -13,6 +13,7 @@ from karptui.cli.main import main
 from karptui.sources.demo.source import load
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
+from tests.incidents.all import INCIDENTS
 from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
@@ -187,3 +188,26 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
     assert "pods pending" in output
     assert " fit" not in output
     assert "short by" not in output
+
+
+@pytest.mark.parametrize(
+    ("incident", "kind", "told", "untold"),
+    [
+        ("host-port", "DaemonSet", "by what was read it fits a new node of general", "Karpenter would"),
+        ("kubelet-reserves-too-much", "EC2NodeClass", "by what was read it fits a new node of dense", "next"),
+        ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
+        ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
+        ("gcp-preempts-spot", "NodeClaim", "5 spot nodes were interrupted", "5 of"),
+    ],
+)
+def test_what_was_not_read_is_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], incident: str, kind: str, told: str, untold: str
+) -> None:
+    document = INCIDENTS[incident].snapshot()
+    objects = [manifest for manifest in document["objects"] if manifest["kind"] != kind]
+    unread = ["NodeClass" if kind == "EC2NodeClass" else kind]
+    (tmp_path / "a.json").write_text(json.dumps({**document, "objects": objects, "unread": unread}))
+    main(["verdict", "--no-aws", "--snapshot", str(tmp_path / "a.json")])
+    output = capsys.readouterr().out
+    assert told in output
+    assert untold not in output

@@ -174,7 +174,7 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
         for age_ns in (6 * HOUR_NS, 4 * MINUTE_NS)
     )
     found, view = _pending_in(late)
-    assert [sentence(one, NOW_NS, pending_reasons(view.pending)) for one in found] == [
+    assert [sentence(one, NOW_NS, pending_reasons(view)) for one in found] == [
         (
             "default/web pending 6h: kube-scheduler refuses it, but by Karpenter's rules it fits on node-1,"
             " so Karpenter launches no node for it"
@@ -186,7 +186,7 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
 
 def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence() -> None:
     found, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
-    reasons = pending_reasons(view.pending)
+    reasons = pending_reasons(view)
     assert [sentence(one, NOW_NS, reasons) for one in found if one.code is FindingCode.PENDING] == [
         "default/web pending 6h: fits a new node of general (m5.large), but none was launched"
     ]

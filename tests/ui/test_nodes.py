@@ -343,7 +343,7 @@ async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         found = app.session.verdict(NOW_NS)
-        reasons = pending_reasons(app.follower.view.pending)
+        reasons = pending_reasons(app.follower.view)
         told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
         seen = ""
         assert f"v: {len(found) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)

@@ -39,8 +39,10 @@ def _zonal_shift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    kind = f"{finding.detail} nodes" if finding.detail else "nodes"
-    of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
+    kind = f"{finding.detail} node" if finding.detail else "node"
+    of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}s"
+    if not finding.of_nodes:
+        of = counted(finding.nodes, kind)
     pools = f" in {of_kind('NodePool', finding.names)}" if finding.names else ""
     since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
     ago = f"{verb(finding.nodes, '', ', the first')} {since}" if since else ""

@@ -14,7 +14,8 @@ from karptui.views.findings.parts import QUOTED, Reasons, Say, names_text, nodes
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
-    from karptui.pending.groups import PendingGroup, PendingReport
+    from karptui.pending.groups import PendingGroup
+    from karptui.session.cluster_view import ClusterView
     from karptui.verdict.finding import ClusterFinding, EditBefore
 
 LATE_NS: Final = 300 * NS_PER_SECOND
@@ -30,13 +31,17 @@ _METHODS: Final[Mapping[str, str]] = {
 }
 
 
-def pending_reasons(report: PendingReport | None) -> Reasons:
+def pending_reasons(view: ClusterView) -> Reasons:
     """Return the reason why pods are pending, by the key of their group."""
+    report = view.pending
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
+    from karptui.session.prepare import is_guess  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
+
+    known = "by what was read it " if is_guess(view) else ""
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
@@ -47,7 +52,7 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
         if group.cause is Cause.CLAIM and nominated is not None and nominated.name:
             return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
-            return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
+            return f"{known}fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
         if group.cause in FAULTY or not reasons:
             return now_words(group)
         return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])

@@ -48,7 +48,7 @@ def texts(objects: Mapping[Kind, Mapping[str, Any]]) -> dict[Kind, dict[str, str
 
 
 def verdict(view: ClusterView, now_ns: int) -> list[str]:
-    return [sentence(finding, now_ns, pending_reasons(view.pending)) for finding in verdict_of_view(view, now_ns)]
+    return [sentence(finding, now_ns, pending_reasons(view)) for finding in verdict_of_view(view, now_ns)]
 
 
 @pytest.mark.parametrize("second", [0, 1, 37, 64, SECONDS])
