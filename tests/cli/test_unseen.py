@@ -191,7 +191,7 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("incident", "kind", "told", "untold"),
+    "case",
     [
         ("host-port", "DaemonSet", "by what was read it fits a new node of general", "Karpenter would"),
         ("kubelet-reserves-too-much", "EC2NodeClass", "by what was read it fits a new node of dense", "next"),
@@ -201,8 +201,9 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
     ],
 )
 def test_what_was_not_read_is_not_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], incident: str, kind: str, told: str, untold: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, str, str]
 ) -> None:
+    incident, kind, told, untold = case
     document = INCIDENTS[incident].snapshot()
     objects = [manifest for manifest in document["objects"] if manifest["kind"] != kind]
     unread = ["NodeClass" if kind == "EC2NodeClass" else kind]
