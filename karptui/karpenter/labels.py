@@ -38,6 +38,8 @@ _EKS_WORDS: Final = {"ON_DEMAND": ON_DEMAND, "SPOT": SPOT, "CAPACITY_BLOCK": RES
 NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
 RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
+DO_NOT_EVICT: Final = "karpenter.sh/do-not-evict"
+"""Name of the annotation before v1beta1: Karpenter no longer reads it."""
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DO_NOT_REPAIR: Final = "karpenter.sh/do-not-repair"
 DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"

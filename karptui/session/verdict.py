@@ -16,7 +16,8 @@ from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
-from karptui.karpenter.labels import HOSTNAME, INITIALIZED, is_disrupted
+from karptui.disruption.termination import deadline_of
+from karptui.karpenter.labels import DO_NOT_EVICT, HOSTNAME, INITIALIZED, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
@@ -173,7 +174,22 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     )
     if node is None or not entry.is_managed or not is_leaving(line, now_ns):
         return line
-    return replace(line, lost_pods=lost_pods(view.state.pods_on(node.name).values()))
+    pods = view.state.pods_on(node.name).values()
+    return replace(
+        line,
+        lost_pods=lost_pods(pods),
+        cut_pods=tuple(pod.key for pod in pods if _is_cut_short(line, pod)),
+        unread_pods=tuple(pod.key for pod in pods if pod.is_active and DO_NOT_EVICT in pod.template.annotations),
+    )
+
+
+def _is_cut_short(line: VerdictNode, pod: Pod) -> bool:
+    """Return whether the drain of a pod's node ends before the pod's own grace period could."""
+    claim = line.claim
+    deadline = deadline_of(claim) if claim is not None and claim.is_deleting else None
+    if claim is None or deadline is None or pod.is_terminal or pod.template.is_daemonset_owned:
+        return False
+    return pod.template.termination_grace_seconds * NS_PER_SECOND > deadline.at_ns - claim.deletion_ns
 
 
 def _preferring(view: ClusterView, entry: NodeEntry) -> str:

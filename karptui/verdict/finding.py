@@ -129,6 +129,10 @@ class Manner(StrEnum):
     """What ends it is over, and it has not ended."""
     OWN_GRACE = "own-grace"
     """Its pods use their termination grace period, which ends."""
+    UNREAD = "unread"
+    """Protected by an annotation that Karpenter no longer reads."""
+    INTERRUPTED = "interrupted"
+    """By interruptions, again and again."""
     SEVERAL_ENDS = "several-ends"
     """It ends automatically, at different times for its nodes."""
     USED_UP = "used-up"
@@ -379,6 +383,10 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """``namespace/name`` of pods on it that should have ended by now."""
     protected_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it that must not be disrupted, or that a PodDisruptionBudget blocks."""
+    cut_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it whose grace period is longer than that of its drain."""
+    unread_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it with an annotation for protection that Karpenter no longer reads."""
     is_cordoned: bool = False
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""

@@ -12,6 +12,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.pending_pods import folded_by_namespace
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS
@@ -42,6 +43,8 @@ def forced_end_ns(line: VerdictNode) -> int | None:
 def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about what will happen."""
     yield from _expiry(case)
+    yield from _cut_short(case)
+    yield from _unread(case)
     yield from _lost(case)
     yield from _moved_launches(case)
 
@@ -72,6 +75,51 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
         nodes=len(ends),
         pods=sum(len(line.protected_pods) for _, _, line in ends),
         detail=first.name,
+        screen="claims",
+    )
+
+
+def _cut_short(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods whose grace period is cut short, because that of their draining node ends before."""
+    lines = [(end, line) for line in case.nodes if line.cut_pods and (end := forced_end_ns(line)) is not None]
+    lines = sorted([(end, line) for end, line in lines if end > case.now_ns], key=lambda pair: (pair[0], pair[1].name))
+    if not lines:
+        return
+    end_ns, first = lines[0]
+    pods = tuple(key for _, line in lines for key in line.cut_pods)
+    yield ClusterFinding(
+        severity=FindingSeverity.ERROR if end_ns - case.now_ns <= 2 * HOUR_NS else FindingSeverity.WARNING,
+        code=FindingCode.EXPIRY,
+        since_ns=first.deleted_ns,
+        until_ns=end_ns,
+        objects=(*(f"Pod/{key}" for key in pods), f"Node/{first.name}"),
+        names=folded_by_namespace(first.cut_pods),
+        nodes=len(lines),
+        pods=len(pods),
+        detail=first.name,
+        manner=Manner.OWN_GRACE,
+        screen="claims",
+    )
+
+
+def _unread(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that an old annotation does not protect, on nodes that expire within a day."""
+    lines = [(ns, line) for line in case.nodes if line.unread_pods and (ns := _expires_ns(line, case.now_ns))]
+    if not lines:
+        return
+    expires_ns, first = min(lines, key=lambda pair: (pair[0], pair[1].name))
+    pods = tuple(key for _, line in lines for key in line.unread_pods)
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.EXPIRY,
+        expires_ns=expires_ns,
+        until_ns=expires_ns,
+        objects=(*(f"Pod/{key}" for key in pods), f"Node/{first.name}"),
+        names=folded_by_namespace(first.unread_pods),
+        nodes=len(lines),
+        pods=len(pods),
+        detail=first.name,
+        manner=Manner.UNREAD,
         screen="claims",
     )
 

@@ -21,6 +21,8 @@ from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
+from karptui.disruption.termination import INTERRUPTIONS
+from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -52,6 +54,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import (
+    early_ends,
     failing_pools,
     is_being_checked,
     launch_findings,
@@ -74,6 +77,10 @@ SOON_NS: Final = 2 * 60 * MINUTE_NS
 """Protected pods that are ended within this time count as failing now."""
 FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
+FEWEST_INTERRUPTED: Final = 5
+"""From this many interruptions of a NodePool within an hour on, they may be repeated."""
+WAVE_NS: Final = 15 * MINUTE_NS
+"""Interruptions within this time are one wave."""
 CHURN_RECENT_NS: Final = 60 * MINUTE_NS
 """A loop whose last turn is older than this is over."""
 
@@ -187,6 +194,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_preferred(case),
         *_drift(case),
         *_churn(case),
+        *_interrupted_again(case),
         *_timed_out(case),
         *upcoming_findings(case),
         *_missing(case),
@@ -284,6 +292,35 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
             reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN),
             screen="churn",
         )
+
+
+def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
+    early = {event.involved_name for events in early_ends(case).values() for event in events}
+    there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {one.name for one in case.pools}
+    sizes = Counter(line.pool for line in case.nodes if not line.goes)
+    instants: dict[str, dict[str, int]] = {}
+    for event in case.events:
+        name = event.involved_name
+        is_interruption = event.involved_kind == "NodeClaim" and event.reason in INTERRUPTIONS
+        if is_interruption and name not in early and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            instants.setdefault(there.get(name) or pool_in_name(name, names), {})[name] = event.last_ns
+    for pool, claims in instants.items():
+        first_ns, last_ns = min(claims.values()), max(claims.values())
+        is_wave = len(claims) < max(FEWEST_INTERRUPTED, 2 * sizes[pool]) or last_ns - first_ns < WAVE_NS
+        if pool and not is_wave:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.CHURN,
+                since_ns=first_ns,
+                objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in claims)),
+                names=(pool,),
+                nodes=len(claims),
+                of_nodes=sizes[pool],
+                reasons=(str(Removal.INTERRUPTED),),
+                manner=Manner.INTERRUPTED,
+                screen="churn",
+            )
 
 
 def _uncovered(case: VerdictCase) -> list[Finding]:

@@ -14,7 +14,7 @@ from karptui.advice.objects import owner_refs, ref_text
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
 from karptui.disruption.churn.loops import LoopKind
-from karptui.karpenter.labels import DO_NOT_DISRUPT, SAFE_TO_EVICT
+from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT
 from karptui.karpenter.pod_predicates import is_managing_costs, unread_cost
 from karptui.karpenter.rules import NEWEST
 from karptui.kube.pod import Pod
@@ -22,7 +22,7 @@ from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
 DEAD: Final = {
-    "karpenter.sh/do-not-evict": "karpenter.sh/do-not-disrupt on the pod",
+    DO_NOT_EVICT: "karpenter.sh/do-not-disrupt on the pod",
     "karpenter.sh/do-not-consolidate": "karpenter.sh/do-not-disrupt on the node",
     "karpenter.sh/provisioner-name": "karpenter.sh/nodepool",
     "karpenter.sh/voluntary-disruption": "conditions of the NodeClaim",

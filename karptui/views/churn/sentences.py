@@ -193,7 +193,7 @@ def _loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
     """Return the loops, or that there is none."""
     loops = churn.loops
     if not loops:
-        return ((("no loop: nothing was created and removed three times", Tone.MUTED),),)
+        return ((("no loop found among the removals that Karpenter chose", Tone.MUTED),),)
     if width < SHORT_WIDTH:
         shown = [
             f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×" for loop in loops

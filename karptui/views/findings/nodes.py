@@ -92,12 +92,17 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
     if not pool:
         return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
+    if finding.manner == "interrupted":
+        has = f"it has {counted(finding.of_nodes, 'node')} now"
+        return f"Node churn loop in {pool}: {nodes_text(finding)} interrupted{span}, and {has}"
     why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     text = f"Node churn loop in {pool}: {nodes_text(finding)} removed shortly after launch{span}{why}"
     return f"{text}; {evictions}" if evictions else text
 
 
 def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner in ("own-grace", "unread"):
+        return _unprotected(finding, now_ns)
     pods = first_of(finding.names, NAMED)
     many = len(finding.names) > 1
     expires = max((finding.expires_ns or 0) - now_ns, 0)
@@ -109,6 +114,19 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     others = finding.pods - len(finding.names)
     more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
     return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
+
+
+def _unprotected(finding: ClusterFinding, now_ns: int) -> str:
+    """Return that pods end earlier than their grace period or their annotation suggests."""
+    pods, node = first_of(finding.names, NAMED), f"node {short_name(finding.detail)}"
+    its = verb(finding.pods, "its", "their")
+    if finding.manner == "unread":
+        are = f"{verb(finding.pods, 'is', 'are')} not protected when {node} expires in {time_left(finding, now_ns)}"
+        return f"{pods} {are}: {its} annotation karpenter.sh/do-not-evict is no longer read"
+    end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {time_left(finding, now_ns)})"
+    grace = span_text((finding.until_ns or 0) - (finding.since_ns or 0))
+    shorter = f"{node} is draining, and its terminationGracePeriod of {grace} is shorter than {its} own"
+    return f"{pods} will be killed by {end}: {shorter}"
 
 
 SENTENCES: Final[Mapping[str, Say]] = {
