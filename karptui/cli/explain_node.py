@@ -26,15 +26,18 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
 from karptui.session.removed_node import RemovedNode, removed_node
+from karptui.session.verdict import kept_apart
 from karptui.sources.history.store import History, is_history
 from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import replacement_sentences
+from karptui.views.findings.blocked import APART
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
 from karptui.views.pods import pods_of_node_table
 from karptui.views.removed_node import event_line, event_values, removed_lines, removed_values
 from karptui.views.row import Cell, Pieces, Tone
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort, as_text, build_rows
 from karptui.views.why.detail import landing_cell, why_lines, with_landings
 
@@ -154,6 +157,9 @@ def _explained(
     pods = loaded.view.pods_on(entry.name) if entry.node is not None else ()
     lines: list[Pieces] = [title_parts(entry, now_ns), ()]
     lines += why_lines(entry, detail, now_ns)
+    if (apart := kept_apart(loaded.view, entry)) is not None:
+        workload, rule = apart
+        lines += [((" ! ", Tone.WARNING), (f"pods of {clean(workload)} {APART[rule]}", Tone.NORMAL)), ()]
     lines += [(("What fits", Tone.STRONG),), *resource_lines(entry), ()]
     lines += [*node_lines(entry, now_ns), *claim_lines(entry, now_ns)]
     lines += _pod_lines(pods, detail, now_ns)

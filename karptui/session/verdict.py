@@ -46,6 +46,7 @@ from karptui.state.cluster import inventory_of
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
     NOT_STARTED,
+    Apart,
     ClusterFinding,
     LimitLine,
     PendingLine,
@@ -170,7 +171,7 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         is_cordoned=node is not None and node.is_unschedulable,
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
-        preferring=_preferring(view, entry),
+        apart=kept_apart(view, entry),
     )
     if node is None or not entry.is_managed or not is_leaving(line, now_ns):
         return line
@@ -192,33 +193,38 @@ def _is_cut_short(line: VerdictNode, pod: Pod) -> bool:
     return pod.template.termination_grace_seconds * NS_PER_SECOND > deadline.at_ns - claim.deletion_ns
 
 
-def _preferring(view: ClusterView, entry: NodeEntry) -> str:
-    """Return the only workload on a nearly empty node whose preference of separate nodes keeps that node."""
+def kept_apart(view: ClusterView, entry: NodeEntry) -> tuple[str, Apart] | None:
+    """Return the only workload on a nearly empty node, and its rule about separate nodes that keeps that node."""
     is_kept = entry.findings is not None and entry.findings.why.code is WhyCode.PRICE
     if entry.node is None or entry.usage is None or not is_kept:
-        return ""
+        return None
     workload, room = entry.usage.workload, entry.node.allocatable
     for name in (resources.CPU, resources.MEMORY):
         if _LIGHT * resources.nano(workload, name) >= resources.nano(room, name):
-            return ""
-    if view.evidence.settings.preference_policy != RESPECT:
-        return ""
+            return None
     pods = [pod for pod in view.state.pods_on(entry.name).values() if not pod.template.is_daemonset_owned]
     origins = OriginIndex(OwnerIndex(()))
     owners = {origins.of(pod) for pod in pods}
-    prefer = all(_only_prefers_apart(pod) for pod in pods if pod.is_active)
-    return owners.pop().partition("/")[2] if len(owners) == 1 and prefer else ""
+    rules = {_apart_rule(pod) for pod in pods if pod.is_active}
+    rule = rules.pop() if len(rules) == len(owners) == 1 else None
+    if rule is None or (rule is Apart.PREFERRED and view.evidence.settings.preference_policy != RESPECT):
+        return None
+    return owners.pop().partition("/")[2], rule
 
 
-def _only_prefers_apart(pod: Pod) -> bool:
-    """Return whether a pod prefers a node without others of its kind, and no rule requires one."""
+def _apart_rule(pod: Pod) -> Apart | None:
+    """Return the only rule by which a pod keeps away from nodes with others of its kind; None if others may matter."""
     template = pod.template
+    required = {term.topology_key: Apart.ANTI_AFFINITY for term in template.pod_anti_affinity}
     soft = {weighted.term.topology_key for weighted in template.preferred_pod_anti_affinity}
     for constraint in template.topology_spread:
         if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
-            return False
-        soft.add(constraint.topology_key)
-    return HOSTNAME in soft and not template.pod_anti_affinity and not pod.volumes
+            required[constraint.topology_key] = Apart.SPREAD
+        else:
+            soft.add(constraint.topology_key)
+    if pod.volumes or required.keys() - {HOSTNAME}:
+        return None
+    return required.get(HOSTNAME, Apart.PREFERRED if HOSTNAME in soft else None)
 
 
 class _Pods(NamedTuple):

@@ -191,6 +191,14 @@ class Manner(StrEnum):
     """Nothing is wrong, and no node is Karpenter's."""
 
 
+class Apart(StrEnum):
+    """Rule by which the pods of a workload keep to separate nodes."""
+
+    PREFERRED = "preferred"
+    SPREAD = "spread"
+    ANTI_AFFINITY = "anti-affinity"
+
+
 class Leaving(StrEnum):
     """Stage of a node whose deletion takes long."""
 
@@ -392,8 +400,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0
     """Pods on it that no DaemonSet owns."""
-    preferring: str = ""
-    """``namespace/name`` of the only workload on a nearly empty node, if its preference of separate nodes keeps it."""
+    apart: tuple[str, Apart] | None = None
+    """``namespace/name`` of the only workload on a nearly empty node, and its rule that keeps this node."""
 
     @property
     def goes(self) -> bool:

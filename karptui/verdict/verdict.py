@@ -44,6 +44,7 @@ from karptui.verdict.controller import controller_findings, has_leader, is_runni
 from karptui.verdict.creation import creation_findings, rejected_findings, starting_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
+    Apart,
     ClusterFinding,
     CountBound,
     FindingCode,
@@ -392,25 +393,26 @@ def _fine(case: VerdictCase) -> ClusterFinding:
 
 
 def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nearly empty nodes that consolidation keeps apart, because Karpenter treats preferences as required."""
-    groups: dict[tuple[str, str], list[VerdictNode]] = {}
+    """Yield nearly empty nodes that a rule about separate nodes keeps: Karpenter treats preferences as required."""
+    groups: dict[tuple[str, str, Apart], list[VerdictNode]] = {}
     for line in case.nodes:
-        if line.preferring:
-            groups.setdefault((line.pool, line.preferring), []).append(line)
-    for names, lines in groups.items():
+        if line.apart is not None:
+            groups.setdefault((line.pool, *line.apart), []).append(line)
+    for (pool, workload, rule), lines in groups.items():
         if len(lines) < FEWEST_PREFERRED:
             continue
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.WARNING if rule is Apart.PREFERRED else FindingSeverity.INFO,
             code=FindingCode.PREFERRED,
             price_per_hour=sum_of(line.per_hour for line in lines),
             is_upper_bound=True,
             is_partial=lacks_some(line.per_hour for line in lines),
             objects=tuple(f"Node/{line.name}" for line in lines),
-            names=names,
+            names=(pool, workload),
             nodes=len(lines),
+            detail=rule,
             screen="nodes",
-            filter_text=f"pool={names[0]}",
+            filter_text=f"pool={pool}",
         )
 
 

@@ -107,6 +107,7 @@ def spot_nodes_live_minutes(c: Cluster) -> None:
     thread="aws/karpenter-provider-aws#4666",
     must=["relay", r"spread|minDomains|topolog", n(6), r"\bedge\b"],
     must_not=["do-not-disrupt", "PodDisruptionBudget", r"\bremovable\b"],
+    other=[{"command": ["explain", "node", "ip-10-24-17-133"], "must": [["edge/relay must spread over nodes"]]}],
 )
 def spread_keeps_nodes(c: Cluster) -> None:
     usual(c)

@@ -201,10 +201,16 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{pool}: drift of {nodes_text(finding)} stuck{lasting(finding, now_ns)}, {why}{_pace(finding)}"
 
 
+APART: Final[Mapping[str, str]] = {
+    "preferred": "prefer separate nodes, and Karpenter treats that as required (PREFERENCE_POLICY Respect)",
+    "spread": "must spread over nodes (topologySpreadConstraints, DoNotSchedule)",
+    "anti-affinity": "must not share a node (required podAntiAffinity)",
+}
+
+
 def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
     pool, workload = finding.names
-    treats = "and Karpenter treats that as required (PREFERENCE_POLICY Respect)"
-    return f"{nodes_text(finding)} of {pool} stay nearly empty: pods of {workload} prefer separate nodes, {treats}"
+    return f"{nodes_text(finding)} of {pool} stay nearly empty: pods of {workload} {APART[finding.detail]}"
 
 
 SENTENCES: Final[Mapping[str, Say]] = {
