@@ -18,7 +18,7 @@ from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller import idle_because
-from karptui.session.nodeclasses import UnreadClasses, assumed_of, unread_classes, unread_ec2
+from karptui.session.nodeclasses import UnreadClasses, unread_classes, unread_ec2
 from karptui.session.pool_types import OfferedTypes, offered_types, offered_types_of
 from karptui.session.readiness import left_out
 from karptui.state.cluster import inventory_of
@@ -42,11 +42,6 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
         *base.types.notes,
     )
     return base.prepared, notes
-
-
-def is_guess(view: ClusterView) -> bool:
-    """Whether answers about pods count a kind as none, or assume objects, because it was not read."""
-    return bool(left_out(view) or assumed_of(view) or unread_of_volumes(inventory_of(view.state)))
 
 
 def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:

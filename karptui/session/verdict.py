@@ -137,6 +137,11 @@ def _unread_volumes(view: ClusterView) -> Iterator[str]:
             yield kind
 
 
+def is_guess(view: ClusterView) -> bool:
+    """Whether answers about pods count a kind as none, or assume objects, because it was not read."""
+    return bool(left_out(view) or assumed_of(view) or unread_of_volumes(inventory_of(view.state)))
+
+
 def _is_assumed(view: ClusterView, kind: Kind) -> bool:
     return kind is Kind.NODECLASS and not lacks_nodeclasses(view)
 

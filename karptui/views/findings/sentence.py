@@ -38,7 +38,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
-    from karptui.session.prepare import is_guess  # noqa: PLC0415 - as above
+    from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
     known = "by what was read it " if is_guess(view) else ""
