@@ -38,7 +38,7 @@ from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
 from karptui.session.pools import limit_uses
-from karptui.session.readiness import OPTIONAL, is_on_the_way
+from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
