@@ -43,6 +43,7 @@ from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.cluster import inventory_of
+from karptui.verdict.controller import CRASHING
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
     NOT_STARTED,
@@ -104,6 +105,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
             starting=pods.starting,
+            crashing=pods.crashing,
+            running_on=_running_on(view, pods.crashing),
             replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
@@ -235,6 +238,8 @@ def _apart_rule(pod: Pod) -> Apart | None:
 class _Pods(NamedTuple):
     starting: list[StartingPod]
     """Bound to a node, with containers that have not started."""
+    crashing: list[StartingPod]
+    """With a container that ends again and again."""
     karpenter: list[Pod]
     of_sets: Counter[str]
     """Active pods by ReplicaSet or StatefulSet (``Kind/namespace/name``), of the given ones."""
@@ -242,17 +247,28 @@ class _Pods(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _Pods([], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for key, pod in view.state.pods.items():
         if is_karpenter(pod, namespaces):
             pods.karpenter.append(pod)
-        if pod.waiting_reason in NOT_STARTED and pod.node_name and pod.phase == "Pending" and pod.is_active:
+        is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending"
+        if (is_starting or pod.waiting_reason == CRASHING) and pod.node_name and pod.is_active:
             since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
-            pods.starting.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
+            late = pods.starting if is_starting else pods.crashing
+            late.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.of_sets.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     return pods
+
+
+def _running_on(view: ClusterView, crashing: Sequence[StartingPod]) -> dict[str, set[str]]:
+    """Return the nodes on which other pods of the same workloads as crashing ones run, by workload."""
+    origins, nodes = OriginIndex(OwnerIndex(())), {pod.owner: set[str]() for pod in crashing}
+    for pod in view.state.pods.values() if nodes else ():
+        if pod.phase == "Running" and not pod.waiting_reason and (owner := origins.of(pod)) in nodes:
+            nodes[owner].add(pod.node_name)
+    return nodes
 
 
 def _refused_sets(view: ClusterView) -> dict[str, int]:

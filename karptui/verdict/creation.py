@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from karptui.karpenter.labels import OS
@@ -19,6 +19,7 @@ from karptui.verdict.finding import (
     Manner,
     StartingPod,
     VerdictCase,
+    VerdictNode,
 )
 from karptui.verdict.pending_pods import folded_by_namespace, folded_names, pods_of
 
@@ -58,6 +59,8 @@ REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
 REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
 """Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
 FEWEST_REJECTED: Final = 3
+FEWEST_CRASHING: Final = 2
+"""One pod may crash for any reason; from this many on their platform tells something."""
 
 
 class CreateRefusal(NamedTuple):
@@ -113,8 +116,6 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         for pod in pods:
             owners[pod.owner].append(pod.key)
         is_platform = any(words in message for words in _PLATFORMS)
-        hosts = [node for name in nodes if name in lines and (node := lines[name].node) is not None]
-        platforms = {f"{node.labels.get(OS, 'linux')}/{node.architecture}" for node in hosts}
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
@@ -125,7 +126,38 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=len(pods),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
-            reasons=tuple(sorted(platforms)) if is_platform else (),
+            reasons=_platforms(lines, nodes) if is_platform else (),
+            screen="pods",
+        )
+
+
+def _platforms(lines: Mapping[str, VerdictNode], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the platforms of nodes, such as ``linux/arm64``."""
+    nodes = [node for name in names if name in lines and (node := lines[name].node) is not None]
+    return tuple(sorted({f"{node.labels.get(OS, 'linux')}/{node.architecture}" for node in nodes}))
+
+
+def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads whose pods crash on all nodes of one platform, and run on those of another."""
+    lines = {line.name: line for line in case.nodes}
+    owners: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    for pod in case.crashing:
+        owners[pod.owner].append(pod)
+    for owner, pods in owners.items():
+        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        bad, good = _platforms(lines, nodes), _platforms(lines, case.running_on.get(owner, ()))
+        if len(pods) < FEWEST_CRASHING or len(bad) != 1 or not good or bad[0] in good:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=min(pod.since_ns for pod in pods),
+            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+            names=(pods[0].image, *folded_names({owner: [pod.key for pod in pods]})),
+            nodes=len(nodes),
+            pods=len(pods),
+            reasons=(*bad, *good),
+            manner=Manner.BY_PLATFORM,
             screen="pods",
         )
 

@@ -153,6 +153,8 @@ class Manner(StrEnum):
     QUOTA = "quota"
     REJECTED = "rejected"
     """Kubelets reject pods that were scheduled to their nodes."""
+    BY_PLATFORM = "by-platform"
+    """Pods crash on nodes of one platform, and run on those of others."""
     UNREPAIRED = "unrepaired"
     """Karpenter does not repair such nodes."""
     CLOSED = "closed"
@@ -541,6 +543,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """By ``kind/name``."""
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
+    crashing: Sequence[StartingPod] = ()
+    """Pods with a container that ends again and again."""
+    running_on: Mapping[str, Collection[str]] = MappingProxyType({})
+    """Nodes on which other pods of their workloads (``Kind/namespace/name``) run."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()

@@ -41,7 +41,7 @@ from karptui.verdict.blocked import (
     sum_of,
 )
 from karptui.verdict.controller import controller_findings, has_leader, is_running
-from karptui.verdict.creation import creation_findings, rejected_findings, starting_findings
+from karptui.verdict.creation import crashing_findings, creation_findings, rejected_findings, starting_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
     Apart,
@@ -144,7 +144,6 @@ COVERED_RULES: Final = frozenset(
     {
         "budget-never-opens",
         "claim-no-capacity",
-        "claim-unsynced",
         "node-never-initialized",
         "node-receives-pods",
         "nodeclass-not-ready",
@@ -186,6 +185,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *launch_findings(case, pending),
         *node_findings(case, pending),
         *starting_findings(case),
+        *crashing_findings(case),
         *rejected_findings(case),
         *_urgent_advice(case, pending),
         *pending_findings(without_expected(case, pending.left())),
@@ -246,14 +246,15 @@ def _interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
     return ordered
 
 
-_NAMES_WHY: Final = (FindingCode.LAUNCH_REFUSED, FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY)
+_NAMES_POOLS: Final = (FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY)
+_NAMES_WHY: Final = (FindingCode.STOPPED, FindingCode.LAUNCH_REFUSED, *_NAMES_POOLS)
 
 
 def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
     """Return findings without repeats of why NodePools launch nothing."""
     telling = [finding for finding in findings if finding.code in _NAMES_WHY]
     named = {name for finding in telling for name in finding.objects}
-    is_named = any(finding.code is not FindingCode.LAUNCH_REFUSED for finding in telling)
+    is_named = any(finding.code in _NAMES_POOLS for finding in telling)
     kept = []
     for finding in findings:
         repeats_pools = finding.code is FindingCode.NO_NODEPOOLS and finding.manner is not Manner.STATIC and is_named

@@ -14,7 +14,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed, share
 from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT
+from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
@@ -283,14 +283,21 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _unreserved(context: AdviceContext, pool: NodePool) -> str:
-    """Return that a NodePool of reserved capacity has no reservation; empty for others."""
+    """Return that a NodePool of reserved capacity has no reservation, or none in its zones; empty for others."""
     allowed = {value for one in pool.requirements if one.key == CAPACITY_TYPE for value in one.values}
     nodeclass = context.ec2_nodeclass_of(pool)
-    if allowed != {RESERVED} or nodeclass is None or nodeclass.status.capacity_reservations:
+    if allowed != {RESERVED} or nodeclass is None:
         return ""
-    return (
+    why = (
         f"it allows only reserved capacity, and {pool.node_class_ref.kind} {nodeclass.name} has no capacity reservation"
     )
+    reserved = sorted({one.availability_zone for one in nodeclass.status.capacity_reservations or ()})
+    zones = context.requirements_of(pool).find(ZONE)
+    if not reserved:
+        return why
+    if zones is None or any(map(zones.allows, reserved)):
+        return ""
+    return f"{why} in its zones, only in {listed(reserved)}"
 
 
 def _why_no_types(types: PoolTypes) -> str:

@@ -57,6 +57,11 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
         rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
         return f"{rejected}: {reason}: {quoted(finding.detail)}"
+    if finding.manner == "by-platform":
+        image, *pods = finding.names
+        bad, *good = finding.reasons
+        crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
+        return f"{crash} on {bad} and run on {' and '.join(good)}: image {image} may have no build for {bad}"
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
