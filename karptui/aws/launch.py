@@ -23,7 +23,7 @@ from karptui.kube.resources import ResourceList, nano
 _SIZE: Final = f"{AWS_GROUP}/instance-size"
 CAPACITY_BLOCK: Final = "capacity-block"
 _DEFAULT: Final = "default"
-_EXOTIC: Final = (NEURON, NEURON_CORE, AMD_GPU, NVIDIA_GPU, GAUDI)
+ACCELERATORS: Final = (NEURON, NEURON_CORE, AMD_GPU, NVIDIA_GPU, GAUDI)
 _PREFERENCE: Final = ((_DEFAULT, False), (CAPACITY_BLOCK, False), (_DEFAULT, True))
 """Kinds of reservations in order of preference at equal prices: type, and whether it can be interrupted."""
 
@@ -166,7 +166,7 @@ def _plain(types: _Types, launch: _LaunchRequest) -> _Types:
 
 def _is_exotic(instance_type: InstanceType) -> bool:
     sizes = next((term.values for term in instance_type.requirements if term.key == _SIZE), ())
-    return any("metal" in size for size in sizes) or any(nano(instance_type.capacity, name) for name in _EXOTIC)
+    return any("metal" in size for size in sizes) or any(nano(instance_type.capacity, name) for name in ACCELERATORS)
 
 
 def _spot_below_on_demand(types: _Types, launch: _LaunchRequest) -> _Types:

@@ -169,7 +169,13 @@ _OF_NEW_NODES: Final = frozenset({"node-smaller-than-claim"})
 _TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
 """Rules whose errors name the pending pods of their workloads."""
 SEPARATE_RULES: Final = frozenset(
-    {"pool-expiry-wave", "pool-consolidate-after-churn", "pool-consolidation-never", "pool-when-empty"}
+    {
+        "pool-accelerator-untainted",
+        "pool-consolidate-after-churn",
+        "pool-consolidation-never",
+        "pool-expiry-wave",
+        "pool-when-empty",
+    }
 )
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 

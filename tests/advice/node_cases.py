@@ -177,6 +177,16 @@ CASES = [
         ),
         count=2,
     ),
+    Case(
+        "node-smaller-than-claim",
+        lambda: one_node(
+            claim={"allocatable": amounts({"cpu": "1930m", "memory": "8Gi", "pods": "29"})},
+            pods=(a_pod(memory="7500Mi"),),
+        ),
+        ("1 node of general (m5.large) offers less memory than its NodeClaim",),
+        ERROR,
+        name="missed",
+    ),
     *quiet(
         "node-smaller-than-claim",
         lambda: one_node(claim={"allocatable": amounts({"cpu": "1930m", "memory": "7190Mi", "pods": "29"})}),

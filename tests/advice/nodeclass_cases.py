@@ -26,7 +26,9 @@ from tests.builders import (
     a_node,
     a_nodeclaim,
     a_nodepool,
+    a_pod,
     a_requirement,
+    amounts,
     an_instance_type,
     an_inventory,
 )
@@ -455,6 +457,18 @@ CASES = [
         ERROR,
         count=3,
         evidence=controlled(CLUSTER_NAME="prod"),
+    ),
+    Case(
+        "setting-gate-off",
+        lambda: Inventory(
+            nodepools=(a_nodepool(),),
+            overlays=(NodeOverlay(name="fuse", capacity=amounts({"example.com/fuse": "9"})),),
+            pods=(a_pod(requests={"example.com/fuse": "1"}),),
+        ),
+        ("1 NodeOverlay (fuse) needs the feature gate NodeOverlay, which is off",),
+        ERROR,
+        evidence=controlled(CLUSTER_NAME="prod"),
+        name="missed",
     ),
     Case(
         "setting-gate-off",

@@ -53,6 +53,19 @@ def three_nodes(**pool: Any) -> Inventory:
     return an_inventory(nodepools=(a_nodepool(**pool),))
 
 
+def gpu_nodes(*, asks: bool = False, **pool: Any) -> Inventory:
+    """Return a cluster with three nodes that have a GPU, and a NodePool after theirs."""
+    inventory = three_nodes(weight=9, **pool)
+    room = amounts({"cpu": "4", "memory": "16Gi", "pods": "58", "nvidia.com/gpu": "1"})
+    after = a_nodepool(name="rest", weight=1)
+    nodes = tuple(replace(node, allocatable=room) for node in inventory.nodes)
+    wants = amounts({"cpu": "1", "nvidia.com/gpu": "1"})
+    pods = tuple(replace(pod, template=replace(pod.template, requests=wants)) for pod in inventory.pods)
+    return replace(
+        inventory, nodepools=(*inventory.nodepools, after), nodes=nodes, pods=pods if asks else inventory.pods
+    )
+
+
 def spot_nodes(count: int = 2, **pool: Any) -> Inventory:
     names = [f"node-{number}" for number in range(count)]
     wants = {"requirements": (a_requirement(labels.CAPACITY_TYPE, "In", "spot"),), **pool}
@@ -226,6 +239,18 @@ CASES = [
         "pool-weight-tie",
         lambda: pools(a_nodepool(name="a", weight=2), a_nodepool(name="b", weight=1)),
         lambda: pools(a_nodepool(name="a"), a_nodepool(name="b", taints=(DEDICATED,))),
+    ),
+    Case(
+        "pool-accelerator-untainted",
+        gpu_nodes,
+        ("3 nodes of general", "run only pods that request none", "general (weight 9)", "tried before rest"),
+        per_hour=0.288,
+    ),
+    *quiet(
+        "pool-accelerator-untainted",
+        three_nodes,
+        lambda: gpu_nodes(asks=True),
+        lambda: gpu_nodes(taints=(DEDICATED,)),
     ),
     Case(
         "pool-fallback-unequal",

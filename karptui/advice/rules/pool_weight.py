@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import listed
+from karptui.advice.words import at_cost, listed
+from karptui.aws.launch import ACCELERATORS
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.resources import nano
 from karptui.kube.taints import Taint
 from karptui.kube.units import counted
+from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import SetField
 
+_FEWEST_IDLE: Final = 2
 _CHOICE_OF_TYPE: Final = f"{AWS_GROUP}/instance-"
 
 
@@ -164,3 +168,39 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
             f"first, because its name sorts last. Nodes now: {nodes}.",
             edits=(SetField(pool_ref(first), ("spec", "weight"), weight + 1),) if weight < _HEAVIEST else (),
         )
+
+
+@rule(
+    "pool-accelerator-untainted",
+    title="pods without need of a GPU get GPU nodes",
+    what="At least two nodes of a NodePool without taints, and half of its nodes, have GPUs or other accelerators and "
+    "run pods of which none requests one. The NodePool that is tried next takes these pods too.",
+    why="Karpenter takes the first NodePool, by weight, in which a pod fits. Nothing but a taint keeps pods without a "
+    "GPU request out of a NodePool of GPU types.",
+    source="pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Taint the NodePool, and let the pods that need a GPU tolerate the taint.",
+)
+def _accelerator_untainted(context: AdviceContext) -> Iterator[Finding]:
+    for pool, after in pairwise(context.tried_pools):
+        nodes = context.nodes_of(pool)
+        idle = [node for node in nodes if _has_idle_accelerator(node, after, context)]
+        if pool.taints or len(idle) < _FEWEST_IDLE or 2 * len(idle) < len(nodes):
+            continue
+        cost = context.cost(idle)
+        weight = f"weight {pool.weight}" if pool.weight else "no weight"
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=f"{counted(len(idle), 'node')} of {pool.name}{at_cost(cost)} have accelerators and run only pods that "
+            f"request none: {pool.name} ({weight}) has no taint and is tried before {after.name}, which takes them.",
+            per_hour=cost,
+        )
+
+
+def _has_idle_accelerator(node: StateNode, after: NodePool, context: AdviceContext) -> bool:
+    """Return whether a node has an accelerator that none of its pods requests, and another NodePool may take these."""
+    there = [name for name in ACCELERATORS if node.node is not None and nano(node.node.allocatable, name)]
+    pods = [pod for pod in node.pods if not (pod.template.is_daemonset_owned or pod.template.is_node_owned)]
+    if not there or not pods or any(nano(pod.requests, name) for pod in pods for name in there):
+        return False
+    return all(after in context.pools_for(pod.template) for pod in pods)
