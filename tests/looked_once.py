@@ -122,9 +122,10 @@ _read: Final = SnapshotReader.read
 def _read_once(self: SnapshotReader, paths: Sequence[str | Path], **given: Any) -> Snapshot:
     """Return the snapshot in a file: the same objects for the same bytes."""
     file = Path(paths[0])
-    if len(paths) > 1 or file.suffix not in (".json", ".gz") or not file.is_file():
+    if len(paths) > 1 or file.suffix not in (".json", ".gz", ".karptui") or not file.is_file():
         return _read(self, paths, **given)
-    content = blake2b(file.read_bytes(), digest_size=16).digest()
+    written = (one.read_bytes() for one in (file, file.with_name(f"{file.name}-wal")) if one.exists())
+    content = blake2b(b"".join(written), digest_size=16).digest()
     key = (str(file), file.absolute(), content, self._karpenter_version, *sorted(given.items()))
     reading, now_ns = _READINGS.pop(key, None), self._clock.now_ns()
     if reading is None or not reading.holds(now_ns):

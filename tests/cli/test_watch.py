@@ -234,7 +234,7 @@ def test_health_is_bad_while_nothing_can_be_read(
 def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -> None:
     """The same with 200 kills: benchmarks/watch_kill.py."""
     chance, last_ns = random.Random(7), 0
-    for _ in range(10):
+    for _ in range(4):
         watch = Watching("--demo", "--history", str(path))
         assert "records" in watch.line()
         time.sleep(chance.uniform(0, 2.5))

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from karptui.clock import SystemClock
+from tests.cli.conftest import NOON_NS
+from tests.looked_once import look_once
+from tests.still_demo import tell_once
 from tools import make_site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +35,12 @@ def test_the_configuration_is_read_and_its_files_are_there() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_on_the_site_prints_something(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_on_the_site_prints_something(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
+    tell_once(monkeypatch)
+    look_once(monkeypatch)
     assert main(shlex.split(command)[1:]) in make_site.STATUSES
     assert len(capsys.readouterr().out) > 200
 

@@ -42,25 +42,18 @@ async def told_after(
     return told
 
 
-async def test_the_card_of_the_history_on_the_screens_is_written_by_another_process(
+async def test_another_process_writes_the_card_of_the_history_up_to_the_moment_on_the_screens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history, folder = tmp_path / "demo.karptui", tmp_path / "card"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     record_demo(history, 30)
     app: Any = history_app(history)
-    told = await told_after(app, [f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
+    end_ns = app.now_ns()
+    told = await told_after(app, ["at -20s", f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[0] == "the incident card is being written: this takes some seconds"
     assert told[1].startswith(f"incident card: {folder}: ")
     assert {"history.karptui", "verdict.md", "nodes.svg"} <= {path.name for path in folder.iterdir()}
-
-
-async def test_the_card_ends_with_the_moment_on_the_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    history, folder = tmp_path / "demo.karptui", tmp_path / "card"
-    record_demo(history, 30)
-    app: Any = history_app(history)
-    end_ns = app.now_ns()
-    await told_after(app, ["at -20s", f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     with closing(History(folder / "history.karptui")) as written:
         assert 0 <= written.end_ns() - (end_ns - 20 * NS_PER_SECOND) < NS_PER_SECOND
 
