@@ -95,20 +95,19 @@ async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> N
         assert "kind: PodDisruptionBudget" in app.screen.area.text
 
 
-@pytest.mark.parametrize(
-    ("rule", "screen"),
-    [
-        ("node-receives-pods", NodeDetailScreen),
-        ("pool-wildcard-value", PoolDetailScreen),
-        ("pod-dead-protection", TextScreen),
-    ],
-)
-async def test_o_goes_to_the_object(make_traps: MakeTraps, rule: str, screen: type) -> None:
+async def test_o_goes_to_the_object(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        await pilot.press("slash", *f"rule={rule}", "enter", "o")
-        await settled(pilot)
-        assert isinstance(app.screen, screen)
+        for rule, screen in (
+            ("node-receives-pods", NodeDetailScreen),
+            ("pool-wildcard-value", PoolDetailScreen),
+            ("pod-dead-protection", TextScreen),
+        ):
+            await pilot.press("slash", "ctrl+u", *f"rule={rule}", "enter", "o")
+            await settled(pilot)
+            assert isinstance(app.screen, screen), rule
+            await pilot.press("escape")
+            await settled(pilot)
 
 
 async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:

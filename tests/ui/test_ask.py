@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from karptui.screens.ask import QUESTIONS
 from karptui.screens.blockers import NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
@@ -14,27 +12,24 @@ from tests.ui.fleet import screen_text
 from tests.ui.stage import settled
 
 
-@pytest.mark.parametrize(
-    ("screen", "words", "question", "answer"),
-    [
-        ("1", "still", "still here?", NodeDetailScreen),
-        ("2", "types", "Which instance types can", TypesOfPoolScreen),
-        ("9", "next?", "What does Karpenter do next?", NextScreen),
-        ("1", "something", "What happens if I change something?", WhatIfScreen),
-    ],
-)
-async def test_a_question_opens_its_answer(
-    make_app: MakeApp, screen: str, words: str, question: str, answer: type[object]
-) -> None:
+async def test_a_question_opens_its_answer(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        for key in (screen, "Q", *words):
-            await pilot.press({"?": "question_mark", " ": "space"}.get(key, key))
-        await settled(pilot)
-        assert question in screen_text(app)
-        await pilot.press("enter")
-        await settled(pilot)
-        assert isinstance(app.screen, answer)
+        for screen, words, question, answer in (
+            ("1", "still", "still here?", NodeDetailScreen),
+            ("2", "types", "Which instance types can", TypesOfPoolScreen),
+            ("9", "next?", "What does Karpenter do next?", NextScreen),
+            ("1", "something", "What happens if I change something?", WhatIfScreen),
+        ):
+            for key in (screen, "Q", *words):
+                await pilot.press({"?": "question_mark", " ": "space"}.get(key, key))
+            await settled(pilot)
+            assert question in screen_text(app)
+            await pilot.press("enter")
+            await settled(pilot)
+            assert isinstance(app.screen, answer), question
+            await pilot.press("escape")
+            await settled(pilot)
 
 
 async def test_every_question_of_the_cluster_is_a_command(make_app: MakeApp) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from itertools import product
 from pathlib import Path
 from typing import IO
 
@@ -189,18 +190,19 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
         assert names(app)[app.screen.query_one(RowTable).cursor_index] == "ip-10-0-5-160"
 
 
-@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
-@pytest.mark.parametrize("downs", [3, 2])
-async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp, size: tuple[int, int], downs: int) -> None:
-    async with make_app().run_test(size=size) as pilot:
+async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
-        await pilot.press(*["down"] * downs, "enter")
-        await pilot.pause()
-        assert isinstance(app.screen, NodeDetailScreen)
-        table, panel = app.screen.query_one(RowTable), app.screen.panel
-        assert table.size.height == len(table.rows) + HEADER_LINES
-        assert panel.size.height > 20
-        assert panel.region.bottom == table.region.y
+        for size, downs in product((SIZE, (200, 60)), (3, 2)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("home", *["down"] * downs, "enter")
+            await pilot.pause()
+            assert isinstance(app.screen, NodeDetailScreen)
+            table, panel = app.screen.query_one(RowTable), app.screen.panel
+            assert table.size.height == len(table.rows) + HEADER_LINES
+            assert panel.size.height > 20
+            assert panel.region.bottom == table.region.y
+            await pilot.press("escape")
 
 
 async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:

@@ -152,29 +152,27 @@ async def test_braces_go_to_marks(app: KarptuiApp) -> None:
         assert moment_ns(app) == at(40.5)
 
 
-@pytest.mark.parametrize(("text", "second"), [("-20s", 40), ("14:00:30", 30), ("2026-11-28T14:00:10Z", 10)])
-async def test_a_time_is_gone_to(app: KarptuiApp, text: str, second: int) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("1")(pilot)
-        app.run_command(f"at {text}")
-        await pressing()(pilot)
-        assert moment_ns(app) // NS_PER_SECOND == at(second) // NS_PER_SECOND
-
-
-async def test_a_text_that_is_no_time_is_refused(app: KarptuiApp) -> None:
+async def test_a_time_is_gone_to_and_another_text_refused(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at soon", "enter")(pilot)
         assert "'soon' is not a time of day in UTC" in said(app)
         assert app.moments.shown is None
+        for text, second in (("-20s", 40), ("14:00:30", 30), ("2026-11-28T14:00:10Z", 10)):
+            await pressing("full_stop")(pilot)
+            app.run_command(f"at {text}")
+            await pressing()(pilot)
+            assert moment_ns(app) // NS_PER_SECOND == at(second) // NS_PER_SECOND
 
 
-@pytest.mark.parametrize("key", ["escape", "q", "full_stop"])
-async def test_a_first_screen_of_the_past_is_left_for_now(app: KarptuiApp, key: str) -> None:
+async def test_a_first_screen_of_the_past_is_left_for_now(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("left_square_bracket", "left_square_bracket", "2", key)(pilot)
-        assert app.moments.shown is None
-        assert app.current_mode == "pools"
-        assert app.is_running
+        for key in ("escape", "q", "full_stop"):
+            await pressing("1", "left_square_bracket", "left_square_bracket", "2")(pilot)
+            assert app.moments.shown is not None
+            await pressing(key)(pilot)
+            assert app.moments.shown is None
+            assert app.current_mode == "pools"
+            assert app.is_running
 
 
 async def test_details_and_recorded_objects_of_a_moment(app: KarptuiApp) -> None:
