@@ -91,16 +91,12 @@ def test_text_has_a_title_for_each_and_the_worst_status_counts(
         (["--contexts", "all", "x.json"], "does not go with --contexts"),
     ],
 )
-def test_what_does_not_go_together(words: list[str], message: str, tmp_path: Path) -> None:
+def test_what_does_not_go_together(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = write_kubeconfig(tmp_path / "config", {"good": "http://127.0.0.1:9"})
-    done = subprocess.run(
-        [sys.executable, "-m", "karptui", "verdict", *words, "--kubeconfig", config],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
+    assert main(["verdict", *words, "--kubeconfig", config]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_too_many_contexts_are_refused(tmp_path: Path) -> None:

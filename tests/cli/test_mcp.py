@@ -143,8 +143,10 @@ def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 def test_sigterm_leaves_no_recording_behind(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    words = [sys.executable, "-m", "karptui", "mcp", "--demo"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    (home := tmp_path / "home").mkdir()
+    words = [sys.executable, "-m", "karptui", "mcp", "--snapshot", a_file(home)]
+    (folder := tmp_path / "tmp").mkdir()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -158,10 +160,10 @@ def test_sigterm_leaves_no_recording_behind(tmp_path: Path) -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "karptui"
         assert json.loads(process.stdout.readline())["result"]["structuredContent"]["answer"]
-        assert [file.name for folder in tmp_path.glob("karptui-mcp-*") for file in folder.iterdir()]
+        assert [file.name for made in folder.glob("karptui-mcp-*") for file in made.iterdir()]
         process.send_signal(signal.SIGTERM)
         process.wait(20)
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
 def test_without_the_extra_the_install_line_is_shown(

@@ -215,9 +215,8 @@ def krr_of(pods: list[dict[str, Any]]) -> dict[str, Any]:
     return {"scans": [{"object": {**found, "container": name}, "recommended": amounts}]}
 
 
+@pytest.mark.parametrize("source", ["story-d", "mixed"], indirect=True)
 def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
-    if source == ["--demo"]:
-        pytest.skip("simulate takes snapshots")
     check("simulate", printed(capsys, "simulate", "--disruption", source[1]))
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text(SCENARIO)

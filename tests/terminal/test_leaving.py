@@ -116,7 +116,7 @@ def test_it_stops_and_goes_on_while_it_starts(recording: Path, environment: dict
         assert program.leftovers() == []
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", [0, 1, 3, 5])
 def test_its_window_is_closed_while_it_starts(part: int, environment: dict[str, str]) -> None:
     """At any moment: nothing is left running, and it is no fault of which a report would be kept."""
     with karptui("--demo", environment=environment) as program:
