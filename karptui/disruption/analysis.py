@@ -147,6 +147,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """Karpenter's error that ended the pass early."""
     then: NextReport | None = None
     """What Karpenter would do once those NodeClaims have a provider ID; None if there are none."""
+    closed: int = 0
+    """Number of candidates that disruption budgets close for every method that ran."""
     unknown: int = 0
     """Candidates whose result is unknown, because their provider's instance types are."""
     generation: int = 0

@@ -250,6 +250,13 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
     """Karpenter's events during the pass."""
 
     @property
+    def considered(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names of all candidates, and of those that disruption budgets close for every method that ran."""
+        left = [(one.name, run.budgets.get(one.pool.name, 0)) for run in self.results for one in run.candidates]
+        names = frozenset(name for name, _ in left)
+        return names, names - {name for name, allowed in left if allowed}
+
+    @property
     def acting(self) -> MethodResult | None:
         """The result of the method that acts; None if none does."""
         last = self.results[-1] if self.results else None

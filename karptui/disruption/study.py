@@ -382,6 +382,7 @@ class DisruptionStudy:
             paused_by=coming.paused_by,
             unhealthy=tuple(name for name, deletion in self._unhealthy.items() if deletion.deletes(self.fleet.now_ns)),
             error=coming.error,
+            closed=len(coming.considered[1]),
             unknown=len(
                 {
                     candidate.name

@@ -74,6 +74,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
     if not report.unknown:
         what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
+        if report.closed:
+            shut = f": disruption budgets allow none of {counted(report.closed, 'node')} to go"
+            return (((what, Tone.NORMAL), (shut, Tone.WARNING), (late, Tone.ACTIVE)),)
         return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
     why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are unknown"
     return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)

@@ -83,9 +83,7 @@ def _because(next_pass: NextPass) -> str:
         return f"Karpenter disrupts nothing while NodeClaims have no provider ID: {names}"
     if next_pass.error:
         return f"the pass ends early: {next_pass.error}"
-    considered = [(c.node.name, r.budgets.get(c.pool.name, 0)) for r in next_pass.results for c in r.candidates]
-    nodes = {key for key, _ in considered}
-    closed = nodes - {key for key, left in considered if left}
+    nodes, closed = next_pass.considered
     if not nodes:
         return "no node passes the gates: each is blocked, too young or not Karpenter's"
     if closed == nodes:

@@ -21,6 +21,7 @@ from tests.incidents.removals import BUDGET
     thread="aws/karpenter-provider-aws#6086, aws/karpenter-provider-aws#4165",
     must=[BUDGET, n(6), "drift", r"es-1|search/es", "us-east-1d"],
     must_not=[ROOM, LAUNCHES],
+    other=[{"command": ["next"], "must": [["disruption budgets allow none of 7 nodes"]]}],
 )
 def closed_budget_and_missing_zone(c: Cluster) -> None:
     add_nodeclass(c)

@@ -373,6 +373,8 @@ def test_next_in_words(view: ClusterView) -> None:
     assert lines(NextReport(asked=(("Emptiness", 0),), generation=at)) == (
         "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
     )
+    closed = lines(NextReport(closed=3, generation=at))
+    assert closed == "Karpenter would do nothing now: disruption budgets allow none of 3 nodes to go"
     assert "until NodeClaim new has a provider ID" in lines(NextReport(paused_by=("new",), generation=at))
     repaired = lines(NextReport(unhealthy=("ip-1.ec2.internal",), generation=at))
     assert "Node repair deletes ip-1.ec2.internal now: unhealthy" in repaired
