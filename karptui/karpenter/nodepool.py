@@ -72,6 +72,12 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
     """The original object, for editing and hashing."""
 
     @property
+    def limit_below_replicas(self) -> int | None:
+        """The limit of nodes of a static NodePool, if it is below its replicas."""
+        limit = (self.limits or {}).get(resources.NODES)
+        return limit.units if limit is not None and self.replicas is not None and limit.units < self.replicas else None
+
+    @property
     def is_static(self) -> bool:
         """Whether it has a fixed number of nodes."""
         return self.replicas is not None

@@ -60,7 +60,9 @@ def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) 
         case SkipReason.FOREIGN:
             return f"its NodeClass kind {pool.node_class_ref.kind} belongs to another provider"
         case SkipReason.STATIC:
-            return f"it is static ({counted(pool.replicas or 0, 'replica')}) and launches no nodes for pods"
+            limit = pool.limit_below_replicas
+            limited = f", limited to {counted(limit, 'node')}" if limit is not None else ""
+            return f"it is static ({counted(pool.replicas or 0, 'replica')}{limited}) and launches no nodes for pods"
         case SkipReason.DELETING:
             return "it is being deleted"
         case _:

@@ -18,7 +18,6 @@ from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, init
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
-from karptui.kube.resources import NODES
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
@@ -515,15 +514,15 @@ def _is_limited(group: PendingLine, *, pool: str) -> bool:
 
 def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     for pool in served_pools(case.pools):
-        limit = (pool.limits or {}).get(NODES)
-        if pool.replicas is not None and limit is not None and limit.units < pool.replicas and not pool.is_deleting:
+        limit = pool.limit_below_replicas
+        if limit is not None and not pool.is_deleting:
             yield ClusterFinding(
                 severity=FindingSeverity.WARNING,
                 code=FindingCode.POOL_AT_LIMIT,
                 manner=Manner.FEWER_THAN_REPLICAS,
                 objects=(f"NodePool/{pool.name}",),
                 names=(pool.name,),
-                detail=f"{count_text(pool.replicas)} nodes, but its limit is {count_text(limit.units)}",
+                detail=f"{count_text(pool.replicas or 0)} nodes, but its limit is {count_text(limit)}",
                 screen="pools",
             )
     for line in case.limits:

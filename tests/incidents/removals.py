@@ -125,6 +125,7 @@ def spread_keeps_nodes(c: Cluster) -> None:
     thread="kubernetes-sigs/karpenter#2484",
     must=["ingest", n(6), n(4), "limit", r"static|replicas"],
     must_not=[LAUNCHES, ROOM, "drift"],
+    other=[{"command": ["pending"], "must": [[r"ingest: it is static \(6 replicas, limited to 4 nodes\)"]]}],
     settings={"FEATURE_GATES": "StaticCapacity=true"},
 )
 def static_pool_above_its_limit(c: Cluster) -> None:
