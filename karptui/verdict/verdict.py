@@ -588,7 +588,8 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
     for detail, kinds in (("", [kind for kind in case.hidden if kind not in case.ignored]), ("none", case.ignored)):
         if kinds:
             yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
+                # A file may leave them out on purpose.
+                severity=FindingSeverity.INFO if detail and case.is_file else FindingSeverity.WARNING,
                 code=FindingCode.NO_PERMISSION,
                 names=tuple(kinds),
                 manner=Manner.MISSING if case.is_file else Manner.PLAIN,

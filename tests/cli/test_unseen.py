@@ -163,6 +163,16 @@ def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_a
     assert f"{plural} were not read" in capsys.readouterr().err
 
 
+def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_them_as_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nodes.json"
+    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != "DaemonSet"]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    main(["verdict", "--snapshot", str(path)])
+    assert "DaemonSets were not read and count as none" in capsys.readouterr().out
+
+
 def a_recording_without(path: Path, kind: str) -> list[str]:
     """Write a recording of the demo that lacks a kind, and return its arguments."""
     objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != kind]

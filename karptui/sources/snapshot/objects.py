@@ -14,6 +14,7 @@ from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.node import Node
+from karptui.kube.pod import Pod
 from karptui.sources.snapshot.text import sentence
 from karptui.state.cluster import FIELDS
 
@@ -156,6 +157,11 @@ class ObjectPile:
     def nodes(self) -> Collection[Node]:
         """The nodes."""
         return self._objects.get(Kind.NODE, {}).values()
+
+    @property
+    def pods(self) -> Collection[Pod]:
+        """The pods."""
+        return self._objects.get(Kind.POD, {}).values()
 
     def inventory(self, missing: Iterable[str] = ()) -> Inventory:
         """Return everything in the order of reading.
