@@ -45,6 +45,8 @@ REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
 """A refused launch is tried again within this time as long as its pods are pending."""
 CHECKED_NS: Final = 2 * MINUTE_NS
 """Karpenter checks a changed NodeClass or NodePool within this time."""
+_CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
+"""Reason of a NodePool's condition NodeClassReady, which is False then: pkg/controllers/nodepool/readiness."""
 _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 FEWEST_ENDS: Final = 2
@@ -125,6 +127,9 @@ def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -
     """Return whether a NodePool or its NodeClass was changed a moment ago: Karpenter has not looked at it again."""
     ready = [condition_of(one.conditions, "Ready") for one in (pool, nodeclass) if one is not None]
     unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
+    of_class = condition_of(pool.conditions, "NodeClassReady")
+    if of_class is not None and of_class.reason == _CLASS_UNKNOWN:
+        unknown.append(of_class)
     return any(now_ns - condition.last_transition_ns < CHECKED_NS for condition in unknown)
 
 

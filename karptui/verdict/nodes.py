@@ -239,6 +239,8 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner = Manner.CLOSED
         if any(_is_repair_tripped(line) for line in lines):
             manner = Manner.TRIPPED
+        if manner is Manner.PLAIN and any(line.findings is None for line in lines):
+            manner = Manner.MISSING  # what repair waits for is not known
         yield ClusterFinding(
             severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
             code=FindingCode.NODE_PRESSURE,

@@ -208,6 +208,8 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
         ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
         ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
         ("gcp-preempts-spot", "NodeClaim", "5 spot nodes were interrupted", "5 of"),
+        ("freeze-stops-repair", "Pod", "StorageReady=False for 55m (EBS volume I/O has stalled)\n", "repairs"),
+        ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),
     ],
 )
 def test_what_was_not_read_is_not_counted(

@@ -76,8 +76,9 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         "unrepaired": "node repair is off",
         "closed": f"the disruption budget blocks {verb(finding.nodes, 'its', 'their')} repair{until}",
         "tripped": "Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
+        "missing": "",
     }.get(finding.manner, "Karpenter repairs it")
-    return f"{nodes} {has} ({quoted(others[0])}); {repair}"
+    return f"{nodes} {has} ({quoted(others[0])}){repair and '; '}{repair}"
 
 
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
