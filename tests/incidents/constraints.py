@@ -277,3 +277,80 @@ def no_subnet_in_the_zone_of_the_volume(c: Cluster) -> None:
         pod["spec"]["volumes"] = [add_volume(c, "db", f"data-{name}", zone)]
     c.objects = [one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "pg-2")]
     unschedulable(c, running[2:], "no instance type has the required offering", minutes=45)
+
+
+@incident(
+    story="Someone wrote the memory limit of a new NodePool as 1000, meaning gigabytes. Without a unit that is 1000 bytes, so the NodePool can never launch a node. Four pods are pending for 95 minutes.",
+    cause="NodePool analytics can never launch: its memory limit is 1000 bytes (the unit is missing); 4 pods are pending.",
+    thread="kubernetes-sigs/karpenter#1747",
+    must=[r"\banalytics\b", r"limit", r"memory", n(4), r"\b1,?000\b"],
+    must_not=[LAUNCHES, ROOM, ICE, r"1,?000 ?(Gi|Mi)"],
+)
+def memory_limit_without_a_unit(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "analytics", limits={"memory": "1000"}, labels={"team": "analytics"})
+    pods = waiting(c, "bi/trino", 4, "95m", cpu="2", memory="8Gi", spec={"nodeSelector": {"team": "analytics"}})
+    unschedulable(c, pods, "all available instance types exceed limits for nodepool (NodePool=analytics)", minutes=95)
+
+
+@incident(
+    story="The pods select team: Data, and the NodePool's label is team: data. Five pods are pending for 19 minutes; there are no events, as the reader has a list of pods and nodes only.",
+    cause='5 pods of data/ingest select team "Data", and NodePool data has team "data".',
+    thread="aws/karpenter-provider-aws#7535",
+    must=["data/ingest", r"\bteam\b", r"\bData\b", n(5)],
+    must_not=[LAUNCHES, ROOM, ICE],
+    listed=("Node", "NodeClaim", "NodePool", "EC2NodeClass", "Pod", "DaemonSet", "Deployment", "ReplicaSet"),
+)
+def label_value_in_capitals(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "data", labels={"team": "data"}, families=("r6i",))
+    host = add_node(c, "data", "r6i.xlarge", c.zones[0], age="3d")
+    add_workload(c, "data/kafka", kind="StatefulSet", on=[host], age="2d", cpu="3", memory="20Gi", spec={"nodeSelector": {"team": "data"}})  # fmt: skip
+    waiting(c, "data/ingest", 5, "19m", spec={"nodeSelector": {"team": "Data"}})
+
+
+@incident(
+    story="A NodePool was limited to one availability zone by its zone ID, with a typing error: use1-az9 does not exist. Its pods are pending for 2 hours.",
+    cause="NodePool latency requires the zone ID use1-az9, in which nothing is offered, so it launches nothing; 3 pods are pending.",
+    thread="aws/karpenter-provider-aws#3211",
+    must=[r"\blatency\b", r"zone", r"use1-az9", n(3)],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def zone_id_that_does_not_exist(c: Cluster) -> None:
+    usual(c)
+    zone = {"key": "topology.k8s.aws/zone-id", "operator": "In", "values": ["use1-az9"]}
+    add_pool(c, "latency", requirements=[zone], labels={"tier": "latency"})
+    pods = waiting(c, "trading/quotes", 3, "2h", spec={"nodeSelector": {"tier": "latency"}})
+    unschedulable(c, pods, 'incompatible requirements, label "tier" does not have known values', minutes=120)
+
+
+@incident(
+    story="A Terraform change removed the only NodePool half an hour ago, and its nodes were drained. What was left over runs on the managed node group; seven pods are pending, and Karpenter reports nothing.",
+    cause="There is no NodePool, so Karpenter launches nothing; 7 pods are pending.",
+    thread="aws/karpenter-provider-aws#7436",
+    must=[r"no NodePool|no NodePools|NodePool[^\n]{0,20}(missing|gone|deleted)", n(7), "orders/checkout"],
+    must_not=[LAUNCHES, ROOM, ICE, r"karpenter is not running"],
+)
+def no_nodepool_is_left(c: Cluster) -> None:
+    add_nodeclass(c)
+    waiting(c, "orders/checkout", 7, "28m")
+
+
+@incident(
+    story="The PersistentVolume of a database was deleted by hand, so its claim is Lost. The pod is pending for 3 hours, since its node was replaced.",
+    cause="erp/oracle-0 is pending for 3 hours: its PersistentVolumeClaim data-oracle-0 is Lost, because its volume no longer exists.",
+    thread="kubernetes/kubernetes#89910",
+    must=[
+        "oracle",
+        r"data-oracle-0|PVC|PersistentVolumeClaim|volume",
+        r"lost|not exist|missing|not found|gone|deleted",
+    ],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def volume_claim_is_lost(c: Cluster) -> None:
+    usual(c)
+    volume = add_volume(c, "erp", "data-oracle-0", c.zones[1])
+    c.objects = [one for one in c.objects if one["kind"] != "PersistentVolume"]
+    c.find("PersistentVolumeClaim", "data-oracle-0")["status"]["phase"] = "Lost"
+    text = no_node({'persistentvolumeclaim "data-oracle-0" bound to non-existent persistentvolume ""': 6})
+    waiting(c, "erp/oracle", 1, "3h", text, kind="StatefulSet", cpu="1", memory="2Gi", spec={"volumes": [volume]})

@@ -191,3 +191,29 @@ def fine_rollout_with_a_surge(c: Cluster) -> None:
         pod = add_pod(c, "shop", f"cart-5c8b9d7f64-{ending}", node=fresh, parent=parent, age="25s", labels=labels, waiting="ContainerCreating")  # fmt: skip
         text = 'Pulling image "registry.example/orders/app:2026.11"'
         c.event(pod, "Pulling", text, last="24s", kind="Normal", source="kubelet")
+
+
+@quiet(
+    story="GPUs are shared by time slicing: the device plugin offers nvidia.com/gpu.shared, and four notebooks per node request it. The NodePool has no taint; notebooks select it by label, so nothing else goes there.",
+    cause="GPU nodes are shared by pods that request a slice.",
+    thread="kubernetes-sigs/karpenter#729",
+    must_not=[r"accelerator|GPU", STUCK, r"taint"],
+)
+def fine_shared_gpus(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "gpu", families=("g5",), sizes=("2xlarge",), weight=50, labels={"gpu": "shared"})
+    pairs = [add_node(c, "gpu", "g5.2xlarge", c.zones[number], age="5d", gpus=1) for number in range(2)]
+    for pair in pairs:
+        for key in ("capacity", "allocatable"):
+            pair.status[key] |= {"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4"}
+    add_workload(c, "ml/notebook", kind="StatefulSet", on=pairs, count=8, age="4d", cpu="1500m", memory="6Gi", requests={"nvidia.com/gpu.shared": "1"}, spec={"nodeSelector": {"gpu": "shared"}})  # fmt: skip
+
+
+@quiet(
+    story="Karpenter was installed an hour ago, and nobody has made a NodePool yet. Everything runs on the managed node group.",
+    cause="Karpenter has just been installed and has no NodePool yet.",
+    thread="aws/karpenter-provider-aws#5909",
+    must_not=[STUCK, r"\d+ pods? pending", r"(was|were) deleted"],
+)
+def fine_no_nodepool_yet(c: Cluster) -> None:
+    add_workload(c, "orders/storefront", on=c.system, age="3d", cpu="200m", memory="256Mi")

@@ -364,3 +364,75 @@ def agent_image_missing(c: Cluster) -> None:
         c.event(pod, "Failed", text, last="2m", first="17m", count=8, source="kubelet")
         c.event(pod, "Failed", "Error: ImagePullBackOff", last="10s", first="17m", count=70, source="kubelet")
     nominated(c, waiting(c, "orders/checkout", 6, "19m"), fresh, last="40s", count=9)
+
+
+@incident(
+    story="The pod execution role of a Fargate profile was deleted. Two pods of the profile are pending for 26 minutes; Karpenter ignores them, because their scheduler is Fargate's.",
+    cause="2 pods of finance/reports are pending for 26 minutes: the Fargate profile finance cannot launch (its pod execution role is not found).",
+    thread="aws/containers-roadmap#2654",
+    must=["finance/reports", r"fargate", n(2), r"2[56] ?m"],
+    must_not=[LAUNCHES, ROOM, ICE, r"no NodePool"],
+)
+def fargate_profile_is_broken(c: Cluster) -> None:
+    usual(c)
+    labels = {"app.kubernetes.io/name": "reports", "eks.amazonaws.com/fargate-profile": "finance"}
+    pods = waiting(c, "finance/reports", 2, "26m", labels=labels, scheduled=False, spec={"schedulerName": "fargate-scheduler"})  # fmt: skip
+    text = "Misconfigured Fargate Profile: fargate profile finance blocked for new launches due to: Pod execution role is not found in auth config or does not have all required permissions for launching fargate pods."
+    for pod in pods:
+        c.event(pod, "FailedScheduling", text, last="1m", first="26m", count=6, source="fargate-scheduler")
+
+
+@incident(
+    story="A release pipeline wrote an image name with capital letters. Kubernetes accepts no such name: three new pods have InvalidImageName for 35 minutes; the old ones run.",
+    cause="3 pods of shop/Web-next cannot start for 35 minutes: their image name registry.example/Shop/web:88 is invalid.",
+    thread="kubernetes/kubernetes#103643",
+    must=["shop/web", r"image", r"InvalidImageName|invalid", n(3), r"3[45] ?m"],
+    must_not=[LAUNCHES, r"pods? pending", r"has no build", r"rate limit"],
+)
+def invalid_image_name(c: Cluster) -> None:
+    usual(c)
+    hosts = [add_node(c, "general", "m6i.xlarge", zone, age="6d") for zone in c.zones[:2]]
+    add_workload(c, "shop/web-stable", on=hosts, count=4, age="5d", cpu="500m", memory="1Gi")
+    image = "registry.example/Shop/web:88"
+    pods = add_workload(c, "shop/web", on=hosts, count=3, age="35m", cpu="500m", memory="1Gi", image=image, waiting="InvalidImageName")  # fmt: skip
+    for pod in pods:
+        text = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": invalid reference format: repository name (Shop/web) must be lowercase'
+        c.event(pod, "InspectFailed", text, last="9s", first="35m", count=160, source="kubelet")
+        c.event(pod, "Failed", "Error: InvalidImageName", last="9s", first="35m", count=160, source="kubelet")
+
+
+@incident(
+    story="A team builds its own AMI, for arm64 only. Its EC2NodeClass is ready, but the NodePool that uses it allows amd64 only. Every launch fails; six pods are pending for 23 minutes.",
+    cause="NodePool render cannot launch: the only AMI of EC2NodeClass render is for arm64, and the NodePool allows amd64; 6 pods are pending.",
+    thread="aws/karpenter-provider-aws#7436",
+    must=[r"\bAMIs?\b|\bimages?\b", r"\brender\b", n(6), r"launch"],
+    must_not=[LAUNCHES, ROOM, ICE, "quota"],
+)
+def ami_of_the_other_architecture(c: Cluster) -> None:
+    usual(c)
+    ami = {"id": "ami-0e1f2a3b4c5d6e7f8", "name": "render-arm64-2026.11", "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]}  # fmt: skip
+    add_nodeclass(c, "render", spec={"amiFamily": "AL2023", "amiSelectorTerms": [{"id": ami["id"]}]}, status={"amis": [ami]})  # fmt: skip
+    error = (
+        "creating instance, getting launch template configs, getting launch templates, no instance types satisfy requirements of amis ami-0e1f2a3b4c5d6e7f8"
+    )  # fmt: skip
+    add_pool(c, "render", nodeclass="render", registration=("LaunchFailed", error, "18m"))
+    add_node(c, "render", "m6i.xlarge", c.zones[0], age="4m10s", stage="", launch_error=("LaunchFailed", error))
+    waiting(c, "media/render", 6, "23m", pool="render")
+
+
+@incident(
+    story="After a restore of the cluster's backup, three Nodes of general have no NodeClaim: their NodeClaims were not part of the backup. Karpenter does not manage them any more: it neither consolidates nor expires them, and they run since 40 days.",
+    cause="3 nodes of general have no NodeClaim, so Karpenter no longer manages them.",
+    thread="kubernetes-sigs/karpenter#1573",
+    must=[n(3), r"NodeClaim", r"\bgeneral\b|node"],
+    must_not=[r"do-not-disrupt", r"\d+ pods? pending", r"instances? (is|are) gone"],
+)
+def nodes_without_their_nodeclaims(c: Cluster) -> None:
+    usual(c)
+    lost = fleet(c, "general", "orders/archive", 3, age="40d")
+    claims = {pair.claim_name for pair in lost}
+    c.objects = [one for one in c.objects if one["kind"] != "NodeClaim" or one["metadata"]["name"] not in claims]
+    for pair in lost:
+        assert pair.node is not None
+        pair.node["metadata"].pop("ownerReferences", None)
+        pair.claim = None
