@@ -15,7 +15,7 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
 from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
-from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
+from karptui.pending.messages import FAILED, NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
 
 MOST_NUMBERS: Final = 6
@@ -66,7 +66,9 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
         may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
         is_late = now_ns - _waits_since(self.first) >= PATIENCE_NS
-        may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and self.messages.scheduler is None)
+        scheduler = self.messages.scheduler
+        is_refused = scheduler is None or scheduler.reason == FAILED
+        may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and is_refused)
         return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
 
     @cached_property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.requirements import KeyConflict
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.provisioning.explain import GATES, PodExplanation, PoolExplanation
-from karptui.provisioning.rejection import PlacementGate, TypesExhausted
+from karptui.provisioning.rejection import PlacementGate, RequirementsUnmet, TypesExhausted
 
 _BEGINNING: Final = (PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
 """Gates that also other NodePools than the pod's can pass."""
@@ -62,7 +63,9 @@ def _depth(pool: PoolExplanation) -> float:
     gate, rejection = _gate(pool), pool.besides_limits or pool.rejection
     if gate is PlacementGate.LIMITS:
         return float(len(GATES))  # only the limits reject the pod
-    has_labels = isinstance(rejection, TypesExhausted) and rejection.with_labels_and_offering
+    has_labels = isinstance(rejection, TypesExhausted) and bool(rejection.with_labels_and_offering)
+    if isinstance(rejection, RequirementsUnmet):  # a label with another value is closer than no such label
+        has_labels = all(isinstance(reason, KeyConflict) for reason in rejection.reasons)
     return GATES.index(gate) + (0.5 if has_labels else 0.0) - (0.25 if pool.besides_limits is not None else 0.0)
 
 

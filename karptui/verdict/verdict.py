@@ -170,6 +170,7 @@ _TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
 """Rules whose errors name the pending pods of their workloads."""
 SEPARATE_RULES: Final = frozenset(
     {
+        "node-unmanaged",
         "pool-accelerator-untainted",
         "pool-consolidate-after-churn",
         "pool-consolidation-never",

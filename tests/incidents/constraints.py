@@ -283,7 +283,7 @@ def no_subnet_in_the_zone_of_the_volume(c: Cluster) -> None:
     story="Someone wrote the memory limit of a new NodePool as 1000, meaning gigabytes. Without a unit that is 1000 bytes, so the NodePool can never launch a node. Four pods are pending for 95 minutes.",
     cause="NodePool analytics can never launch: its memory limit is 1000 bytes (the unit is missing); 4 pods are pending.",
     thread="kubernetes-sigs/karpenter#1747",
-    must=[r"\banalytics\b", r"limit", r"memory", n(4), r"\b1,?000\b"],
+    must=[r"\banalytics\b", r"limit", r"memory", n(4), r"\b1,?000"],
     must_not=[LAUNCHES, ROOM, ICE, r"1,?000 ?(Gi|Mi)"],
 )
 def memory_limit_without_a_unit(c: Cluster) -> None:
@@ -343,7 +343,7 @@ def no_nodepool_is_left(c: Cluster) -> None:
     must=[
         "oracle",
         r"data-oracle-0|PVC|PersistentVolumeClaim|volume",
-        r"lost|not exist|missing|not found|gone|deleted",
+        r"lost|not exist|non-existent|missing|not found|gone|deleted",
     ],
     must_not=[LAUNCHES, ROOM, ICE],
 )

@@ -28,7 +28,7 @@ from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
-from karptui.pending.messages import PodMessage
+from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning import PlacementGate, PoolExplanation
 from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.waiting_pods import problem_in_short
@@ -222,8 +222,12 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool can take pods"
     if group.cause is Cause.OTHER_SCHEDULER:
-        silent = " has written no condition or event" if group.messages.scheduler is None else ""
-        return f"scheduler {clean(group.first.template.scheduler_name)}{silent}"
+        message = group.messages.scheduler
+        said = " has written no condition or event" if message is None else ""
+        if message is not None and message.reason == FAILED:
+            words = _cut_words(clean(message.message), MOST_PROBLEM if is_short else MOST_QUOTED)
+            said = f" refuses {_them(group)}: {words}"
+        return f"scheduler {clean(group.first.template.scheduler_name)}{said}"
     if group.cause is Cause.IGNORED:
         return f"✘ {_fault_text(group, is_short=is_short)}"
     if group.cause is Cause.UNTRIED and group.first.scheduled_reason:
