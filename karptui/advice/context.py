@@ -26,6 +26,7 @@ from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
+from karptui.kube.group import group_by
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
@@ -262,11 +263,7 @@ class AdviceContext:
 
     @cached_property
     def _nodes_by_pool(self) -> dict[str, list[StateNode]]:
-        nodes: dict[str, list[StateNode]] = {}
-        for node in self.fleet.nodes:
-            if node.claim is not None:
-                nodes.setdefault(node.nodepool_name, []).append(node)
-        return nodes
+        return group_by((node for node in self.fleet.nodes if node.claim is not None), lambda node: node.nodepool_name)
 
     def nodes_of(self, pool: NodePool) -> tuple[StateNode, ...]:
         """Return the nodes of a NodePool that Karpenter manages."""

@@ -117,7 +117,10 @@ def parse_case(content: Any) -> TypesCase:
     """
     try:
         document = msgspec.convert(content, _CaseDocument)
-        settings = parse_settings({name: _text(value) for name, value in document.settings.items()}, _version(document))
+        settings = parse_settings(
+            {name: _text(value) for name, value in document.settings.items()},
+            document.karpenter.get("provider") or document.karpenter.get("core", ""),
+        )
     except msgspec.ValidationError as error:
         field = field_error(error, content)
         raise CaseError(f"{field.path or 'document'}: {field.problem}") from None
@@ -164,7 +167,14 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
     problem = case.problem
     if not problem:
         try:
-            resolved = _resolved(case, facts)
+            resolved = instance_types(
+                case.nodeclass,
+                case.settings,
+                case.market,
+                facts=facts,
+                placement_group=case.placement_group,
+                discovered_memory_bytes=case.discovered_memory_bytes,
+            )
         except NodeClassError as error:
             problem = str(error)
     ruled_out = [
@@ -179,17 +189,6 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
         "answers": _answers(case, facts, resolved, problem),
         "types": {resolved_type.name: _type_document(resolved_type, case) for resolved_type in resolved},
     }
-
-
-def _resolved(case: TypesCase, facts: tuple[InstanceTypeFacts, ...]) -> tuple[InstanceType, ...]:
-    return instance_types(
-        case.nodeclass,
-        case.settings,
-        case.market,
-        facts=facts,
-        placement_group=case.placement_group,
-        discovered_memory_bytes=case.discovered_memory_bytes,
-    )
 
 
 def _answers(
@@ -246,10 +245,6 @@ def _is_of_1_15(document: _CaseDocument, nodeclass: NodeClass) -> bool:
     """Return whether the document uses features of 1.15; other documents get the older answer format."""
     asks = document.launch is not None or bool(document.unavailable) or "AWS_FEATURE_GATES" in document.settings
     return asks or "enclaveOptions" in nodeclass.spec
-
-
-def _version(document: _CaseDocument) -> str:
-    return document.karpenter.get("provider") or document.karpenter.get("core", "")
 
 
 def _text(value: str | float | bool) -> str:  # noqa: FBT001 - a value of a document, not a switch

@@ -99,7 +99,9 @@ def cluster_types(
     """
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
     parsed, problems = _parse(inventory)
-    reported = _reported(inventory, parsed)
+    nodes = {node.name: node for node in inventory.nodes}
+    claims_by_node = [(nodes[claim.node_name], claim) for claim in inventory.nodeclaims if claim.node_name in nodes]
+    reported = discovered_memory_bytes(parsed, claims_by_node)
     seen = node_zones(inventory.nodes)
     types: dict[str, NodeClassTypes] = {}
     notes: dict[str, None] = {}
@@ -168,12 +170,6 @@ def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:
         except NodeClassError as error:
             problems[nodeclass.name] = str(error)
     return parsed, problems
-
-
-def _reported(inventory: Inventory, parsed: list[Ec2NodeClass]) -> Mapping[str, Mapping[str, int]]:
-    nodes = {node.name: node for node in inventory.nodes}
-    claims_by_node = [(nodes[claim.node_name], claim) for claim in inventory.nodeclaims if claim.node_name in nodes]
-    return discovered_memory_bytes(parsed, claims_by_node)
 
 
 def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: dict[str, None]) -> Ec2NodeClass:

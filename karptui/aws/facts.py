@@ -136,9 +136,18 @@ def facts_from_ec2(
         ipv4_per_eni=network["Ipv4AddressesPerInterface"],
         ena=network.get("EnaSupport") != "unsupported",
         efas=network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0),
-        gpus=_gpus(info),
-        neuron_devices=_neuron_devices(info),
-        inference_accelerators=_inference_accelerators(info),
+        gpus=tuple(
+            Gpu(gpu["Manufacturer"], gpu["Name"], gpu["Count"], gpu["MemoryInfo"]["SizeInMiB"])
+            for gpu in info.get("GpuInfo", {}).get("Gpus", ())
+        ),
+        neuron_devices=tuple(
+            NeuronDevice(device["Name"], device["Count"], device["CoreInfo"]["Count"])
+            for device in info.get("NeuronInfo", {}).get("NeuronDevices", ())
+        ),
+        inference_accelerators=tuple(
+            InferenceAccelerator(accelerator["Manufacturer"], accelerator["Name"], accelerator["Count"])
+            for accelerator in info.get("InferenceAcceleratorInfo", {}).get("Accelerators", ())
+        ),
         store_gb=store.get("TotalSizeInGB"),
         store_nvme="TotalSizeInGB" in store and store.get("NvmeSupport") != "unsupported",
         usage_classes=tuple(info.get("SupportedUsageClasses", ())),
@@ -154,24 +163,3 @@ def _card_enis(network: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the number of interfaces of each card, by card index."""
     cards: Sequence[Mapping[str, Any]] = sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"]))
     return tuple(card["MaximumNetworkInterfaces"] for card in cards)
-
-
-def _gpus(info: Mapping[str, Any]) -> tuple[Gpu, ...]:
-    return tuple(
-        Gpu(gpu["Manufacturer"], gpu["Name"], gpu["Count"], gpu["MemoryInfo"]["SizeInMiB"])
-        for gpu in info.get("GpuInfo", {}).get("Gpus", ())
-    )
-
-
-def _neuron_devices(info: Mapping[str, Any]) -> tuple[NeuronDevice, ...]:
-    return tuple(
-        NeuronDevice(device["Name"], device["Count"], device["CoreInfo"]["Count"])
-        for device in info.get("NeuronInfo", {}).get("NeuronDevices", ())
-    )
-
-
-def _inference_accelerators(info: Mapping[str, Any]) -> tuple[InferenceAccelerator, ...]:
-    return tuple(
-        InferenceAccelerator(accelerator["Manufacturer"], accelerator["Name"], accelerator["Count"])
-        for accelerator in info.get("InferenceAcceleratorInfo", {}).get("Accelerators", ())
-    )

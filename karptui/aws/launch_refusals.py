@@ -23,6 +23,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirements
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -202,9 +203,7 @@ def _requested_capacity_type(
 
 def _by_launch(refusals: Iterable[LaunchRefusal]) -> Iterator[Sequence[LaunchRefusal]]:
     """Yield the refusals of each NodeClaim, which Karpenter launches only once."""
-    launches: dict[str, list[LaunchRefusal]] = {}
-    for refusal in refusals:
-        launches.setdefault(refusal.nodeclaim, []).append(refusal)
+    launches = group_by(refusals, lambda refusal: refusal.nodeclaim)
     yield from sorted(launches.values(), key=lambda launch: launch[0].last_ns)
 
 

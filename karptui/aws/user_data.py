@@ -78,7 +78,8 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
         return
     bottlerocket = _toml(part)
     if bottlerocket is not None:
-        yield from _bottlerocket(bottlerocket)
+        kubernetes = _mapping(_mapping(bottlerocket.get("settings")).get("kubernetes"))
+        yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
         return
     yield from _flags(_uncommented(part), "kubelet flags")
     for match in _ASSIGNED.finditer(_uncommented(part)):
@@ -113,11 +114,6 @@ def _toml(text: str) -> Mapping[str, Any] | None:
     except (tomllib.TOMLDecodeError, RecursionError):
         return None
     return content or None
-
-
-def _bottlerocket(content: Mapping[str, Any]) -> Iterator[KubeletSetting]:
-    kubernetes = _mapping(_mapping(content.get("settings")).get("kubernetes"))
-    yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
 
 
 def _config(config: Mapping[str, Any], place: str, fields: Mapping[str, str]) -> Iterator[KubeletSetting]:
@@ -188,7 +184,13 @@ def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> LintFinding |
 
 
 def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -> Iterable[LintFinding]:
-    planned = _planned(nodeclass)
+    kubelet = nodeclass.kubelet
+    planned = {
+        "kubeReserved": kubelet.kube_reserved or {},
+        "systemReserved": kubelet.system_reserved or {},
+        "evictionHard": kubelet.eviction_hard or {},
+        "podsPerCore": {} if kubelet.pods_per_core is None else {"": str(kubelet.pods_per_core)},
+    }
     hidden: dict[str, list[KubeletSetting]] = {}
     for setting in settings:
         spec_value = planned[setting.field].get(setting.key)
@@ -196,17 +198,6 @@ def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -
         if not is_overwritten and not _is_same(spec_value, setting.value):
             hidden.setdefault(setting.field, []).append(setting)
     return [_hidden(nodeclass, field, of_field, planned[field]) for field, of_field in hidden.items()]
-
-
-def _planned(nodeclass: Ec2NodeClass) -> dict[str, Mapping[str, str]]:
-    """Return the settings in ``spec.kubelet``, by field and key."""
-    kubelet = nodeclass.kubelet
-    return {
-        "kubeReserved": kubelet.kube_reserved or {},
-        "systemReserved": kubelet.system_reserved or {},
-        "evictionHard": kubelet.eviction_hard or {},
-        "podsPerCore": {} if kubelet.pods_per_core is None else {"": str(kubelet.pods_per_core)},
-    }
 
 
 def _hidden(

@@ -12,6 +12,7 @@ from karptui.aws.money import LEAST_CHANGE
 from karptui.changes.fields import FieldChange, Fields, field_changes, fields_of, flattened
 from karptui.changes.folded import folded_changes
 from karptui.changes.row import COST, EDITED_KINDS, SETTINGS, VERDICT, ObjectChange, What
+from karptui.kube.group import group_by
 
 _SETTING_FIELDS: Final = ("settings", "repairPolicies")
 
@@ -173,9 +174,7 @@ def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict_changes(lines: Iterable[VerdictLine]) -> Iterator[ObjectChange]:
-    folded: dict[tuple[str, str, str], list[VerdictLine]] = {}
-    for line in lines:
-        folded.setdefault((line.object_kind, line.name, line.text), []).append(line)
+    folded = group_by(lines, lambda line: (line.object_kind, line.name, line.text))
     for (_, name, text), same in folded.items():
         last = max(same, key=lambda line: line.at_ns)
         began = last.fault is Fault.BEGAN

@@ -12,6 +12,7 @@ from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_fl
 from karptui.cli.pages import Entry
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
+from karptui.kube.group import group_by
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
@@ -111,10 +112,7 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows with blockers of nodes that no method wants to remove last, folded by code and outcome."""
-    idle: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        if not row["wanted"]:
-            idle.setdefault((row["code"], row["wouldGoWithout"]), []).append(row)
+    idle = group_by((row for row in rows if not row["wanted"]), lambda row: (row["code"], row["wouldGoWithout"]))
     blank = {"pricePerHour": "-", "since": None, "podsInLastHour": 0}
     return [
         *(row for row in rows if row["wanted"]),

@@ -118,7 +118,12 @@ def _toleration(text: str) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the headroom. Status 1 if something is missing, 3 if fewer pods fit than asked."""
-    _refuse(args)
+    if sum(map(bool, (args.of, args.filename, args.requests))) > 1:
+        raise UsageError("name one pod: by KIND/NAMESPACE/NAME, -f or --requests")
+    if (args.node_selector or args.toleration) and not args.requests:
+        raise UsageError("--node-selector and --toleration are of the pod of --requests")
+    if args.most and args.at_least > args.most:
+        raise UsageError("--at-least asks for more than --most tries")
     wanted = _wanted(args)
     from karptui.views.headroom import TABLE
 
@@ -149,20 +154,6 @@ def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> Stud
         tuple(_lines(named.name, found, rows, ref, args)),
         tuple(f"--at-least {args.at_least}: {room.sample.name}: {_fitting(room, ref):,} fit" for room in few),
     )
-
-
-def _refuse(args: argparse.Namespace) -> None:
-    """Refuse flags that contradict each other.
-
-    Raises:
-        UsageError: where some do.
-    """
-    if sum(map(bool, (args.of, args.filename, args.requests))) > 1:
-        raise UsageError("name one pod: by KIND/NAMESPACE/NAME, -f or --requests")
-    if (args.node_selector or args.toleration) and not args.requests:
-        raise UsageError("--node-selector and --toleration are of the pod of --requests")
-    if args.most and args.at_least > args.most:
-        raise UsageError("--at-least asks for more than --most tries")
 
 
 def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | None]:

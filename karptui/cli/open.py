@@ -221,7 +221,11 @@ def _settings(args: argparse.Namespace) -> Config:
     config = _as_ordered_last(load_config(Path(args.config) if args.config else config_file(), os.environ, flags))
     _check_resources(config.resources)
     _check_nodes(config)
-    _check_first_screen(config.screen)
+    from karptui.screens.registry import ENTRIES
+
+    names = [entry.name for entry in ENTRIES]
+    if config.screen not in names:
+        raise UsageError(f"screen: {no_such('screen', config.screen, names)}")
     if not config.theme:
         return as_the_terminal_shows(config)
     _check_theme(config.theme)
@@ -323,14 +327,6 @@ def _check_resources(names: Sequence[str]) -> None:
     for name in names:
         if not has_column(name):
             raise UsageError(f"resources: {name} has no column; {known_resources()}")
-
-
-def _check_first_screen(name: str) -> None:
-    from karptui.screens.registry import ENTRIES
-
-    names = [entry.name for entry in ENTRIES]
-    if name not in names:
-        raise UsageError(f"screen: {no_such('screen', name, names)}")
 
 
 def theme_names() -> list[str]:

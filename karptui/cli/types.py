@@ -124,12 +124,17 @@ def _run_pools(args: argparse.Namespace) -> int:
     from karptui.session.types_of_pools import types_of_pools
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
-    _check(args)
+    if args.pool is None:
+        refuse_unused(args, ("ledger", "all", "types"), "needs --pool")
+    if args.ledger:
+        refuse_unused(args, (*ROW_FLAGS, "all", "types"), "does not go with --ledger, which is about one type")
     loaded = load(args, needed)
     refuse_unseen(loaded, Kind.NODEPOOL)
     pools = types_of_pools(loaded.view)
     if args.pool is None:
-        _print_pools(pools, args, loaded)
+        from karptui.views.types.pools import TABLE
+
+        print_rows(rows_of(TABLE, [pool.entry for pool in pools], args, loaded.now_ns), args)
     else:
         _print_pool(_pool_of(pools, args.pool), args, loaded)
     if args.output not in ("json", "csv"):
@@ -139,24 +144,11 @@ def _run_pools(args: argparse.Namespace) -> int:
     return report(replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
 
 
-def _check(args: argparse.Namespace) -> None:
-    if args.pool is None:
-        refuse_unused(args, ("ledger", "all", "types"), "needs --pool")
-    if args.ledger:
-        refuse_unused(args, (*ROW_FLAGS, "all", "types"), "does not go with --ledger, which is about one type")
-
-
 def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:
     for pool in pools:
         if pool.name == name:
             return pool
     raise no_such("NodePool", name, (pool.name for pool in pools))
-
-
-def _print_pools(pools: tuple[TypesOfPool, ...], args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.views.types.pools import TABLE
-
-    print_rows(rows_of(TABLE, [pool.entry for pool in pools], args, loaded.now_ns), args)
 
 
 def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:

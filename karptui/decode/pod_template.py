@@ -110,9 +110,35 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         preferred_pod_affinity=_weighted_terms(pod_affinity.preferred),
         pod_anti_affinity=_pod_terms(anti_affinity.required),
         preferred_pod_anti_affinity=_weighted_terms(anti_affinity.preferred),
-        topology_spread=tuple(_spread(wire) for wire in spec.topology_spread_constraints or ()),
-        tolerations=tuple(_toleration(wire) for wire in spec.tolerations or ()),
-        host_ports=_host_ports(spec.containers or ()),
+        topology_spread=tuple(
+            TopologySpreadConstraint(
+                max_skew=wire.max_skew,
+                topology_key=wire.topology_key,
+                when_unsatisfiable=wire.when_unsatisfiable,
+                label_selector=label_selector(wire.label_selector),
+                min_domains=wire.min_domains,
+                node_affinity_policy=wire.node_affinity_policy,
+                node_taints_policy=wire.node_taints_policy,
+                match_label_keys=tuple(wire.match_label_keys or ()),
+            )
+            for wire in spec.topology_spread_constraints or ()
+        ),
+        tolerations=tuple(
+            Toleration(
+                key=wire.key or "",
+                operator=wire.operator or "",
+                value=wire.value or "",
+                effect=wire.effect or "",
+                seconds=wire.toleration_seconds,
+            )
+            for wire in spec.tolerations or ()
+        ),
+        host_ports=tuple(
+            HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "")
+            for container in (spec.containers or ())
+            for port in container.ports or ()
+            if port.host_port
+        ),
         has_resource_claims=_has_resource_claims(spec),
         priority=spec.priority or 0,
         priority_class_name=spec.priority_class_name or "",
@@ -239,35 +265,3 @@ def _pod_terms(terms: Sequence[wires.WirePodAffinityTerm] | None) -> tuple[PodAf
 
 def _weighted_terms(terms: Sequence[wires.WireWeightedTerm] | None) -> tuple[WeightedPodAffinityTerm, ...]:
     return tuple(WeightedPodAffinityTerm(wire.weight, _pod_terms((wire.pod_affinity_term,))[0]) for wire in terms or ())
-
-
-def _spread(wire: wires.WireSpread) -> TopologySpreadConstraint:
-    return TopologySpreadConstraint(
-        max_skew=wire.max_skew,
-        topology_key=wire.topology_key,
-        when_unsatisfiable=wire.when_unsatisfiable,
-        label_selector=label_selector(wire.label_selector),
-        min_domains=wire.min_domains,
-        node_affinity_policy=wire.node_affinity_policy,
-        node_taints_policy=wire.node_taints_policy,
-        match_label_keys=tuple(wire.match_label_keys or ()),
-    )
-
-
-def _toleration(wire: wires.WireToleration) -> Toleration:
-    return Toleration(
-        key=wire.key or "",
-        operator=wire.operator or "",
-        value=wire.value or "",
-        effect=wire.effect or "",
-        seconds=wire.toleration_seconds,
-    )
-
-
-def _host_ports(containers: Sequence[wires.WireContainer]) -> tuple[HostPort, ...]:
-    return tuple(
-        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "")
-        for container in containers
-        for port in container.ports or ()
-        if port.host_port
-    )

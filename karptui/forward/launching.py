@@ -147,7 +147,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
     ref = pool.node_class_ref
     labels = {
         **_custom_labels(order.requirements),
-        **_single_values(order.requirements),
+        **{r.key: next(iter(r.values)) for r in order.requirements if r.operator == "In" and len(r.values) == 1},
         **_single_selectors(instance_type.requirements),
         **_single_selectors(offering.requirements),
         **pool.template_labels,
@@ -381,10 +381,6 @@ def _any_value(requirement: Requirement) -> str:
         return ""
     least = max(requirement.gte or 0, 0)
     return next((text for number in count(least) if (text := str(number)) not in requirement.values), "")
-
-
-def _single_values(requirements: Requirements) -> dict[str, str]:
-    return {r.key: next(iter(r.values)) for r in requirements if r.operator == "In" and len(r.values) == 1}
 
 
 def _single_selectors(selectors: Iterable[NodeSelectorRequirement]) -> dict[str, str]:

@@ -21,7 +21,6 @@ from karptui.forward.world import World
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.provisioning.state_node import StateNode
 
 DEPROVISIONING: Final = "static.deprovisioning"
 """The controller that deletes nodes beyond replicas."""
@@ -131,12 +130,8 @@ class StaticPools:
             state = states.get(claim.name)
             if not claim.provider_id or state is None:
                 return False, False, False, 0.0, claim.name
-            is_guarded = _is_guarded(fleet, state)
+            is_guarded = any(fleet.pods.protection(pod).is_active for pod in fleet.pods_of(state) if pod.is_active)
             is_empty = not is_guarded and all(pod.template.is_daemonset_owned for pod in fleet.pods_of(state))
             return True, not is_empty, is_guarded, fleet.moving_cost(state), claim.name
 
         return order
-
-
-def _is_guarded(fleet: Fleet, state: StateNode) -> bool:
-    return any(fleet.pods.protection(pod).is_active for pod in fleet.pods_of(state) if pod.is_active)

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
+from karptui.kube.group import group_by
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 
@@ -49,10 +50,7 @@ class PdbBlock(msgspec.Struct, frozen=True, gc=False):
 
 
 def _by_namespace(pdbs: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
-    grouped: dict[str, list[PodDisruptionBudget]] = {}
-    for pdb in sorted(pdbs, key=lambda pdb: (pdb.namespace, pdb.name)):
-        grouped.setdefault(pdb.namespace, []).append(pdb)
-    return grouped
+    return group_by(sorted(pdbs, key=lambda pdb: (pdb.namespace, pdb.name)), lambda pdb: pdb.namespace)
 
 
 class PdbLimits:

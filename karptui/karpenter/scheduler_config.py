@@ -93,7 +93,12 @@ def _read(value: Any, shape: _Shape, before: Any, where: str) -> Any:
     if isinstance(shape, Mapping):
         return _read_fields(value, shape, before, where)
     if shape is str:
-        return _read_text(value, where)
+        from karptui.kube.yaml_text import Scalar, key_text  # noqa: PLC0415 - only needed with YAML
+
+        text = key_text(value) if isinstance(value, Scalar) else None
+        if text is None:
+            raise _misfit(value, _WANTED[str], where)
+        return text
     return _read_number(value, where) if shape is int else value
 
 
@@ -112,15 +117,6 @@ def _read_fields(value: Any, shape: Mapping[str, _Shape], before: Any, where: st
             raise SpreadError(f"cannot be read: {where or 'the document'} has no field {key!r:.60}")
         fields[name] = _read(value[key], shape[name], fields.get(name), f"{where}.{name}".lstrip("."))
     return fields
-
-
-def _read_text(value: Any, where: str) -> str:
-    from karptui.kube.yaml_text import Scalar, key_text  # noqa: PLC0415 - only needed with YAML
-
-    text = key_text(value) if isinstance(value, Scalar) else None
-    if text is None:
-        raise _misfit(value, _WANTED[str], where)
-    return text
 
 
 def _read_number(value: Any, where: str) -> int:

@@ -52,15 +52,11 @@ class Toleration(msgspec.Struct, frozen=True, gc=False):
         if self.operator in ("", "Equal"):
             return self.value == taint.value
         if self.operator in ("Lt", "Gt"):
-            return _compares(self.operator, taint.value, self.value)
+            left, right = _integer(taint.value), _integer(self.value)
+            if left is None or right is None:
+                return False
+            return left < right if self.operator == "Lt" else left > right
         return self.operator == "Exists"
-
-
-def _compares(operator: str, taint_value: str, toleration_value: str) -> bool:
-    left, right = _integer(taint_value), _integer(toleration_value)
-    if left is None or right is None:
-        return False
-    return left < right if operator == "Lt" else left > right
 
 
 def _integer(text: str) -> int | None:

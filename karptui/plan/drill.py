@@ -13,6 +13,7 @@ from karptui.errors import RequestError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
@@ -257,9 +258,7 @@ def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
 
 
 def _launches(claims: Iterable[ClaimLine]) -> tuple[DrillLaunch, ...]:
-    by_pool: dict[str, list[ClaimLine]] = {}
-    for claim in claims:
-        by_pool.setdefault(claim.pool_name, []).append(claim)
+    by_pool = group_by(claims, lambda claim: claim.pool_name)
     return tuple(_launch(name, by_pool[name]) for name in sorted(by_pool))
 
 

@@ -34,6 +34,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.rollout import RUNS, drained, leave_out_alike, played_with, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
@@ -208,9 +209,7 @@ def pause(
         released_ns = now_ns + min((until_ns or now_ns + horizon_ns) - now_ns, LONGEST_PLAYED_NS)
     names_reasons = not reasons and is_repairing(base.settings)
     written = VOLUNTARY if names_reasons else reasons
-    claims: dict[str, list[NodeClaim]] = {}
-    for claim in base.inventory.nodeclaims:
-        claims.setdefault(claim.labels.get(NODEPOOL, ""), []).append(claim)
+    claims = group_by(base.inventory.nodeclaims, lambda claim: claim.labels.get(NODEPOOL, ""))
     changes = tuple(
         _with_nodes(
             _ended(base, pool, reasons) if is_release else _paused(base, pool, written, until_ns),
@@ -220,7 +219,7 @@ def pause(
     )
     played_budget = pause_budget(now_ns, released_ns, written)
     edits = tuple(
-        _edit(change if is_release else _with_last(change, played_budget))
+        _edit(change if is_release else msgspec.structs.replace(change, budgets=(*change.budgets[:-1], played_budget)))
         for change in changes
         if change.state is PoolState.CHANGED
     )
@@ -276,10 +275,6 @@ def _chosen(base: WhatIfBase, names: Collection[str]) -> list[NodePool]:
 
 def _edit(change: PoolPause) -> SetField:
     return SetField(ObjectRef("NodePool", change.name), _PATH, [dict(budget) for budget in change.budgets])
-
-
-def _with_last(change: PoolPause, budget: dict[str, Any]) -> PoolPause:
-    return msgspec.structs.replace(change, budgets=(*change.budgets[:-1], budget))
 
 
 def _change(pool: NodePool, state: PoolState, **facts: Any) -> PoolPause:

@@ -215,14 +215,10 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
     if own:
         newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
         return SamplePod(name, ObjectRef("Pod", newest.name, newest.namespace))
-    known = any((one.kind, one.namespace, one.name) == (ref.kind, ref.namespace, ref.name) for one in _scalable(base))
-    if known:
+    workloads = (item for item in base.inventory.workloads if hasattr(item, "replicas"))
+    if any((item.kind, item.namespace, item.name) == (ref.kind, ref.namespace, ref.name) for item in workloads):
         return SamplePod(name, ref)
     raise RequestError(f"there is no {ref.kind} {ref.key} with pods or a template")
-
-
-def _scalable(base: WhatIfBase) -> Iterable[Any]:
-    return (workload for workload in base.inventory.workloads if hasattr(workload, "replicas"))
 
 
 def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> SamplePod:

@@ -98,7 +98,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 prices=settings_of(self.situation.prices),
                 only=only,
                 journal=journal,
-                reporter=_part(reporter, turn, count),
+                reporter=lambda done, total: reporter(turn * total + done, count * total),
                 pause=pause,
             )
             # Prices of nodes rest on the same assumptions about instance types and prices.
@@ -115,10 +115,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             # Only now it is known which of them is to be shown at any moment.
             play(shown.spread.seed, seeds, journal)
         return shown
-
-
-def _part(reporter: Reporter, number: int, count: int) -> Reporter:
-    return lambda done, total: reporter(number * total + done, count * total)
 
 
 def spent(played: Played, until_ns: int) -> float:

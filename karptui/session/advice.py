@@ -11,7 +11,8 @@ from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.advice.rule import Rule
-from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
+from karptui.kube.group import group_by
+from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.whatif.edits import ObjectRef
 
 
@@ -92,8 +93,8 @@ def grouped(entries: Sequence[AdviceEntry], grouping: AdviceGrouping, folding: F
     if not grouping.has_groups:
         return list(entries)
     lines: list[AdviceLine] = []
-    for name, members in members_by_name(entries, lambda entry: _name(entry, grouping)).items():
-        group = AdviceGroup(name, members, folding.hides(name))
+    for name, members in group_by(entries, lambda entry: _name(entry, grouping)).items():
+        group = AdviceGroup(name, tuple(members), folding.hides(name))
         lines.append(group)
         if not group.is_folded:
             lines.extend(members)

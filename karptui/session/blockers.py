@@ -12,9 +12,10 @@ from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import HOLDS_NOBODY, Code
 from karptui.disruption.joint_saving import JointFigures
+from karptui.kube.group import group_by
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
-from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
+from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.session.nodes import NodeEntry
 
 
@@ -286,8 +287,8 @@ def grouped(
     """
     if not grouping.has_groups:
         return without_idle(entries, "idle", folding)
-    members = members_by_name(entries, lambda entry: group_name(entry, grouping))
-    groups = [_group(name, member, folding, joint) for name, member in members.items()]
+    members = group_by(entries, lambda entry: group_name(entry, grouping))
+    groups = [_group(name, tuple(own), folding, joint) for name, own in members.items()]
     groups.sort(key=lambda group: (group.is_only_idle, -round(group.held.per_hour, 4), -len(group.counted), group.name))
     lines: list[BlockerLine] = []
     for group in groups:

@@ -11,6 +11,7 @@ from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.joint_saving import JointFigures
+from karptui.kube.group import group_by
 from karptui.session.costs import Held, Total, held_of, total_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
@@ -73,12 +74,8 @@ def capacity_entries(
         churn: Created and removed NodeClaims; None if unknown.
         joint: Joint removals; without it what several nodes hold is an upper bound.
     """
-    groups: dict[_Place, list[NodeEntry]] = {}
-    for entry in entries:
-        groups.setdefault(_OF_ENTRIES[grouping](entry), []).append(entry)
-    lives: dict[_Place, list[Life]] = {}
-    for life in churn.lives if churn is not None else ():
-        lives.setdefault(_OF_LIVES[grouping](life), []).append(life)
+    groups = group_by(entries, _OF_ENTRIES[grouping])
+    lives = group_by(churn.lives if churn is not None else (), _OF_LIVES[grouping])
     totals = {place: total_of(group) for place, group in groups.items()}
     all_nodes = sum(entry.node is not None for group in groups.values() for entry in group)
     all_per_hour = sum(total.per_hour for total in totals.values())

@@ -13,6 +13,7 @@ from karptui.disruption.churn.loops import is_same_kind, is_short, relaunches
 from karptui.disruption.churn.report import Churn, ChurnWindow, PoolChurn, churn_of
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status import ON_THE_WAY, KindStatus
@@ -160,10 +161,7 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, 
     Args:
         pool: Only of this NodePool; None is all of them.
     """
-    by_pool: dict[str, list[Life]] = {}
-    for life in churn.removed:
-        if pool is None or life.pool == pool:
-            by_pool.setdefault(life.pool, []).append(life)
+    by_pool = group_by((life for life in churn.removed if pool is None or life.pool == pool), lambda life: life.pool)
     moves: dict[str, int] = {}
     for move in churn.moves:
         moves[move.node] = moves.get(move.node, 0) + 1

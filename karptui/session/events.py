@@ -9,6 +9,7 @@ import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim, is_untried
+from karptui.kube.group import group_by
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event
 from karptui.kube.recent import LastAnswer
@@ -58,9 +59,7 @@ class EventEntry(msgspec.Struct, frozen=True):
 
 def folded(events: Iterable[Event]) -> tuple[EventEntry, ...]:
     """Return events folded by object, reason and source."""
-    groups: dict[tuple[str, str, str, str], list[Event]] = {}
-    for event in events:
-        groups.setdefault((event.involved_kind, _key(event), event.reason, event.source), []).append(event)
+    groups = group_by(events, lambda event: (event.involved_kind, _key(event), event.reason, event.source))
     return tuple(_fold(key, group) for key, group in groups.items())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Generic, NamedTuple, Self, TypeVar
 
@@ -67,11 +66,3 @@ class GroupHeading(msgspec.Struct, Generic[EntryT], frozen=True, eq=False, dict=
     def opens_last(self) -> bool:
         """Whether it is folded among groups that are open, until all are to be."""
         return False
-
-
-def members_by_name(entries: Iterable[EntryT], name_of: Callable[[EntryT], str]) -> dict[str, tuple[EntryT, ...]]:
-    """Return the rows of each group, groups in the order of their first row."""
-    found: dict[str, list[EntryT]] = {}
-    for entry in entries:
-        found.setdefault(name_of(entry), []).append(entry)
-    return {name: tuple(own) for name, own in found.items()}

@@ -19,6 +19,7 @@ from karptui.disruption.churn.moves import EVICTED
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.past_time import PastTime
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -262,9 +263,7 @@ def steps_of(past: Past, starts: range, pools: Sequence[str | None], price_of: P
 def _step(
     past: Past, from_ns: int, to_ns: int, pool: str | None, *, taken: Sequence[Sample], price_of: PriceOf
 ) -> HistoryStep:
-    by_instant: dict[int, list[Sample]] = {}
-    for sample in taken:
-        by_instant.setdefault(sample.at_ns, []).append(sample)
+    by_instant = group_by(taken, lambda sample: sample.at_ns)
     instants = list(by_instant.values())
 
     def mean(read: Callable[[Sample], float | None]) -> float | None:

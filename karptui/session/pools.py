@@ -19,6 +19,7 @@ from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.churn.report import Churn, alive_by_pool
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
+from karptui.kube.group import group_by
 from karptui.kube.objects import Condition, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
@@ -30,7 +31,7 @@ from karptui.session.churn import ControllerCounts, CountSource, controller_coun
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
 from karptui.session.nodeclasses import Absence, unread_classes
-from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.session.nodes import PodAccess
 from karptui.session.types import PoolEntry
 from karptui.session.types_of_pools import TypesOfPool, types_of_pool, types_of_pools
 from karptui.state.usage import NO_SHARE, Share, total_share
@@ -278,10 +279,7 @@ def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRo
 
 def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
     analysis, unread = view.analysis, unread_classes(view)
-    by_pool: dict[str, list[NodeEntry]] = {}
-    for node in view.node_entries:
-        if node.pool:
-            by_pool.setdefault(node.pool, []).append(node)
+    by_pool = group_by((node for node in view.node_entries if node.pool), lambda node: node.pool)
     names = {pool.name for pool in pools}
     all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in names)
     order = tuple(

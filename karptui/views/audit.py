@@ -39,14 +39,6 @@ def _change_text(row: AuditEntry) -> str:
     )
 
 
-def _tone(row: AuditEntry) -> Tone:
-    return Tone.GOOD if row.outcome == "done" else Tone.FAULT
-
-
-def _message(row: AuditEntry) -> str:
-    return row.ended.message if row.ended is not None else "karptui ended before the answer came"
-
-
 _TIME: Final[Column[AuditEntry]] = text_column(
     Heading("time", "TIME", "When the request was sent, in UTC.", 17, 20),
     _time_text,
@@ -85,11 +77,13 @@ TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
         text_column(
             Heading("outcome", "OUTCOME", "done, refused, failed, unknown, or open: no answer was recorded.", 7, 8),
             lambda row: row.outcome,
-            tone=_tone,
+            tone=lambda row: Tone.GOOD if row.outcome == "done" else Tone.FAULT,
             json="outcome",
         ),
         text_column(
-            Heading("message", "MESSAGE", "The server's words.", 8, 50, drop_order=5), _message, json="message"
+            Heading("message", "MESSAGE", "The server's words.", 8, 50, drop_order=5),
+            lambda row: row.ended.message if row.ended is not None else "karptui ended before the answer came",
+            json="message",
         ),
         text_column(
             Heading("reason", "REASON", "The reason that was typed.", 8, 40, drop_order=1),

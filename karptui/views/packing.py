@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from karptui.kube.group import group_by
 from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text, verb
 from karptui.session.packing import Bin, Block, Packed, PackedNode
 from karptui.views.row import Pieces, Tone
@@ -230,9 +231,7 @@ def _pool(node: PackedNode) -> str:
 
 
 def _by_pool(nodes: Sequence[PackedNode]) -> list[tuple[str, list[PackedNode]]]:
-    pools: dict[str, list[PackedNode]] = {}
-    for node in nodes:
-        pools.setdefault(_pool(node), []).append(node)
+    pools = group_by(nodes, _pool)
     return sorted(pools.items(), key=lambda one: (not any(map(_is_changed, one[1])), one[0] == "", one[0]))
 
 

@@ -112,10 +112,6 @@ def group_text(group: RolloutGroup) -> str:
     return ", ".join(parts)
 
 
-def _holds_text(node: RolloutNode) -> str:
-    return ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds))
-
-
 def _tone(node: RolloutNode) -> Tone:
     return Tone.WARNING if node.state is NodeState.OLD and node.gone_ns is None else Tone.NORMAL
 
@@ -161,7 +157,7 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
         ),
         text_column(
             Heading("blocked", "BLOCKED BY", "What keeps Karpenter from replacing it now.", 10, 40),
-            _holds_text,
+            lambda node: ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds)),
             tone=_tone,
             values=(records("blockers", lambda node: node.holds, _HOLD),),
         ),

@@ -272,7 +272,11 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
         budgets=budget_changes(base, edited),
         lost_pods=tuple(sorted(lost)),
         weights=_weights(base.prepared, edited.prepared),
-        without_types=_without_types(base.prepared, edited.prepared),
+        without_types=tuple(
+            pool.name
+            for pool in edited.prepared.pools
+            if pool.name in edited.prepared.left_out and pool.name not in base.prepared.left_out
+        ),
         next_before=next_lines(before) if is_next else None,
         next_after=next_lines(after) if is_next else None,
     )
@@ -306,10 +310,6 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
             )
         )
     return tuple(found)
-
-
-def _without_types(before: Prepared, after: Prepared) -> tuple[str, ...]:
-    return tuple(pool.name for pool in after.pools if pool.name in after.left_out and pool.name not in before.left_out)
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

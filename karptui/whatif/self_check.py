@@ -221,13 +221,9 @@ def _match(claim: NodeClaim, claims: Sequence[NewClaim]) -> NewClaim | None:
 
 
 def _has_types(new_claim: NewClaim, claim: NodeClaim) -> bool:
-    return new_claim.nodepool_name == claim.labels.get(NODEPOOL, "") and set(
-        new_claim.instance_type_names
-    ) == _types_of(claim)
-
-
-def _types_of(claim: NodeClaim) -> set[str]:
-    return {value for r in claim.requirements if r.key == INSTANCE_TYPE for value in r.values}
+    return new_claim.nodepool_name == claim.labels.get(NODEPOOL, "") and set(new_claim.instance_type_names) == {
+        value for r in claim.requirements if r.key == INSTANCE_TYPE for value in r.values
+    }
 
 
 def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: ReplayOutcome) -> str:

@@ -270,13 +270,11 @@ class LineList(PickList):
             return
         before = {line: pick for line, pick in zip(self._shown, self.picks, strict=False) if line.key == pick.key}
         self._shown = tuple(lines)
-        self.set_picks([before.get(line) or _pick(line) for line in lines])
+        self.set_picks(
+            [before.get(line) or Pick(line.key, phrase(line.pieces), line.is_heading, line.has_gap) for line in lines]
+        )
 
     @on(PickList.Picked)
     def _picked(self, event: PickList.Picked) -> None:
         event.stop()
         self.post_message(self.Opened(event.key))
-
-
-def _pick(line: Line) -> Pick:
-    return Pick(line.key, phrase(line.pieces), line.is_heading, line.has_gap)

@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
 
-from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -173,14 +172,10 @@ FIRST = ("tones", "frame")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def _styles_dir() -> Path:
-    installed = _PACKAGE / "styles"
-    return installed if installed.is_dir() else _PACKAGE.parent / "styles"
-
-
 def style_sheets(*names: str) -> list[str | PurePath]:
     """Return the paths of style sheets by name without suffix; of all if no name is given."""
-    folder = _styles_dir()
+    installed = _PACKAGE / "styles"
+    folder = installed if installed.is_dir() else _PACKAGE.parent / "styles"
     found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
     return [folder / f"{name}.tcss" for name in found]
 
@@ -200,7 +195,9 @@ class Colourless(LineFilter):
 
 @lru_cache(4_096)
 def _colourless(style: Style, brightness: float) -> Style:
-    stands_out = style.bgcolor is not None and abs(_brightness(style.bgcolor) - brightness) > STANDS_OUT
+    stands_out = (
+        style.bgcolor is not None and abs(Color(*style.bgcolor.get_truecolor()).brightness - brightness) > STANDS_OUT
+    )
     return Style(
         bold=style.bold,
         dim=style.dim,
@@ -210,7 +207,3 @@ def _colourless(style: Style, brightness: float) -> Style:
         reverse=bool(style.reverse) != stands_out or None,
         meta=style.meta or None,
     )
-
-
-def _brightness(colour: RichColor) -> float:
-    return Color(*colour.get_truecolor()).brightness

@@ -10,13 +10,14 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
-from karptui.aws.evidence import SubnetRoom, subnet_rooms
+from karptui.aws.evidence import subnet_rooms
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.nodeclass_validation import refusal
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef, SetField
 
@@ -206,9 +207,7 @@ FEW_ADDRESSES: Final = 32
 )
 def _subnet_addresses(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
-        by_zone: dict[str, list[SubnetRoom]] = {}
-        for room in subnet_rooms(nodeclass.status.subnets or (), context.evidence):
-            by_zone.setdefault(room.zone, []).append(room)
+        by_zone = group_by(subnet_rooms(nodeclass.status.subnets or (), context.evidence), lambda room: room.zone)
         for zone, rooms in sorted(by_zone.items()):
             refused = [subnet_room for subnet_room in rooms if subnet_room.is_refused]
             is_told = all(subnet_room.free_addresses is not None for subnet_room in rooms)

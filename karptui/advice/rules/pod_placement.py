@@ -31,7 +31,8 @@ from karptui.whatif.edits import SetSetting
 def _affinity_and_spread(context: AdviceContext) -> Iterator[Finding]:
     by_keys: dict[tuple[str, ...], list[PodGroup]] = {}
     for group in context.workload_groups:
-        keys = _both(group.template)
+        spread = {c.topology_key for c in group.template.topology_spread if c.when_unsatisfiable == DO_NOT_SCHEDULE}
+        keys = tuple(sorted(spread & {term.topology_key for term in group.template.pod_affinity}))
         if keys:
             by_keys.setdefault(keys, []).append(group)
     for keys, groups in sorted(by_keys.items()):
@@ -44,11 +45,6 @@ def _affinity_and_spread(context: AdviceContext) -> Iterator[Finding]:
             f"pod affinity and a DoNotSchedule spread over {joined(keys)}: Karpenter picks the domain of each "
             "independently, and refuses the pod if they differ, even if maxSkew would allow it.",
         )
-
-
-def _both(template: PodTemplate) -> tuple[str, ...]:
-    spread = {c.topology_key for c in template.topology_spread if c.when_unsatisfiable == DO_NOT_SCHEDULE}
-    return tuple(sorted(spread & {term.topology_key for term in template.pod_affinity}))
 
 
 @rule(
@@ -202,21 +198,17 @@ def _spread_unreachable(context: AdviceContext) -> Iterator[Finding]:
         for spread in group.template.topology_spread:
             if spread.topology_key != ZONE or spread.when_unsatisfiable != DO_NOT_SCHEDULE:
                 continue
-            universe = universe or _universe(context)
+            universe = universe or DomainUniverse(
+                [
+                    (pool_requirements(pool), pool.taints, context.catalogue_of(pool))
+                    for pool in context.ready_pools
+                    if len(context.catalogue_of(pool))
+                ]
+            )
             lost, reach = _domains(context, group, spread, universe)
             most = spread.max_skew * len(reach)
             if lost and reach and spread.min_domains is None and len(group.pods) > most - len(reach):
                 yield _finding(group, spread, lost, reach)
-
-
-def _universe(context: AdviceContext) -> DomainUniverse:
-    return DomainUniverse(
-        [
-            (pool_requirements(pool), pool.taints, context.catalogue_of(pool))
-            for pool in context.ready_pools
-            if len(context.catalogue_of(pool))
-        ]
-    )
 
 
 def _domains(

@@ -12,6 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
+from karptui.kube.group import group_by
 from karptui.kube.live_usage import Used
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -274,9 +275,7 @@ class _Waste(NamedTuple):
 def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
     if not context.usage.pods:
         return
-    by_owner: dict[ObjectRef, list[PodGroup]] = {}
-    for group in context.workload_groups:
-        by_owner.setdefault(group.owner, []).append(group)
+    by_owner = group_by(context.workload_groups, lambda group: group.owner)
     for owner, groups in by_owner.items():
         pods = tuple(_measured(context, groups))
         wastes = [waste for name in (resources.CPU, resources.MEMORY) if (waste := _waste(context, pods, name))]

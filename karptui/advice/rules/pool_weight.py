@@ -14,6 +14,7 @@ from karptui.advice.words import at_cost, listed
 from karptui.aws.launch import ACCELERATORS
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.resources import nano
 from karptui.kube.taints import Taint
 from karptui.kube.units import counted
@@ -150,9 +151,7 @@ _HEAVIEST: Final = 100
     remedy="Give each pool a different weight, in the intended order.",
 )
 def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
-    by_weight: dict[int, list[NodePool]] = {}
-    for pool in context.tried_pools:
-        by_weight.setdefault(pool.weight, []).append(pool)
+    by_weight = group_by(context.tried_pools, lambda pool: pool.weight)
     for weight, pools in by_weight.items():
         rivals = [(pool, shared) for pool in pools[1:] if (shared := context.pods_for_all((pools[0], pool)))]
         if not rivals:

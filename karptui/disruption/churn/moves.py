@@ -11,6 +11,7 @@ import msgspec
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.karpenter.inventory import GonePod
 from karptui.kube.generated_names import stem
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
@@ -86,9 +87,7 @@ def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNa
 
 def moved_workloads(moves: Sequence[Move], names: WorkloadNames) -> tuple[Moved, ...]:
     """Return the workloads of moves, most moves first."""
-    by_workload: dict[str, list[Move]] = {}
-    for move in moves:
-        by_workload.setdefault(move.workload, []).append(move)
+    by_workload = group_by(moves, lambda move: move.workload)
     moved = [
         Moved(
             workload=workload,

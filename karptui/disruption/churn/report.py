@@ -15,6 +15,7 @@ from karptui.disruption.churn.life import Life, Removal, created, lives, removed
 from karptui.disruption.churn.loops import Loop, Succession, is_short, pool_loops, relaunches, workload_loops
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 
 
@@ -95,9 +96,7 @@ class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 def alive_by_pool(churn: Churn) -> Mapping[str, tuple[int | None, ...]]:
     """Return each NodePool's number of NodeClaims at the end of each step of the last hour."""
-    by_pool: dict[str, list[Life]] = {}
-    for life in churn.lives:
-        by_pool.setdefault(life.pool, []).append(life)
+    by_pool = group_by(churn.lives, lambda life: life.pool)
     window = churn.window
     return {pool: alive(pool_lives, window.since_ns, window.now_ns) for pool, pool_lives in by_pool.items()}
 

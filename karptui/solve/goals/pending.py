@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.karpenter.labels import AWS_GROUP
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.provisioning import PodExplanation, explain
@@ -87,7 +88,7 @@ def find(question: GoalQuestion) -> Solved:
             (figures,) = measured
             attempt = Tried(
                 parts=_parts([changes[one] for one in chosen], edits),
-                outcome=_outcome(figures),
+                outcome=f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending",
                 edits=edits,
                 figures=figures,
                 is_enough=not figures.pending,
@@ -110,15 +111,9 @@ def find(question: GoalQuestion) -> Solved:
     return solved if solved.is_reached else replace(solved, because=_still(question, solved.best))
 
 
-def _outcome(figures: Figures) -> str:
-    return f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending"
-
-
 def _groups(pods: Sequence[Pod], solution: Solution) -> list[list[Pod]]:
     """Return pods of one template that are refused alike, the largest group first."""
-    alike: dict[tuple[int, str], list[Pod]] = {}
-    for pod in pods:
-        alike.setdefault((id(pod.template), str(solution.errors.get(pod.key, ""))), []).append(pod)
+    alike = group_by(pods, lambda pod: (id(pod.template), str(solution.errors.get(pod.key, ""))))
     return sorted(alike.values(), key=lambda group: (-len(group), group[0].key))
 
 

@@ -66,10 +66,6 @@ def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
     return round(on_demand * share, 4)
 
 
-def _turn(now_ns: int) -> int:
-    return 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
-
-
 def _is_available(name: OfferingName, turn: int) -> bool:
     if name.instance_type in SOLD_OUT:
         return False
@@ -109,7 +105,7 @@ def metrics_at(now_ns: int) -> ControllerMetrics:
         endpoint="pod kube-system/karpenter",
         version=VERSION,
         started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
-        offerings=_offerings(_turn(now_ns)),
+        offerings=_offerings(1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2),
         pools={name: PoolMetrics(nodeclaims_created={"provisioned": count}) for name, count in NODES_CREATED.items()},
     )
 

@@ -261,7 +261,8 @@ class Recorder:
             writer.pack()
             if now - self._key_at >= KEY_SECONDS or self._changes_since_key >= KEY_CHANGES:
                 self._write_key(writer, now)
-            self._prune(writer)
+            oldest_ns = writer.newest_ns - int(self._limits.days * NS_PER_DAY)
+            writer.prune(most_bytes=self._limits.bytes, oldest_ns=oldest_ns)
 
     def _write_opening(self, writer: HistoryWriter, now: float) -> None:
         """Write the first list of everything, in pieces; once it is complete, the session begins."""
@@ -275,16 +276,13 @@ class Recorder:
             _write_pieces(writer, changes)
             if is_complete:
                 self._write_facts(writer)
-                self._mark_gap(writer)
+                if writer.newest_ns:
+                    writer.write_marks([Mark(at_ns=self._now_ns(), cause="gap")])
                 writer.finish_key(self._now_ns())
                 self._is_open, self._key_at = True, now
         except HistoryError:
             self._put_back(changes)
             raise
-
-    def _mark_gap(self, writer: HistoryWriter) -> None:
-        if writer.newest_ns:
-            writer.write_marks([Mark(at_ns=self._now_ns(), cause="gap")])
 
     def _write_extras(self, writer: HistoryWriter) -> None:
         marks, self._marks = self._marks, []
@@ -329,10 +327,6 @@ class Recorder:
         _write_pieces(writer, list(writer.objects_at(at_ns).values()))
         writer.finish_key(at_ns)
         self._key_at, self._changes_since_key = now, 0
-
-    def _prune(self, writer: HistoryWriter) -> None:
-        oldest_ns = writer.newest_ns - int(self._limits.days * NS_PER_DAY)
-        writer.prune(most_bytes=self._limits.bytes, oldest_ns=oldest_ns)
 
     def _take(self) -> list[Change]:
         pending, self._pending = self._pending, {}

@@ -14,7 +14,7 @@ from karptui.decode.reader import key_of
 from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.recorder import flat
-from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample, Session
+from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot import public
 from karptui.sources.snapshot.redact import Redactor
@@ -42,7 +42,7 @@ def write_redacted(history: History, path: Path, redactor: Redactor, from_ns: in
     Raises:
         HistoryError: if nothing of that time is recorded, or the file cannot be written.
     """
-    parts = [(session, *_times(session, from_ns, to_ns)) for session in history.sessions()]
+    parts = [(session, max(session.from_ns, from_ns), min(session.to_ns, to_ns)) for session in history.sessions()]
     frames = [
         (start_ns, end_ns, [*history.objects_at(start_ns).values()], [*history.changes(start_ns, end_ns)])
         for _, start_ns, end_ns in parts
@@ -85,10 +85,6 @@ def write_redacted(history: History, path: Path, redactor: Redactor, from_ns: in
             writer.note_instant(end_ns)
         finally:
             writer.close()
-
-
-def _times(session: Session, from_ns: int, to_ns: int) -> tuple[int, int]:
-    return max(session.from_ns, from_ns), min(session.to_ns, to_ns)
 
 
 def _key(kind: str, manifest: Mapping[str, Any]) -> str:

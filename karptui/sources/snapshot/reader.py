@@ -20,6 +20,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
+from karptui.kube.group import group_by
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.sources.history.moments import recording_at
@@ -410,9 +411,7 @@ _BY_NAME: Final = (
 
 def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) -> Snapshot:
     """Return a kubectl snapshot with the version and settings of Karpenter's Deployment in it."""
-    by_namespace: dict[str, list[Mapping[str, Any]]] = {}
-    for controller in controllers:
-        by_namespace.setdefault(controller["metadata"].get("namespace", ""), []).append(controller)
+    by_namespace = group_by(controllers, lambda controller: controller["metadata"].get("namespace", ""))
     items = by_namespace.get(OWN_NAMESPACE) or by_namespace.get(USUAL_NAMESPACE)
     if not items:
         named = sorted(decode_controller(document, "Deployment").title for document in controllers)

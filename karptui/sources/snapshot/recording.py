@@ -12,7 +12,7 @@ import msgspec
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.files import write_file
 from karptui.karpenter.controller import SETTING_NAMES
-from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.instance_type import Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube.durations import format_duration
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
@@ -68,7 +68,19 @@ def recording_fields(evidence: Evidence, live_usage: LiveUsage) -> dict[str, Any
     if evidence.karpenter_version:
         document["karpenterVersion"] = evidence.karpenter_version
     if evidence.instance_types is not None:
-        document["instanceTypes"] = [_type_document(instance_type) for instance_type in evidence.instance_types]
+        document["instanceTypes"] = [
+            {
+                "name": instance_type.name,
+                "requirements": [_requirement(part) for part in instance_type.requirements],
+                "capacity": amounts_document(instance_type.capacity),
+                "overhead": _overhead(instance_type.overhead),
+                "offerings": [_offering(offering) for offering in instance_type.offerings],
+                **(
+                    {"volumeAttachmentLimits": dict(instance_type.volume_limits)} if instance_type.volume_limits else {}
+                ),
+            }
+            for instance_type in evidence.instance_types
+        ]
     if settings.repair_policies is not None:
         document["repairPolicies"] = [_policy_document(policy) for policy in settings.repair_policies]
     if history := settings.reboot_history:
@@ -94,17 +106,6 @@ def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: boo
     except OSError as error:
         raise SnapshotError(sentence(str(path), f"cannot be written: {error.strerror or error}")) from None
     return len(data)
-
-
-def _type_document(instance_type: InstanceType) -> dict[str, Any]:
-    return {
-        "name": instance_type.name,
-        "requirements": [_requirement(part) for part in instance_type.requirements],
-        "capacity": amounts_document(instance_type.capacity),
-        "overhead": _overhead(instance_type.overhead),
-        "offerings": [_offering(offering) for offering in instance_type.offerings],
-        **({"volumeAttachmentLimits": dict(instance_type.volume_limits)} if instance_type.volume_limits else {}),
-    }
 
 
 def _offering(offering: Offering) -> dict[str, Any]:

@@ -119,10 +119,6 @@ def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _lease(lease: dict[str, Any]) -> dict[str, Any]:
-    return {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)}
-
-
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
     for field in _CONTAINERS:
@@ -151,10 +147,6 @@ def _workload(workload: dict[str, Any]) -> dict[str, Any]:
     return {**workload, "spec": kept} if spec else workload
 
 
-def _pod_template(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {**manifest, "template": _template(_mapping(manifest.get("template")))}
-
-
 def _node(node: dict[str, Any]) -> dict[str, Any]:
     spec, status = _mapping(node.get("spec")), _mapping(node.get("status"))
     kept = _only(status, _NODE_STATUS)
@@ -162,7 +154,10 @@ def _node(node: dict[str, Any]) -> dict[str, Any]:
         kept["nodeInfo"] = info
     if conditions := _list(kept.get("conditions")):
         # A kubelet reports them every few minutes, and nothing reads when.
-        kept["conditions"] = [_without(_mapping(condition), "lastHeartbeatTime") for condition in conditions]
+        kept["conditions"] = [
+            {key: part for key, part in _mapping(condition).items() if key != "lastHeartbeatTime"}
+            for condition in conditions
+        ]
     return {**node, "spec": _only(spec, _NODE_SPEC), "status": kept}
 
 
@@ -186,10 +181,6 @@ def _volume(volume: dict[str, Any]) -> dict[str, Any]:
     return {**volume, "spec": kept}
 
 
-def _storage_class(storage_class: dict[str, Any]) -> dict[str, Any]:
-    return _only(storage_class, ("apiVersion", "kind", "metadata", *_CLASS))
-
-
 def _service(service: dict[str, Any]) -> dict[str, Any]:
     spec = _only(_mapping(service.get("spec")), ("selector",))
     return {**_only(service, ("apiVersion", "kind", "metadata")), "spec": spec}
@@ -197,10 +188,6 @@ def _service(service: dict[str, Any]) -> dict[str, Any]:
 
 def _only(value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value}
-
-
-def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: part for key, part in value.items() if key != name}
 
 
 def _value(value: Any) -> Any:
@@ -225,9 +212,9 @@ _BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
     Kind.NODE: _node,
     Kind.NODEPOOL: _nodepool,
     Kind.PV: _volume,
-    Kind.STORAGE_CLASS: _storage_class,
+    Kind.STORAGE_CLASS: lambda storage_class: _only(storage_class, ("apiVersion", "kind", "metadata", *_CLASS)),
     Kind.SERVICE: _service,
-    Kind.POD_TEMPLATE: _pod_template,
-    Kind.LEASE: _lease,
+    Kind.POD_TEMPLATE: lambda manifest: {**manifest, "template": _template(_mapping(manifest.get("template")))},
+    Kind.LEASE: lambda lease: {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)},
     **dict.fromkeys((Kind.DAEMONSET, *WORKLOAD_KINDS), _workload),
 }

@@ -182,15 +182,6 @@ def _without_cell(entry: BlockerEntry, _: int) -> Cell:
     return _IF_REMOVED[outcome]
 
 
-def _recent_cell(entry: BlockerEntry, _: int) -> Cell:
-    return _recent(entry.recent_pods)
-
-
-def _group_recent(group: BlockerGroup) -> Cell:
-    """Return the number of pods scheduled to a group's nodes in the last hour, each node counted once."""
-    return _recent(recent_pods(group.counted))
-
-
 def recent_pods(members: Iterable[BlockerEntry]) -> int:
     """Return the number of pods scheduled to blocked nodes in the last hour, each node counted once."""
     return sum({member.findings.key: member.recent_pods for member in members if member.findings is not None}.values())
@@ -376,7 +367,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             3,
             drop_order=1,
         ),
-        _on_blockers(_recent_cell, _group_recent),
+        _on_blockers(lambda entry, _: _recent(entry.recent_pods), lambda group: _recent(recent_pods(group.counted))),
         _sort(lambda entry: float(entry.recent_pods)),
         filters={
             "new": Field(

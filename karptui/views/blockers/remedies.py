@@ -9,6 +9,7 @@ from typing import Final
 
 from karptui.decode.kinds import WORKLOAD_KINDS
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.kube.group import group_by
 from karptui.session.blockers import BlockerEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.sanitize import clean
@@ -69,13 +70,6 @@ def _of(members: Sequence[BlockerEntry], code: str) -> list[BlockerEntry]:
     return [member for member in members if member.blocker.code == code]
 
 
-def _by_namespace(members: Sequence[BlockerEntry]) -> dict[str, list[str]]:
-    results: dict[str, list[str]] = {}
-    for member in members:
-        results.setdefault(member.namespace, []).append(member.blocker.object_key.partition("/")[2])
-    return results
-
-
 def _cordon(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     nodes = (entry.blocker.node_name for entry in _of(members, "POD_DND") if not entry.blocker.blocks_drain)
     return f"kubectl cordon {_quoted(nodes)}"
@@ -103,10 +97,6 @@ def _flow(value: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{key}: {json.dumps(text)}" for key, text in value.items()) + "}"
 
 
-def _duration(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
-    return f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "{remedy.value}"}}'
-
-
 def _grace(members: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     patch = {"spec": {"template": {"spec": {"terminationGracePeriod": remedy.value}}}}
     text = shlex.quote(json.dumps(patch, separators=(",", ":")))
@@ -128,10 +118,11 @@ def _spread(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
 
 
 def _no_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
-    own = _by_namespace(_of(members, "POD_DND"))
+    namespaces = group_by(_of(members, "POD_DND"), lambda member: member.namespace)
     return "\n".join(
-        f"kubectl -n {shlex.quote(clean(namespace))} annotate pod {_quoted(names)} {DO_NOT_DISRUPT}-"
-        for namespace, names in own.items()
+        f"kubectl -n {shlex.quote(clean(namespace))} annotate pod"
+        f" {_quoted(member.blocker.object_key.partition('/')[2] for member in own)} {DO_NOT_DISRUPT}-"
+        for namespace, own in namespaces.items()
     )
 
 
@@ -199,7 +190,9 @@ def _budget_patch(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
 _TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemedy], str]]] = {
     BlockerRemedyKind.OWN_POOL: _own_pool,
     BlockerRemedyKind.CORDON: _cordon,
-    BlockerRemedyKind.DURATION: _duration,
+    BlockerRemedyKind.DURATION: lambda _, remedy: (
+        f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "{remedy.value}"}}'
+    ),
     BlockerRemedyKind.GRACE: _grace,
     BlockerRemedyKind.PRIORITY: _priority,
     BlockerRemedyKind.SPREAD: _spread,

@@ -298,44 +298,44 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
 """Columns without times."""
 
 
-def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
-    return (
-        *_COLUMNS,
-        Column(
-            Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
-            _next(local),
-            lambda entry: _change_ns(entry, entry.budgets.minute_ns) if entry.budgets is not None else None,
-            values=(
-                Value(
-                    "next_change",
-                    lambda entry, now_ns: instant_value(_change_ns(entry, now_ns)),
-                    INSTANT_OR_NULL,
-                    after="window_end",
-                ),
-                Value("next_allowed", _allowed_next, int | None),
-            ),
-            filters={
-                "next": Field(
-                    FieldKind.DURATION,
-                    lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
-                    help="until a window opens or closes",
-                )
-            },
-        ),
-        Column(
-            Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 13, 44, drop_order=7),
-            _window(local),
-            lambda entry: entry.binding.end_ns if entry.binding is not None else None,
-            values=lifted(_WINDOW, lambda entry: entry.binding),
-        ),
-    )
-
-
 def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
     """Return the table, with local times in brackets where a zone other than UTC is given."""
     return TableSpec(
         noun="budgets",
-        columns=_columns(local),
+        columns=(
+            *_COLUMNS,
+            Column(
+                Heading(
+                    "next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3
+                ),
+                _next(local),
+                lambda entry: _change_ns(entry, entry.budgets.minute_ns) if entry.budgets is not None else None,
+                values=(
+                    Value(
+                        "next_change",
+                        lambda entry, now_ns: instant_value(_change_ns(entry, now_ns)),
+                        INSTANT_OR_NULL,
+                        after="window_end",
+                    ),
+                    Value("next_allowed", _allowed_next, int | None),
+                ),
+                filters={
+                    "next": Field(
+                        FieldKind.DURATION,
+                        lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
+                        help="until a window opens or closes",
+                    )
+                },
+            ),
+            Column(
+                Heading(
+                    "window", "WINDOW", "When that line applies: UTC, local time in brackets.", 13, 44, drop_order=7
+                ),
+                _window(local),
+                lambda entry: entry.binding.end_ns if entry.binding is not None else None,
+                values=lifted(_WINDOW, lambda entry: entry.binding),
+            ),
+        ),
         text=lambda entry: f"{entry.pool.name} {entry.reason} {_line(entry, 0).text}".lower(),
         labels=lambda entry: entry.pool.labels,
         key=lambda entry: entry.key,

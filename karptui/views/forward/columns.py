@@ -122,10 +122,6 @@ def _does_text(step: Step) -> str:
     return _WORDS.get(step.kind) or step.decision
 
 
-def _does_tone(row: PlayedStep) -> Tone:
-    return {StepKind.PROVISION: Tone.ACTIVE, StepKind.REJECT: Tone.MUTED}.get(row.step.kind, Tone.LEAVING)
-
-
 def _why(row: PlayedStep) -> str:
     if row.step.kind is StepKind.PROVISION:
         return "pods pending" if row.step.pods else "replicas"
@@ -190,7 +186,9 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
         text_column(
             Heading("does", "ACTION", "Karpenter's action; skip: a command that fails.", 7, 15),
             lambda row: _does_text(row.step),
-            tone=_does_tone,
+            tone=lambda row: {StepKind.PROVISION: Tone.ACTIVE, StepKind.REJECT: Tone.MUTED}.get(
+                row.step.kind, Tone.LEAVING
+            ),
         ),
         text_column(
             Heading("why", "WHY", "Disruption method, pending pods, or the node's age.", 8, 12, drop_order=3), _why

@@ -9,7 +9,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
+from karptui.pending.causes import FAULTY, SILENT, Cause
 from karptui.pending.messages import PodMessage
 from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.nearest import furthest
@@ -88,16 +88,6 @@ def _message_values(message: PodMessage | None, now_ns: int) -> dict[str, Any] |
         "age_seconds": (now_ns - message.at_ns) // NS_PER_SECOND if message.at_ns else None,
         "count": message.count,
         "source": "condition" if message.is_condition else "event",
-    }
-
-
-def _destination_values(destination: PodDestination) -> dict[str, Any]:
-    return {
-        "node": destination.node or None,
-        "pool": destination.nodepool or None,
-        "type": destination.instance_type or None,
-        "other_types": destination.other_types,
-        "price_per_hour": destination.price_per_hour,
     }
 
 
@@ -215,7 +205,16 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             ),
             Value(
                 "places",
-                lambda entry, _: [_destination_values(destination) for destination in entry.group.destinations],
+                lambda entry, _: [
+                    {
+                        "node": destination.node or None,
+                        "pool": destination.nodepool or None,
+                        "type": destination.instance_type or None,
+                        "other_types": destination.other_types,
+                        "price_per_hour": destination.price_per_hour,
+                    }
+                    for destination in entry.group.destinations
+                ],
                 {"type": "array", "items": {"$ref": "#/$defs/place"}},
                 "Where they would be scheduled.",
                 after="scheduler",

@@ -62,11 +62,6 @@ _SHARED: Final[tuple[Value[PoolOverlap], ...]] = (
 )
 
 
-def _carried(row: PoolRow) -> Carried | None:
-    """Return the maximum number of DaemonSets on any remaining type."""
-    return row.types.heaviest if row.types.left and not row.hides(Kind.DAEMONSET) else None
-
-
 def _counted_pods(row: PoolRow) -> int | None:
     """Return the pods on its nodes by Karpenter's counters; None if these lack them."""
     return row.counted.pods if row.counted is not None else None
@@ -224,7 +219,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         ),
         cells.carries_cell,
         lambda row: carries(row.types) or None,
-        values=lifted(_NEW_NODE, _carried),
+        values=lifted(
+            _NEW_NODE, lambda row: row.types.heaviest if row.types.left and not row.hides(Kind.DAEMONSET) else None
+        ),
     ),
     Column(
         NumberHeading(

@@ -206,7 +206,10 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     counts = entry.counts
     pieces: list[tuple[str, Tone]] = [(counted(entry.types, "type"), Tone.NORMAL)]
     pieces += [
-        (f" −{count_text(count.removed)} {_filter_words(entry, count)}", _tone(count))
+        (
+            f" −{count_text(count.removed)} {_filter_words(entry, count)}",
+            Tone.MUTED if count.filter is Filter.REQUIREMENTS else Tone.WARNING,
+        )
         for count in counts
         if count.removed or count.filter is Filter.REQUIREMENTS
     ]
@@ -227,10 +230,6 @@ def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
         for count in entry.counts
         if count.removed and not entry.problem
     )
-
-
-def _tone(count: FilterCount) -> Tone:
-    return Tone.MUTED if count.filter is Filter.REQUIREMENTS else Tone.WARNING
 
 
 def _reasons(entry: PoolEntry, count: FilterCount) -> str:

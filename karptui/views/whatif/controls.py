@@ -10,6 +10,7 @@ import msgspec
 
 from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import Settings
+from karptui.kube.group import group_by
 from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Control, Tone
 from karptui.whatif.edits import (
@@ -201,9 +202,7 @@ class LineText(NamedTuple):
 def line_notes(parsed: Parsed, problems: Sequence[Problem], originals: Originals) -> dict[int, LineText]:
     """Return the notes by line; of several problems on a line the worst, and how many more there are."""
     notes = {line: LineText(text, Tone.MUTED) for line, text in _changes(parsed, originals)}
-    by_line: dict[int, list[Problem]] = {}
-    for problem in problems:
-        by_line.setdefault(problem.line, []).append(problem)
+    by_line = group_by(problems, lambda problem: problem.line)
     for line, found in by_line.items():
         worst = min(found, key=lambda problem: (problem.severity is not ProblemSeverity.ERROR, problem.column))
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

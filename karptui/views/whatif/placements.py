@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karptui.aws.money import node_price_text
+from karptui.kube.group import group_by
 from karptui.kube.units import count_text, counted, first_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
@@ -232,9 +233,7 @@ def still_pending_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:
     """Return pods of one workload with one reason in one line."""
-    groups: dict[tuple[str, str], list[Unplaced]] = {}
-    for pod in pods:
-        groups.setdefault((pod.owner or pod.pod_key, pod.reason), []).append(pod)
+    groups = group_by(pods, lambda pod: (pod.owner or pod.pod_key, pod.reason))
     return [line for alike in groups.values() for line in _unplaced_line(alike, section)]
 
 
@@ -281,9 +280,7 @@ def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 def _by_origin(moves: Sequence[MoveLine]) -> list[list[MoveLine]]:
     """Return the moves of a workload's pods together, whatever node they go to; pods on their own stay so."""
-    groups: dict[object, list[MoveLine]] = {}
-    for move in moves:
-        groups.setdefault((move.owner, _sort_of(move.before)) if move.owner else move.pods, []).append(move)
+    groups = group_by(moves, lambda move: (move.owner, _sort_of(move.before)) if move.owner else move.pods)
     return list(groups.values())
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from karptui.aws.money import saved_text
 from karptui.disruption.codes import CODES, Code
+from karptui.kube.group import group_by
 from karptui.kube.units import count_text, counted, first_of
 from karptui.views.prices import without_text
 from karptui.views.row import Pieces, Tone
@@ -29,7 +30,7 @@ from karptui.views.whatif.totals import pool_lines, totals_lines
 from karptui.views.wrapping import wrapped_below
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
-from karptui.whatif.difference_lines import BudgetChange, CommandLine, DriftLine, NextLines
+from karptui.whatif.difference_lines import CommandLine, DriftLine, NextLines
 from karptui.whatif.run import Answer
 
 MAX_LINES: Final = 20
@@ -55,9 +56,7 @@ def _drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 
 def _by_cause(drifted: Sequence[DriftLine]) -> list[list[DriftLine]]:
-    groups: dict[tuple[str, str, str], list[DriftLine]] = {}
-    for line in drifted:
-        groups.setdefault((line.pool_name, line.reason, line.because), []).append(line)
+    groups = group_by(drifted, lambda line: (line.pool_name, line.reason, line.because))
     return list(groups.values())
 
 
@@ -95,9 +94,7 @@ def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) ->
 
 
 def _alike(blockers: Sequence[BlockerLine]) -> list[list[BlockerLine]]:
-    groups: dict[tuple[str, str, str], list[BlockerLine]] = {}
-    for blocker in blockers:
-        groups.setdefault((blocker.code, blocker.pool_name, blocker.owner), []).append(blocker)
+    groups = group_by(blockers, lambda blocker: (blocker.code, blocker.pool_name, blocker.owner))
     return list(groups.values())
 
 
@@ -128,18 +125,20 @@ def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
 def _budget_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.budgets:
         return ()
-    return (heading("budgets", "Disruption budgets"), *(_budget_line(budget) for budget in difference.budgets))
-
-
-def _budget_line(change: BudgetChange) -> ResultLine:
-    return ResultLine(
-        f"budget/{change.pool_name}/{change.reason}",
-        (
-            (f"    {change.pool_name} {change.reason}", Tone.STRONG),
-            (f"  {_limit(change.allowed_before)} → {_limit(change.allowed_after)} nodes", Tone.NORMAL),
-            (f"  left now {_limit(change.left_before)} → {_limit(change.left_after)}", Tone.MUTED),
+    return (
+        heading("budgets", "Disruption budgets"),
+        *(
+            ResultLine(
+                f"budget/{budget.pool_name}/{budget.reason}",
+                (
+                    (f"    {budget.pool_name} {budget.reason}", Tone.STRONG),
+                    (f"  {_limit(budget.allowed_before)} → {_limit(budget.allowed_after)} nodes", Tone.NORMAL),
+                    (f"  left now {_limit(budget.left_before)} → {_limit(budget.left_after)}", Tone.MUTED),
+                ),
+                target=Target("NodePool", budget.pool_name),
+            )
+            for budget in difference.budgets
         ),
-        target=Target("NodePool", change.pool_name),
     )
 
 

@@ -249,16 +249,11 @@ def _alone_text(place: int, findings: NodeFindings) -> str:
     return f" · if only this is lifted: {outcome}" if outcome in ("delete", "replace") else ""
 
 
-def _is_in_the_way(findings: NodeFindings, code: str) -> bool:
-    """Return whether blockers of a code stop a method that wants the node, or its drain."""
-    return any(b.code == code and (b.is_wanted or b.code is Code.DELETING) for b in findings.blockers)
-
-
 def _budget_lines(detail: NodeDetail, findings: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
     blockers = [blocker for blocker in findings.blockers if blocker.code is Code.BUDGET_ZERO]
-    shut = _is_in_the_way(findings, Code.BUDGET_ZERO)
+    shut = any(b.code == Code.BUDGET_ZERO and b.is_wanted for b in findings.blockers)
     problem = next((state.problem for state in detail.budgets if state.problem), "")
     left = [
         f"{state.reason} {f'{state.left} of {state.allowed}' if state.allowed < UNLIMITED_FROM else 'no limit'}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.disruption.codes import CODES, Code
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.nodes import NodeEntry
@@ -127,9 +128,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     findings = entry.findings
     if findings is None or not findings.lanes:
         return ()
-    named: dict[Pieces, list[Lane]] = {}
-    for lane in findings.lanes:
-        named.setdefault(_said(entry, findings, lane, now_ns), []).append(lane)
+    named = group_by(findings.lanes, lambda lane: _said(entry, findings, lane, now_ns))
     lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
     if findings.is_static:
         lines.insert(0, ((" Emptiness, Multi, Single –  ", Tone.MUTED), (_LACKS["STATIC"], Tone.NORMAL)))

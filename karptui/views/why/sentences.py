@@ -300,12 +300,7 @@ def _aside(verdict: Verdict) -> Iterator[str]:
     if verdict.lost:
         yield f"{counted(verdict.lost, 'pod')} {verb(verdict.lost, 'is', 'are')} lost (no owner)"
     if verdict.kept:
-        yield _kept_text(verdict)
-
-
-def _kept_text(verdict: Verdict) -> str:
-    """Return the number of pods that Karpenter does not place because they may not be evicted now."""
-    return f"Karpenter does not place {counted(verdict.kept, 'pod')} that may not be evicted yet"
+        yield f"Karpenter does not place {counted(verdict.kept, 'pod')} that may not be evicted yet"
 
 
 def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
@@ -317,7 +312,9 @@ def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
     if not findings.why.method:
         then = outlook.lifted
         return (
-            [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(findings) else []
+            [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)]
+            if then.goes and all(blocker.is_passing for blocker in findings.blockers)
+            else []
         )
     freed = findings.freed or outlook.freed
     codes = [code for code in codes_shown_as(findings.why.code) if any(b.code is code for b in findings.blockers)]
@@ -333,11 +330,6 @@ def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
     reason = refusal_text(freed)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
     return [("the outcome is unknown" if alone == "unknown" else words, Tone.MUTED)]
-
-
-def _ends(findings: NodeFindings) -> bool:
-    """Whether all blockers of a node end automatically."""
-    return all(blocker.is_passing for blocker in findings.blockers)
 
 
 def _also(findings: NodeFindings) -> list[tuple[str, Tone]]:

@@ -223,7 +223,12 @@ def _apply_one(draft: ClusterDraft, edit: AnyEdit) -> None:
         case TakeOut():
             draft.outages.append(edit)
         case RemoveNode():
-            _remove(draft, edit.name)
+            if (
+                draft.find(ObjectRef("Node", edit.name)) is None
+                and draft.find(ObjectRef("NodeClaim", edit.name)) is None
+            ):
+                raise EditError(f"there is no Node {edit.name}")
+            draft.removed.append(edit.name)
         case CordonNode():
             node = draft.get(ObjectRef("Node", edit.name))
             draft.put(Kind.NODE, cordoned(replace(node, is_unschedulable=True)))
@@ -233,12 +238,6 @@ def _apply_one(draft: ClusterDraft, edit: AnyEdit) -> None:
 
 def _is_version(edit: AnyEdit) -> bool:
     return isinstance(edit, SetSetting) and edit.name == VERSION_SETTING
-
-
-def _remove(draft: ClusterDraft, name: str) -> None:
-    if draft.find(ObjectRef("Node", name)) is None and draft.find(ObjectRef("NodeClaim", name)) is None:
-        raise EditError(f"there is no Node {name}")
-    draft.removed.append(name)
 
 
 def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple[TypesResult, list[str]]:
@@ -263,10 +262,6 @@ def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple
     return types, notes
 
 
-def _references(inventory: Inventory, types: Any) -> dict[Any, Any]:
-    return {pool.node_class_ref: types[pool.name] for pool in inventory.nodepools if pool.name in types}
-
-
 def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
     """Return whether the types of every NodePool are known from one with the same NodeClass."""
     if not isinstance(types.types, Mapping) or after.nodepools is before.nodepools:
@@ -278,7 +273,7 @@ def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
 def _by_reference(types: Any, before: Inventory, after: Inventory) -> Any:
     if not isinstance(types, Mapping):
         return types
-    by_reference = _references(before, types)
+    by_reference = {pool.node_class_ref: types[pool.name] for pool in before.nodepools if pool.name in types}
     return {
         pool.name: by_reference[pool.node_class_ref] for pool in after.nodepools if pool.node_class_ref in by_reference
     }
@@ -317,16 +312,12 @@ def _marked_type(instance_type: InstanceType, outages: Sequence[TakeOut], counts
     is_changed = False
     for position, offering in enumerate(instance_type.offerings):
         for i, outage in hits:
-            if _is_out(outage, offering):
+            if _has(offering, ZONE, outage.zone) and _has(offering, CAPACITY_TYPE, outage.capacity_type):
                 counts[i] += 1
                 if offering.is_available or offering.error_code:
                     is_changed = True
                     offerings[position] = replace(offering, is_available=False, error_code="")
     return replace(instance_type, offerings=tuple(offerings)) if is_changed else instance_type
-
-
-def _is_out(outage: TakeOut, offering: Offering) -> bool:
-    return _has(offering, ZONE, outage.zone) and _has(offering, CAPACITY_TYPE, outage.capacity_type)
 
 
 def _has(offering: Offering, key: str, value: str) -> bool:

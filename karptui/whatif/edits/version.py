@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.nodeclass import readable
-from karptui.aws.nodeclass_validation import REASONS, NodeClassRefusal, refusal
+from karptui.aws.nodeclass_validation import REASONS, refusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.rules import MODELLED, Rules, is_modelled, rules_for
@@ -52,7 +52,10 @@ def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass
 
 
 def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
-    class_refusal = _refusal(draft, nodeclass)
+    parsed = readable(nodeclass)
+    class_refusal = (
+        refusal(nodeclass, parsed, draft.settings, instance_type_facts().values()) if parsed is not None else None
+    )
     if class_refusal is not None:
         draft.note(f"{EC2_KIND} {nodeclass.name} is not ready: {class_refusal.reason}: {class_refusal.message}")
         return replace(
@@ -63,8 +66,3 @@ def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
         return nodeclass
     draft.note(f"{EC2_KIND} {nodeclass.name} is ready, as far as spec.kubelet and its annotations tell")
     return replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("True")))
-
-
-def _refusal(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClassRefusal | None:
-    parsed = readable(nodeclass)
-    return refusal(nodeclass, parsed, draft.settings, instance_type_facts().values()) if parsed is not None else None

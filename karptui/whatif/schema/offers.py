@@ -139,7 +139,10 @@ def offered_values(path: Path, values: KnownValues, taken: Taken) -> Iterator[Of
     elif around in _LABEL_MAPS and isinstance(path[-1], str):
         yield from _label_values(last, values)
     elif last == "key":
-        yield from _keys(around, values)
+        if around in _TAINT_LISTS:
+            yield from (Offer(name, "taint") for name in values.taints)
+        elif around in {"requirements", "matchExpressions", "preferences"}:
+            yield from _label_keys(values)
     elif last == "value" and around in _TAINT_LISTS:
         yield from _label_values(siblings.get("key", ""), values)
     elif last == "nodes" and around == "budgets":
@@ -164,13 +167,6 @@ def _node_class(field: str, kind: str, values: KnownValues) -> Iterator[Offer]:
         for one, names in values.node_classes.items():
             if not kind or kind == one:
                 yield from (Offer(name, one) for name in names)
-
-
-def _keys(around: str, values: KnownValues) -> Iterator[Offer]:
-    if around in _TAINT_LISTS:
-        yield from (Offer(name, "taint") for name in values.taints)
-    elif around in {"requirements", "matchExpressions", "preferences"}:
-        yield from _label_keys(values)
 
 
 def _label_keys(values: KnownValues) -> Iterator[Offer]:

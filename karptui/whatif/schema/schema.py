@@ -96,7 +96,10 @@ def shipped_schemas(version: str = NEWEST.crds) -> Schemas:
     Args:
         version: Karpenter version whose kinds are used: ``Rules.crds`` of a supported version.
     """
-    kinds = (*_karpenter_kinds(version), *_built_in_kinds())
+    kinds = (
+        *(KindSchema(**entry, origin=Origin.SHIPPED) for entry in _package_data()["karpenter"][version]),
+        *_built_in_kinds(),
+    )
     return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in kinds}, shipped=version)
 
 
@@ -172,10 +175,6 @@ def _package_data() -> Mapping[str, Any]:
     packed = resources.files("karptui.whatif.schema").joinpath("data", "schemas.json.gz").read_bytes()
     data: Mapping[str, Any] = json.loads(gzip.decompress(packed))
     return data
-
-
-def _karpenter_kinds(version: str) -> Iterable[KindSchema]:
-    return (KindSchema(**entry, origin=Origin.SHIPPED) for entry in _package_data()["karpenter"][version])
 
 
 @cache

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from karptui.aws.kubelet_rules import rule_breaks
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.field_path import Path
 from karptui.whatif.schema.rules import MISSING, rule_violations
 from karptui.whatif.schema.schema import (
     KindSchema,
@@ -199,7 +198,7 @@ def _placed(violation: Violation, document: Document, root: YamlNode, lines: Lin
     node, key, depth = nearest(root, violation.path)
     message = violation.message
     if depth < len(violation.path) and message.startswith("required"):
-        message = f"{_named(violation.path[depth:])} is {message}"
+        message = f"{'.'.join(str(step) for step in violation.path[depth:])} is {message}"
     is_inline = node.kind is NodeKind.SCALAR or (node.flow and not violation.on_key)
     is_value = depth == len(violation.path) and is_inline and not violation.on_key and node.end > node.start
     at = node if key is None or is_value else key
@@ -209,10 +208,6 @@ def _placed(violation: Violation, document: Document, root: YamlNode, lines: Lin
         at, end = (at, at.end) if not at.entries else (at.entries[0].key, at.entries[0].key.end)
     fault = Fault(at.start + document.offset, end + document.offset, message, violation.severity)
     return lines.problem(fault, document.index, violation.path)
-
-
-def _named(path: Path) -> str:
-    return ".".join(str(step) for step in path)
 
 
 def _doubles(parsed: Parsed, lines: Lines) -> Iterable[Problem]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from karptui.whatif.field_path import Path
-from karptui.whatif.yaml.tree import NodeKind, YamlEntry, YamlNode
+from karptui.whatif.yaml.tree import NodeKind, YamlNode
 from karptui.whatif.yaml.write import is_block, write_block, write_field, write_flow, write_scalar
 
 _DASH = re.compile(r"\n[ ]*-(?=\s|\Z)")
@@ -147,7 +147,7 @@ class FieldPlace:
         indent = self._column(entry.key.start)
         line_end = self._content_end(head)
         lines = self._field_lines(entry.name, value, indent)
-        first = lines[0].partition(":")[2] if not entry.key.style else self._after_key(lines[0], entry)
+        first = lines[0].partition(":")[2] if not entry.key.style else lines[0][len(write_scalar(entry.name)) + 1 :]
         if self._line_end(head) <= node.start:
             # The field's own line, with its comment, is kept.
             kept = self._text[:head] + first + self._text[head:line_end]
@@ -158,9 +158,6 @@ class FieldPlace:
             tail = self._text[node.end : self._content_end(node.end)]
             return self._text[:head] + first + tail + body + self._text[node.end + len(tail) :]
         return self._text[:head] + first + body + self._text[node.end :]
-
-    def _after_key(self, line: str, entry: YamlEntry) -> str:
-        return line[len(write_scalar(entry.name)) + 1 :]
 
     def _add_field(self, node: YamlNode, name: str, value: Any) -> str:
         if node.flow or self._in_flow(self._trail.index(node)):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.kube_scheduler import Scheduler, Taker, bound_pods
@@ -40,10 +41,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         return ()
     pods = situation.inventory.pods
     emptied = situation.derive(replace(situation.inventory, pods=tuple(pod for pod in pods if pod.key not in lowered)))
-    present: dict[str, list[Pod]] = {}
-    for one in pods:
-        if one.key in lowered and one.node_name:
-            present.setdefault(one.node_name, []).append(one)
+    present = group_by((one for one in pods if one.key in lowered and one.node_name), lambda one: one.node_name)
     as_it_is, without = (Scheduler(s.prepared, bound_pods(s.inventory.pods)) for s in (situation, emptied))
     found: list[Preemption] = []
     for pod in sorted(waiting, key=lambda pod: (-pod.template.priority, pod.created_ns, pod.key)):

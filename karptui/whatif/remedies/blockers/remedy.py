@@ -12,6 +12,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter.nodeclaim import NodeClaim, claim_key
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
@@ -124,9 +125,7 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     Args:
         is_at_once: Whether the blockers are lifted right after the change.
     """
-    by_claim: dict[str, list[Blocker]] = {}
-    for blocker in lifted:
-        by_claim.setdefault(blocker.claim_name, []).append(blocker)
+    by_claim = group_by(lifted, lambda blocker: blocker.claim_name)
     outcomes = [_outcome(findings.get(claim_key(name)), blockers) for name, blockers in by_claim.items()]
     untried = sum(outcome is None for outcome, _ in outcomes)
     return Effect(

@@ -264,7 +264,10 @@ def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
         elif isinstance(rejection, TypesExhausted):
             if limits_cut(explanation):
                 yield from limit_trial(question, pool, explanation)
-            yield from _fewer_values(pool, rejection)
+            offered = dict(rejection.unmet_min_values)
+            for index, requirement in enumerate(pool.requirements):
+                if requirement.key in offered and requirement.min_values is not None:
+                    yield _min_values(pool, index, requirement, offered[requirement.key] or None)
             yield from type_trials(question, pool)
 
 
@@ -316,13 +319,6 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
             trial = allow_value(pool, index, value, RemedyKind.POOL_VALUE)
             if trial is not None:
                 yield trial
-
-
-def _fewer_values(pool: NodePool, rejection: TypesExhausted) -> Iterator[Attempt]:
-    offered = dict(rejection.unmet_min_values)
-    for index, requirement in enumerate(pool.requirements):
-        if requirement.key in offered and requirement.min_values is not None:
-            yield _min_values(pool, index, requirement, offered[requirement.key] or None)
 
 
 def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Attempt:
