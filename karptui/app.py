@@ -303,8 +303,7 @@ class KarptuiApp(LivingApp):
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show merged changes on the front screen."""
-        screen = self.front
-        if screen is not None:
+        if (screen := self.front) is not None:
             screen.refresh_view(is_forced=is_changed)
         self._history.look(self._moment_sessions.live, self.fault_caught)
 

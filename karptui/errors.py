@@ -17,8 +17,7 @@ def no_such(what: str, name: str, known: Iterable[str]) -> RequestError:
     import difflib  # noqa: PLC0415  slower than what most commands print
 
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=3)
-    if near:
+    if near := difflib.get_close_matches(name, names, n=3):
         return RequestError(f"there is no {what} {name}; did you mean {' or '.join(near)}?")
     listed = ", ".join(names) if len(names) <= _MOST_LISTED else f"{len(names):,}"
     return RequestError(f"there is no {what} {name}; there are {listed or 'none'}")

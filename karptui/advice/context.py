@@ -242,8 +242,7 @@ class AdviceContext:
         types, places = 0, set()
         for kind in catalogue.offering_kinds:
             if requirements.compatible(kind.requirements, WELL_KNOWN):
-                sold = catalogue.types_of_rows(kind.rows) & compatible
-                if sold:
+                if sold := catalogue.types_of_rows(kind.rows) & compatible:
                     types |= sold
                     places.add((single_value(kind.requirements, ZONE), single_value(kind.requirements, CAPACITY_TYPE)))
         return types, frozenset(places)

@@ -58,10 +58,8 @@ def _deciding_sizes(nodeclass: Ec2NodeClass) -> list[Quantity | None]:
     if not devices:
         return []
     root = next((index for index, device in enumerate(devices) if device.root_volume), None)
-    if root is not None:
-        size = _size(nodeclass, root)
-        if size is not None:
-            return [size]
+    if root is not None and (size := _size(nodeclass, root)) is not None:
+        return [size]
     if nodeclass.family.data_device is None:
         return [_size(nodeclass, len(devices) - 1)]
     data = _data_device(nodeclass, devices)

@@ -330,8 +330,7 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
     if names is None:
         return tuple(catalogue.values())
     wanted = tuple(names)
-    unknown = [name for name in wanted if name not in catalogue]
-    if unknown:
+    if unknown := [name for name in wanted if name not in catalogue]:
         raise CaseError(f"--types: the catalogue has no {', '.join(unknown)}")
     return tuple(catalogue[name] for name in wanted)
 

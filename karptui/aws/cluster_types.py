@@ -194,8 +194,7 @@ def _merged(zones: tuple[SubnetZone, ...], seen: tuple[SubnetZone, ...]) -> tupl
 
 def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
     """Return the region of the NodeClass's zones, otherwise the most common region label of nodes."""
-    named = next(filter(None, (region_of(zone.name) for zone in nodeclass.zones)), "")
-    if named:
+    if named := next(filter(None, (region_of(zone.name) for zone in nodeclass.zones)), ""):
         return named
     labelled = Counter(node.labels[REGION] for node in nodes if node.labels.get(REGION))
     return labelled.most_common(1)[0][0] if labelled else ""

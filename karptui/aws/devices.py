@@ -70,11 +70,9 @@ def device_pools(instance_type: str, settings: Settings, sharing: str) -> tuple[
             pools.append(
                 DevicePool(driver=_GPU_DRIVER, name=f"gpus-{instance_type}", devices=_named("gpu", gpus), bound=_BOUND)
             )
-    if settings.aws_gates.get(EFA_GATE, False):
-        interfaces = known_devices("efas").get(instance_type, ())
-        if interfaces:
-            name = f"network-{instance_type}"
-            pools.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_named("efa", interfaces)))
+    if settings.aws_gates.get(EFA_GATE, False) and (interfaces := known_devices("efas").get(instance_type, ())):
+        name = f"network-{instance_type}"
+        pools.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_named("efa", interfaces)))
     return tuple(pools)
 
 

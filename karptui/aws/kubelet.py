@@ -176,10 +176,8 @@ def _amounts(
     for key, text in amounts.items():
         if not is_expression(text):
             resolved[key] = text
-        elif is_on:
-            amount = _amount(key, text, facts, pods)
-            if amount is not None:
-                resolved[key] = amount
+        elif is_on and (amount := _amount(key, text, facts, pods)) is not None:
+            resolved[key] = amount
     return resolved
 
 

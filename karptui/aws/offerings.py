@@ -57,8 +57,7 @@ def incompatibility(
     """Return the reason why a NodeClass excludes a type, or None."""
     spec = nodeclass.spec
     if spec.network_interfaces is not None:
-        reason = _interface_conflict(facts, spec.network_interfaces)
-        if reason is not None:
+        if (reason := _interface_conflict(facts, spec.network_interfaces)) is not None:
             return reason
     if facts.name.startswith("a1.") and nodeclass.family == AL2023:
         return "a1 types cannot boot AL2023"

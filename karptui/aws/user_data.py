@@ -71,13 +71,11 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _settings(part: str) -> Iterator[KubeletSetting]:
-    documents = list(_yaml_mappings(part))
-    if documents:
+    if documents := list(_yaml_mappings(part)):
         for document in documents:
             yield from _node_config(document)
         return
-    bottlerocket = _toml(part)
-    if bottlerocket is not None:
+    if (bottlerocket := _toml(part)) is not None:
         kubernetes = _mapping(_mapping(bottlerocket.get("settings")).get("kubernetes"))
         yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
         return

@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     loaded = load(args, needed)
-    reason = unready_because(loaded.view)
-    if reason:
+    if reason := unready_because(loaded.view):
         raise UsageError(f"the rules cannot run: {reason}")
     advice_report, notes = advice_of(loaded.view, loaded.now_ns)
     rows = rows_of(TABLE, advice_entries(advice_report), args, loaded.now_ns)

@@ -172,8 +172,7 @@ def _happened(file: Path) -> Iterator[str]:
             yield f"- and {len(marks) - _MOST_MARKS:,} more before"
         if not marks:
             yield "- nothing was noted"
-        told = prediction_text(shares_of_marks(history.predictions(0, sessions[-1].to_ns)))
-        if told:
+        if told := prediction_text(shares_of_marks(history.predictions(0, sessions[-1].to_ns))):
             yield from ("", f"karptui's {told}.")
 
 

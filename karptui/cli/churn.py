@@ -65,8 +65,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     from karptui.state.cluster import inventory_of
 
     loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD), is_listed=True)
-    refusal = unknown_because(loaded.view.statuses)
-    if refusal:
+    if refusal := unknown_because(loaded.view.statuses):
         raise UsageError(refusal)
     state = loaded.view.state
     if args.pool is not None and args.pool not in state.nodepools:

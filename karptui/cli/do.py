@@ -236,8 +236,7 @@ class _Run:
 
     def _check_confirmed(self, ready: Sequence[Preview]) -> None:
         names = dict.fromkeys(preview.action.target.name for preview in ready if preview.removes)
-        missing = [f"--confirm {name}" for name in names if name not in self._args.confirm]
-        if missing:
+        if missing := [f"--confirm {name}" for name in names if name not in self._args.confirm]:
             needed = f"{' '.join(missing)} {verb(len(missing), 'is', 'are')} needed as well"
             raise UsageError(f"it removes something: {needed}; nothing was changed")
 

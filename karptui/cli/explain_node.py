@@ -61,8 +61,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
             events = _events_of(loaded.view, gone)
             return [_gone_values(gone, events, loaded.now_ns)], _gone_lines(gone, events, loaded.now_ns), loaded
     entry = _find(loaded.view, args.name)
-    reason = unready_because(loaded.view)
-    if reason:
+    if reason := unready_because(loaded.view):
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
         return _explained(entry, None, loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)

@@ -258,8 +258,7 @@ def analysed(
     from karptui.session.readiness import unready_because
 
     view = loaded.view
-    reason = unready_because(view)
-    if reason:
+    if reason := unready_because(view):
         return replace(loaded, notes=(*loaded.notes, f"why nodes are still here is left out: {reason}"))
     prepared, notes = prepare_view(view, loaded.now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates

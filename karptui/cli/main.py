@@ -205,8 +205,7 @@ def _crashed(error: Exception, command: str | None) -> int:
 
 
 def _execute(command: str | None, words: list[str]) -> int:
-    refusal = _refused_demo(command, words)
-    if refusal:
+    if refusal := _refused_demo(command, words):
         raise UsageError(refusal)
     words = with_demo(words)
     if command is not None and "--demo" in words:

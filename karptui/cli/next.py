@@ -51,7 +51,6 @@ def _load(args: argparse.Namespace) -> Loaded:
     from karptui.session.readiness import unready_because
 
     loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
-    reason = unready_because(loaded.view)
-    if reason:
+    if reason := unready_because(loaded.view):
         raise UsageError(f"the next command is unknown: {reason}")
     return analysed(loaded, simulates=True)

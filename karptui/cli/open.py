@@ -155,8 +155,7 @@ def _serve(args: argparse.Namespace) -> int:
     host, _, port = args.serve.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise UsageError(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
-    trouble = _trouble_with_settings(args)
-    if trouble:
+    if trouble := _trouble_with_settings(args):
         raise UsageError(trouble)
     try:
         from karptui.cli.serve import serve

@@ -66,8 +66,7 @@ def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ..
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
-    reason = unready_because(view)
-    if reason:
+    if reason := unready_because(view):
         return view, (f"overlap and budgets are left out: {reason}",)
     prepared, notes = prepare_view(view, now_ns)
     study = DisruptionStudy(prepared, view.state.generation)

@@ -258,8 +258,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
         }
         if report.legacy_repairs is not None:
             document["disruption"].append(legacy_repair_json(report.legacy_repairs))
-        costs = managed_costs(report.fleet)
-        if costs:
+        if costs := managed_costs(report.fleet):
             document["deletionCosts"] = costs
         said = report.events
     elif any(state.is_marked_for_deletion for state in prepared.states):

@@ -109,8 +109,7 @@ def _case(path: str) -> TypesCase:
 
     snapshot_documents = list(documents([path]))
     for document in snapshot_documents:
-        objects = object_words(document.value)
-        if objects:
+        if objects := object_words(document.value):
             raise UsageError(f"{document.where}: is {objects}, not a case: --snapshot FILE reads objects")
     if len(snapshot_documents) > 1:
         raise UsageError(f"{path}: holds {len(snapshot_documents)} documents; a case is one")

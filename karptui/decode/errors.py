@@ -130,8 +130,7 @@ def _quoting_hint(kinds: Sequence[str], got: str, value: Any) -> str:
 
 def _locate(raw: Any, steps: Sequence[str], is_meant: Callable[[Any], bool]) -> _FieldAt:
     """Return the first matching field, or only the path, without mapping keys, if none matches."""
-    field = _walk(raw, steps, is_meant)
-    if field is not None:
+    if (field := _walk(raw, steps, is_meant)) is not None:
         return field
     return _FieldAt(
         "".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps if step != _ANY)[1:], None

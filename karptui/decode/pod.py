@@ -264,8 +264,7 @@ def pod_of(
         if scheduled is not None:
             scheduled_reason = intern(scheduled.reason) if scheduled.reason else ""
             scheduled_message = "" if node_name else scheduled.message or ""
-            scheduled_text = scheduled.last_transition_time
-            if scheduled_text:
+            if scheduled_text := scheduled.last_transition_time:
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts, exited_text = _waiting(status)

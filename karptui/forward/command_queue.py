@@ -261,8 +261,7 @@ class CommandQueue:
 
     def _reboot(self, command: Command) -> None:
         for candidate in command.candidates:
-            node = self._world.nodes.get(candidate.name)
-            if node is not None:
+            if (node := self._world.nodes.get(candidate.name)) is not None:
                 kept = tuple(condition for condition in node.conditions if condition.type == "Ready")
                 healthy = tuple(msgspec.structs.replace(condition, status="True") for condition in kept)
                 self._world.add_node(msgspec.structs.replace(node, conditions=healthy))

@@ -68,8 +68,7 @@ class Drains:
             pods = (
                 waiting_pods(fleet, state, deadline_of(claim)) if state is not None and state.node is not None else ()
             )
-            waiting = [pod for pod in pods if pod.pod.uid in world.pods]
-            if waiting:
+            if waiting := [pod for pod in pods if pod.pod.uid in world.pods]:
                 versions = self._versions(claim)
                 dates = [at_ns for at_ns in (self._expect(waiting), self._evict_free(waiting)) if at_ns is not None]
                 self._seen[claim.name] = (*versions, min(dates, default=None))
@@ -164,8 +163,7 @@ class Drains:
             self._calendar.expect_quiet(pod.node_name)
 
     def _end_instance(self, name: str) -> None:
-        claim = self._world.claims.get(name)
-        if claim is not None:
+        if (claim := self._world.claims.get(name)) is not None:
             self._world.end_instance(claim, self._agenda.now_ns)
 
     def _claim_gone(self, name: str) -> None:
@@ -281,8 +279,7 @@ class KubectlDrain:
     def _try(self, pod: Pod) -> None:
         """Evict a pod; where PodDisruptionBudgets refuse it, at the next try at which they do not."""
         now_ns, held_pod = self._agenda.now_ns, self._refused.get(pod.uid)
-        budgets = self._world.credits.refusing(pod)
-        if budgets:
+        if budgets := self._world.credits.refusing(pod):
             if held_pod is None:
                 self._refused[pod.uid] = HeldPod(pod.key, pod.node_name, budgets, now_ns, None)
             return

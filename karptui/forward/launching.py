@@ -327,8 +327,7 @@ class Launches:
     def _wait_in_vain(self, claim: NodeClaim) -> None:
         """Let a NodeClaim be that does not launch, until Karpenter gives it up."""
         self._stuck.add(claim.name)
-        lost_ns = given_up_ns(claim)
-        if lost_ns is not None:
+        if (lost_ns := given_up_ns(claim)) is not None:
             self._agenda.at(lost_ns, partial(self._give_up, claim.name))
 
     def _give_up(self, name: str) -> None:

@@ -98,8 +98,7 @@ class PodRuns:
             self._expect_end(pod)
 
     def _expect_end(self, pod: Pod) -> None:
-        ends_ns = self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)
-        if ends_ns is not None:
+        if (ends_ns := self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)) is not None:
             self._agenda.at(ends_ns, partial(self._end, pod.uid), Turn.CALENDAR)
 
     def _end(self, uid: str) -> None:

@@ -68,8 +68,7 @@ class ProvisioningLoop:
         solution = solve(prepared, watch=UNCONCERNED)
         self._seen = self._world.version
         self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
-        claims = [claim for claim in solution.claims if self._launch(claim)]
-        if claims:
+        if claims := [claim for claim in solution.claims if self._launch(claim)]:
             self._agenda.note(
                 StepKind.PROVISION,
                 claims=tuple(claim.as_json() for claim in claims),

@@ -248,8 +248,7 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
         parts += [f"plus ${prices.surcharge_per_node_hour:g} per node"] if prices.surcharge_per_node_hour else []
         changed = " ".join(parts) or "without a discount or a surcharge"
         yield f"forecasts use the prices that Karpenter compares: list prices {changed}; {RECKONED}"
-    count = max(moment.unpriced for moment in played.series)
-    if count:
+    if count := max(moment.unpriced for moment in played.series):
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")
         yield f"{counted(count, 'node')} {counts} as $0/h: the price of {claims} is not known"
 

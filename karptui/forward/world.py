@@ -296,8 +296,7 @@ class World:
         if node is None:
             return
         self.add_node(msgspec.structs.replace(node, taints=_disrupted(node)))
-        claim = self.claim_of(node)
-        if claim is not None:
+        if (claim := self.claim_of(node)) is not None:
             self.commanded[claim.name] = None
             condition = Condition(DISRUPTION_REASON, "True", reason, "", now_ns)
             self.add_claim(msgspec.structs.replace(claim, conditions=with_condition(claim.conditions, condition)))
@@ -349,15 +348,13 @@ class World:
             ends_ns = now_ns + claim.termination_grace_period_ns
             annotations.setdefault(TERMINATION_TIMESTAMP, format_timestamp(ends_ns - ends_ns % NS_PER_SECOND))
         self.add_claim(msgspec.structs.replace(claim, deletion_ns=now_ns, annotations=annotations))
-        node = self.node_of(claim)
-        if node is not None:
+        if (node := self.node_of(claim)) is not None:
             self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=_disrupted(node)))
 
     def end_drain(self, claim: NodeClaim, ends_ns: int) -> None:
         """End the drain of a NodeClaim by force, unless it ends earlier."""
         self.add_claim(msgspec.structs.replace(claim, annotations=_ended_by(claim, ends_ns)))
-        node = self.node_of(claim)
-        if node is not None:
+        if (node := self.node_of(claim)) is not None:
             self._touch(node.name)
 
     def end_instance(self, claim: NodeClaim, now_ns: int) -> None:
@@ -449,8 +446,7 @@ class World:
         self.news += 1
 
     def _touch(self, node_name: str) -> None:
-        node = self.nodes.get(node_name)
-        if node is not None:
+        if (node := self.nodes.get(node_name)) is not None:
             self._stale.add(node.provider_id or node.name)
         self.pods_versions[node_name] = self.pods_versions.get(node_name, 0) + 1
 

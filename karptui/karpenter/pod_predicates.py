@@ -50,8 +50,7 @@ def eviction_cost(template: PodTemplate, settings: Settings = DEFAULTS) -> float
     """Return a pod's eviction cost, from -10 to 10; 1 for an ordinary pod (``EvictionCost``)."""
     cost = 1.0
     read = _whole_cost if settings.rules.has_whole_costs else _number_cost
-    deletion_cost = read(template.annotations, settings)
-    if deletion_cost is not None:
+    if (deletion_cost := read(template.annotations, settings)) is not None:
         cost += deletion_cost / _DELETION_COST_SCALE
     cost += template.priority / _PRIORITY_SCALE
     # These comparisons keep NaN, as Go's do.

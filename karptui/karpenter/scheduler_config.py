@@ -54,8 +54,7 @@ def parse_scheduler_config(text: str) -> tuple[TopologySpreadConstraint, ...]:
             node_taints_policy=entry.get("nodeTaintsPolicy"),
         )
         has_selector = entry.get("labelSelector") is not None or bool(entry.get("matchLabelKeys"))
-        problem = _problem(constraint, constraints, has_selector=has_selector)
-        if problem:
+        if problem := _problem(constraint, constraints, has_selector=has_selector):
             raise SpreadError(f"podTopologySpread.defaultConstraints[{i}]: {problem}")
         constraints.append(constraint)
     return tuple(constraints)

@@ -63,8 +63,7 @@ def stem(name: str) -> str:
     >>> stem("nightly-report-29384920")
     'nightly-report'
     """
-    match = _GITLAB.match(name)
-    if match is not None:
+    if (match := _GITLAB.match(name)) is not None:
         return match[1]
     shorter = _UUID.sub("", name)
     while (cut := _GENERATED.sub("", shorter)) != shorter:

@@ -108,8 +108,7 @@ def parse_quantity(text: str) -> Quantity:
         raise QuantityError(f"{text[:_MAX_LENGTH]!r} is not a quantity")
     sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
     digits = int(whole + fraction or "0")
-    shift = _BINARY_SHIFT.get(suffix)
-    if shift is not None:
+    if (shift := _BINARY_SHIFT.get(suffix)) is not None:
         form = QuantityFormat.BINARY_SI
         numerator, denominator = (digits * NANO) << shift, 10 ** len(fraction)
     else:

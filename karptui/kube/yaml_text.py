@@ -54,8 +54,7 @@ def resolve_plain(text: str) -> Scalar:
     if text[0] == ".":
         is_float = _POINT_FIRST.match(text) is not None
     else:
-        number = _integer(plain)
-        if number is not None:
+        if (number := _integer(plain)) is not None:
             return number
         is_float = _FLOAT.match(plain) is not None
     value = float(plain) if is_float else math.inf

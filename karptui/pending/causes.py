@@ -119,16 +119,13 @@ class Diagnoses:
 
     def of(self, pod: Pod) -> Diagnosis:
         """Return why a pod has no running node."""
-        outside = self._outside(pod)
-        if outside is not None:
+        if (outside := self._outside(pod)) is not None:
             return Diagnosis(outside)
-        ignored = self._ignored.get(pod.uid)
-        if ignored is not None:
+        if (ignored := self._ignored.get(pod.uid)) is not None:
             return Diagnosis(Cause.SILENT if ignored.is_silent else Cause.IGNORED, problems=ignored.problems)
         if not self._has_pools:
             return Diagnosis(Cause.NO_POOL)
-        error = self._errors.get(pod.key)
-        if error is not None:
+        if (error := self._errors.get(pod.key)) is not None:
             return Diagnosis(self._unplaced(error), error=error)
         if pod.uid in self._unknown:
             return Diagnosis(Cause.UNKNOWN)

@@ -132,15 +132,12 @@ def held_by(
         volumes: Has the claims that other pods use.
         failed: Events about claims whose volume cannot be created.
     """
-    host = gone_host(pod, state)
-    if host:
+    if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
-    gone = gone_node(pod, state)
-    if gone is not None:
+    if (gone := gone_node(pod, state)) is not None:
         claim, node = gone
         return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
-    used = volumes.exclusive_user(pod)
-    if used is not None:
+    if (used := volumes.exclusive_user(pod)) is not None:
         claim, user = used
         return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
     for volume in pod.volumes:

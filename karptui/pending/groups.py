@@ -189,8 +189,7 @@ def folded_name(namespace: str, names: Sequence[str], owner_name: str = "") -> s
     """
     if len(names) == 1:
         return f"{namespace}/{names[0]}"
-    numbered = _numbered(names)
-    if numbered:
+    if numbered := _numbered(names):
         return f"{namespace}/{numbered}"
     shared = _beginning(names)
     stem = shared[: shared.rfind("-") + 1]

@@ -211,8 +211,7 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
         raise RequestError(f"there is no pod {ref.key}")
     owners = OwnerIndex(base.inventory.workloads)
     origins = OriginIndex(owners)
-    own = [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]
-    if own:
+    if own := [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]:
         newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
         return SamplePod(name, ObjectRef("Pod", newest.name, newest.namespace))
     workloads = (item for item in base.inventory.workloads if hasattr(item, "replicas"))

@@ -195,8 +195,7 @@ class ActionScreen(TextScreen):
     @work(exclusive=True, group="actions")
     async def _carry_out(self) -> None:
         ready = self._ready
-        removals = [preview.action for preview in ready if preview.removes]
-        if removals:
+        if removals := [preview.action for preview in ready if preview.removes]:
             word = removals[0].target.name + (f" and {len(removals) - 1} more" if len(removals) > 1 else "")
             hint = f"this will {first_of([title(one) for one in removals], _MOST_NAMED, ' · ')}"
             typed = AskScreen(

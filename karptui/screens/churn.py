@@ -133,8 +133,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return ("NodeClaim", item.life.claim) if self._is_there(item.life.claim) else None
 
     def action_open_events(self) -> None:
-        item = self.current
-        if item is not None:
+        if (item := self.current) is not None:
             self.host.open_screen("events", filter_text=f"object={item.life.claim}")
 
     def action_open_successor(self) -> None:

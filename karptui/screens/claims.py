@@ -65,8 +65,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
 
     def action_describe(self) -> None:
         """Describe the claim, and its node if there is one."""
-        item = self.current
-        if item is not None:
+        if (item := self.current) is not None:
             kind, name = ("Node", item.node.name) if item.node is not None else ("NodeClaim", item.claim.name)
             routes.show_description(self, kind, name)
 

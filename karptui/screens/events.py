@@ -50,15 +50,13 @@ class EventsScreen(ListScreen[EventEntry]):
         return item.kind, item.object_key
 
     def action_describe(self) -> None:
-        item = self.current
-        if item is not None:
+        if (item := self.current) is not None:
             title = f"{item.kind} {item.object_key}: {item.reason}"
             routes.show_made_text(self, title, lambda: event_text(item, self.host.now_ns(), LocalZone()))
 
     def action_open_object(self) -> None:
         """Show only events of the object under the cursor."""
-        item = self.current
-        if item is not None:
+        if (item := self.current) is not None:
             self.filter_entered(f"kind={item.kind} object={item.object_key}")
 
     def open_row(self, item: EventEntry) -> None:  # noqa: ARG002 - it is under the cursor

@@ -262,8 +262,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Show the first removed node as it is now."""
         item = self.current
         for name in item.step.nodes if item is not None else ():
-            node_key = self.host.session.node_key("Node", name)
-            if node_key:
+            if node_key := self.host.session.node_key("Node", name):
                 self.host.go(ToNode(node_key))
                 return
         self.say("its nodes do not exist yet: they are launched in the forecast")

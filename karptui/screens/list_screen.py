@@ -404,8 +404,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def action_copy(self) -> None:
         """Copy the names of the marked rows, or of the one under the cursor."""
-        names = [clean(self.name_of(item)) for item in self.chosen()]
-        if names:
+        if names := [clean(self.name_of(item)) for item in self.chosen()]:
             self.app.copy_to_clipboard("\n".join(names))
             self.say(f"copied {names[0] if len(names) == 1 else f'{len(names)} names'}", Tone.GOOD)
 

@@ -112,8 +112,7 @@ class MomentScreens:
         """Go back to where the moment was opened; return whether one was shown."""
         if not self._visits.leave():
             return False
-        opened = self._opened.pop()
-        if opened is not None:
+        if (opened := self._opened.pop()) is not None:
             self._app.switch_mode(opened.mode)
             if self._app.screen is not opened.screen:
                 self._host.open_screen(opened.mode)

@@ -95,8 +95,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         now_ns = self.host.now_ns()
         if node_entry is not None:
             self._entry = node_entry
-        entry = self._entry
-        if entry is not None:
+        if (entry := self._entry) is not None:
             parts = title_parts(entry, now_ns)
             gone = ((" gone ", Tone.FAULT),) if self._is_gone else ()
             panel = self.panel

@@ -245,8 +245,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return Opening(clean(item.remedy.words)[:60], edits=item.remedy.edits, is_new=True)
 
     def open_row(self, item: RemedyEntry) -> None:
-        group = self._group
-        if group is not None:
+        if (group := self._group) is not None:
             text = remedy_text(item.remedy, group.name, group.origin, try_key=self.key_of("screen.whatif", "ctrl+t"))
             routes.show_made_text(self, remedy_words(item.remedy, group.name), lambda: text)
 

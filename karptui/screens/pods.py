@@ -70,8 +70,7 @@ class PodsScreen(ListScreen[PodEntry]):
         if item is None or not item.pod.node_name:
             self.say("the pod is not bound to a node")
             return
-        key = self._node_key(item)
-        if key:
+        if key := self._node_key(item):
             self.host.go(ToNode(key))
         else:
             self.say(f"node {item.pod.node_name} is not there")

@@ -142,8 +142,7 @@ class StudyScreen(ListScreen[Any]):
 
     def open_row(self, item: Any) -> None:
         """Open the row's own study, or its what-if."""
-        study = self.study.opens(item)
-        if study is not None:
+        if (study := self.study.opens(item)) is not None:
             self.app.push_screen(StudyScreen(study))
         elif self.scenarios_to_play():
             self.action_whatif()

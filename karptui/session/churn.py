@@ -216,8 +216,7 @@ class CountSource(msgspec.Struct, frozen=True, kw_only=True):
 def count_source(view: ClusterView) -> CountSource:
     """Return the source of the counts, and why it is not Karpenter itself."""
     evidence = view.evidence
-    metrics = _usable_metrics(view)
-    if metrics is not None:
+    if (metrics := _usable_metrics(view)) is not None:
         before = evidence.metrics_before
         return CountSource(
             is_by_controller=True,

@@ -256,8 +256,7 @@ def offered_types(
     notes = [assumed_text(node_class) for node_class in assumed]
     seen: tuple[InstanceType, ...] | None = None
     for pool in inventory.nodepools:
-        types = resolved.of(pool.node_class_ref)
-        if types is not None:
+        if (types := resolved.of(pool.node_class_ref)) is not None:
             by_pool[pool.name] = types.types
         elif is_auto_mode(pool.node_class_ref):
             by_pool[pool.name] = instance_types = auto_mode.of(pool)

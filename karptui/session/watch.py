@@ -129,8 +129,7 @@ def problems_of(findings: Sequence[ClusterFinding]) -> tuple[ClusterFinding, ...
 
 def losses_of(view: ClusterView) -> Iterator[tuple[str, str]]:
     """Yield a key and a message for the lost connection, and for each kind that may not be read."""
-    lost = [status for status in view.statuses.values() if status.phase == "disconnected"]
-    if lost:
+    if lost := [status for status in view.statuses.values() if status.phase == "disconnected"]:
         yield "connection", next((status.last_error for status in lost if status.last_error), "disconnected")
     for kind, status in view.statuses.items():
         if status.phase == "forbidden":

@@ -71,8 +71,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
         return _info(client, *idle, read_seconds)
     if len(refusals) == asked:
         raise _refused(refusals)
-    others = _others(client, "", read_seconds)
-    if others:
+    if others := _others(client, "", read_seconds):
         raise ControllerError(
             f"{', '.join(others[:3])}: labelled {SELECTOR}, but is not proven to be Karpenter: it is not in "
             f"{OWN_NAMESPACE}, its service account may not write NodeClaims, and it holds no lease {LEADER_LEASE} in a "

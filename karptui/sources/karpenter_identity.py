@@ -124,8 +124,7 @@ def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
     asked = _Questions(client, read_seconds)
     leases = asked.leases()
     holders = {namespace: _holder(lease) for namespace, lease in leases.items() if namespace != OWN_NAMESPACE}
-    proven = asked.accounts([*holders, USUAL_NAMESPACE])
-    if proven is not None:
+    if (proven := asked.accounts([*holders, USUAL_NAMESPACE])) is not None:
         yield from (Home(namespace, accounts=accounts) for namespace, accounts in proven.items())
     elif asked.is_karpenter_at_work():
         document = leases.get(OWN_NAMESPACE)

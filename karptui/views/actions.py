@@ -64,8 +64,7 @@ def command(action: Action) -> str:
 def preview_lines(preview: Preview) -> Iterator[str]:
     """Yield an action, its request, the diff of the server's dry run, and the undo."""
     yield title(preview.action)
-    request = preview.request
-    if request is not None:
+    if (request := preview.request) is not None:
         yield f"  request: {request.method} {clean(request.url)} ({request.content_type})"
         yield f"    {clean(msgspec.json.encode(request.body).decode(), limit=2_000)}"
     if preview.missing:
@@ -160,12 +159,10 @@ def _pod_lines(pods: Sequence[AffectedPod]) -> Iterator[str]:
     blocked = [f"{clean(pod.key)} by {clean(', '.join(pod.pdbs))}" for pod in pods if pod.is_blocked]
     if blocked:
         yield f"PodDisruptionBudgets allow no eviction now of {len(blocked)}: {first_of(blocked, _FEW)}"
-    guarded = sorted({clean(name) for pod in pods for name in pod.pdbs if not pod.is_blocked})
-    if guarded:
+    if guarded := sorted({clean(name) for pod in pods for name in pod.pdbs if not pod.is_blocked}):
         yield f"PodDisruptionBudgets that count the evictions: {first_of(guarded, _FEW)}"
     for name, what in (("is_protected", "do-not-disrupt protects"), ("is_lost", "nothing recreates")):
-        keys = [clean(pod.key) for pod in pods if getattr(pod, name)]
-        if keys:
+        if keys := [clean(pod.key) for pod in pods if getattr(pod, name)]:
             yield f"{what} {len(keys)}: {first_of(keys, _FEW)}"
 
 

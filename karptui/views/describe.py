@@ -28,13 +28,11 @@ def _shown(text: str) -> SafeText:
 def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
     """Return an object's description as text, or a message if it no longer exists."""
     if kind == Kind.POD:
-        pod = view.pod_entry(key)
-        if pod is not None:
+        if (pod := view.pod_entry(key)) is not None:
             return _describe_pod(pod, view.state, now_ns)
     else:
         claim = view.claim_of(key) if kind == Kind.NODECLAIM else None
-        node = claim or view.node_of(key)
-        if node is not None:
+        if (node := claim or view.node_of(key)) is not None:
             return _describe_node(node, view.state, now_ns)
     return f"{kind} {key} no longer exists"
 

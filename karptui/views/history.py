@@ -253,8 +253,7 @@ def prediction_text(predictions: Mapping[PredictionKind, Share]) -> str:
     for kind, share in predictions.items():
         if share.percent is not None:
             parts.append(f"{share.right} of {counted(share.right + share.wrong, kind)} right ({share.percent:.0f} %)")
-    overtaken = sum(share.overtaken for share in predictions.values())
-    if overtaken:
+    if overtaken := sum(share.overtaken for share in predictions.values()):
         parts.append(f"{overtaken} overtaken by other changes")
     return (
         f"predictions: {', '.join(parts)}" if any(share.percent is not None for share in predictions.values()) else ""

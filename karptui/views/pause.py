@@ -132,8 +132,7 @@ def _going_on(pause: Pause) -> str:
     for event in pause.going_on:
         counts[event.kind] += len(event.nodes)
     parts = [f"{counted(count, 'node')} {_KINDS[kind]}" for kind, count in counts.items()]
-    spot = sum(pool.spot_nodes for pool in pause.pools if pool.state is PoolState.CHANGED)
-    if spot:
+    if spot := sum(pool.spot_nodes for pool in pause.pools if pool.state is PoolState.CHANGED):
         parts.append(f"interruptions of {counted(spot, 'spot node')} at any time (not forecast)")
     return f"goes on all the same: {', '.join(parts)}" if parts else "goes on all the same: nothing, by forecast"
 

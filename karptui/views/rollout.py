@@ -44,12 +44,10 @@ def _unknown(report: RolloutReport) -> Iterator[str]:
     for group in report.groups:
         if not group.is_seen:
             yield f"Karpenter has not processed the newest change of {_name(group)}"
-    bare = [_name(group) for group in report.groups if not group.is_hashed]
-    if bare:
+    if bare := [_name(group) for group in report.groups if not group.is_hashed]:
         has, it = verb(len(bare), "has", "have"), verb(len(bare), "it", "them")
         yield f"{first_of(bare, _FEW)} {has} no hash of Karpenter, so a change of {it} may be unseen"
-    count = sum(1 for node in report.nodes if node.state is NodeState.UNCOMPARED)
-    if count:
+    if count := sum(1 for node in report.nodes if node.state is NodeState.UNCOMPARED):
         yield f"Karpenter does not compare {counted(count, 'node')}"
 
 
@@ -87,8 +85,7 @@ def more_lines(report: RolloutReport) -> Iterator[str]:
             f"{CODES[one.code].word}{f' ({clean(one.object)})' if one.object else ''}" for one in report.cluster_holds
         ]
         yield f"blocked now in the whole cluster: {first_of(by, _FEW)}"
-    uncompared = [node for node in report.nodes if node.state is NodeState.UNCOMPARED]
-    if uncompared:
+    if uncompared := [node for node in report.nodes if node.state is NodeState.UNCOMPARED]:
         yield (
             f"not compared: the hash of {first_of([clean(node.name) for node in uncompared], _FEW)} is missing or has"
             " another version than that of the NodePool or NodeClass, so Karpenter does not compare them"

@@ -64,8 +64,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     Args:
         consequences: By kind, what the screen cannot show without it.
     """
-    gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
-    if gone:
+    if gone := [s for s in statuses.values() if s.phase in ("disconnected", "stale")]:
         worst = max(gone, key=_badness)
         seen_ns = _seen_ns(gone, worst.phase)
         seen = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""

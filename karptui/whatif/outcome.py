@@ -75,8 +75,7 @@ def _cost(
     """
     if prices is None:
         return Cost(reckoned_per_hour or None)
-    price = prices.price(type_name, zone, capacity_type)
-    if price is not None:
+    if (price := prices.price(type_name, zone, capacity_type)) is not None:
         return Cost(price.per_hour)
     if capacity_type == SPOT and reckoned_per_hour and not prices.settings.is_disabled:
         return Cost(None, prices.settings.applied(reckoned_per_hour))

@@ -56,11 +56,9 @@ class Reasons:
 
     def of(self, pod: Pod) -> tuple[str, str]:
         """Return why a pod is unschedulable, and the gate that excluded it, if any."""
-        ignored = self._ignored.get(pod.uid)
-        if ignored is not None:
+        if (ignored := self._ignored.get(pod.uid)) is not None:
             return passed_over_text(ignored), ""
-        node = self._outcome.refused.get(pod.key)
-        if node is not None:
+        if (node := self._outcome.refused.get(pod.key)) is not None:
             return cause_text(NoPlace(pod.key, uninitialized_node=node)), ""
         error = self.error(pod)
         if error is None:

@@ -76,8 +76,7 @@ def _read(document: Any, where: str, number: int, count: int) -> Scenario:
     name = document.get("name") if isinstance(document, Mapping) else None
     named = f" ({name})" if isinstance(name, str) and name else ""
     place = f"{where}: scenario {number}{named}" if count > 1 else where
-    objects = object_words(document)
-    if objects:
+    if objects := object_words(document):
         place = f"{where}: document {number}" if count > 1 else where
         raise RequestError(f"{place}: is {objects}, not a scenario of edits: --snapshot FILE reads objects")
     if not isinstance(document, Mapping):

@@ -138,8 +138,7 @@ def _check(
     new_claims = list(outcome.claims)
     # NodeClaims with an exact match in the replay are matched first, so that no other takes it.
     for claim in sorted(left, key=lambda node_claim: not any(_has_types(other, node_claim) for other in new_claims)):
-        match = _match(claim, new_claims)
-        if match is not None:
+        if (match := _match(claim, new_claims)) is not None:
             new_claims.remove(match)
             claims.append(replace(_finding(claim, Reproduction.REPRODUCED), has_same_types=_has_types(match, claim)))
         elif len(left) < len(batch):

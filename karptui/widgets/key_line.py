@@ -114,8 +114,7 @@ class KeyLine(Widget):
             if binding.show and binding.description and active.enabled:
                 name = binding.id or binding.action
                 label = binding.key_display or self.app.get_key_display(binding)
-                words = self._rename(name, binding.description)
-                if words:
+                if words := self._rename(name, binding.description):
                     keys.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
         return sorted(keys.values(), key=lambda key: self._ranks.get(key.id, 0))
 

@@ -183,8 +183,7 @@ class LineView(ScrollView):
         if self.opacity != 1.0:
             return super().render_lines(crop)
         lines = self._lines
-        missing = [y for y in crop.line_range if y not in lines]
-        if missing:
+        if missing := [y for y in crop.line_range if y not in lines]:
             top, bottom = self.styles.gutter.top, size.height - self.styles.gutter.bottom
             filters, background = self.get_line_filters(), self.background_colors[1]
             body, first, column = self._body, self.scroll_offset.y, self._scroll_column()

@@ -48,8 +48,7 @@ def _draw(plot: Any, chart: TimeChart, cursor_seconds: float | None) -> None:
         plot.plot(line.seconds, line.values, marker="hd", color=colour, label=label)
     if cursor_seconds is not None:
         plot.vline(cursor_seconds, "gray")
-    marks = [at for at in chart.commands if at <= chart.ticks[-1][0]]
-    if marks:
+    if marks := [at for at in chart.commands if at <= chart.ticks[-1][0]]:
         plot.scatter(marks, [low - margin] * len(marks), marker="▴", color=_COLOURS[1])
     plot.ylim(low - margin, high + margin)
     plot.xlim(0, chart.ticks[-1][0])

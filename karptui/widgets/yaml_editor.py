@@ -83,8 +83,7 @@ class YamlEditor(SparingTextArea):
 
     def on_mount(self) -> None:
         """Follow the app's theme: colours of YAML that are read on dark ground are not on light."""
-        light = TextAreaTheme.get_builtin_theme("github_light")
-        if light is not None:
+        if (light := TextAreaTheme.get_builtin_theme("github_light")) is not None:
             self.register_theme(TextAreaTheme(LIGHT, syntax_styles=light.syntax_styles))
             self.watch(self.app, "theme", self._take_theme)
 
@@ -216,8 +215,7 @@ class YamlEditor(SparingTextArea):
     def action_dedent(self) -> None:
         row, _ = self.cursor_location
         line = self.document.get_line(row)
-        blanks = min(INDENT, len(line) - len(line.lstrip(" ")))
-        if blanks:
+        if blanks := min(INDENT, len(line) - len(line.lstrip(" "))):
             self.delete((row, 0), (row, blanks))
 
     def action_edge(self, line: int) -> None:

@@ -32,8 +32,7 @@ def _do_not_disrupt(context: AdviceContext) -> Iterator[Finding]:
         if not group.is_daemon or predicates.traits(group.template).do_not_disrupt is None:
             continue
         pods = [pod for pod in group.pods if not predicates.is_disruptable(pod)]
-        nodes = context.nodes_with(pods)
-        if nodes:
+        if nodes := context.nodes_with(pods):
             cost = context.cost(nodes)
             yield Finding(
                 severity=Severity.WARNING,

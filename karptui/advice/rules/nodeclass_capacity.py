@@ -157,8 +157,7 @@ def _exhausted(catalogue: Catalogue, allowed: int) -> int:
     """Return the types with nothing left of something that can be reserved, or without it: cheap to tell."""
     result = 0
     for resource in (CPU, MEMORY, EPHEMERAL_STORAGE):
-        ladder = catalogue.allocatable.get(resource)
-        if ladder is not None:
+        if (ladder := catalogue.allocatable.get(resource)) is not None:
             result |= allowed & ~ladder.at_least(1)
     return result
 
@@ -198,8 +197,7 @@ def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
 )
 def _volume_size(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
-        problem = _size_problem(nodeclass)
-        if problem:
+        if problem := _size_problem(nodeclass):
             size = nodeclass.family.default_storage_bytes >> 30
             yield Finding(
                 severity=Severity.WARNING,

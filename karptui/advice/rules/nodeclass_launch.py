@@ -94,8 +94,7 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _not_ready_fact(nodeclass: NodeClass) -> str:
-    failing = [condition for condition in nodeclass.conditions if condition.status != "True"]
-    if failing:
+    if failing := [condition for condition in nodeclass.conditions if condition.status != "True"]:
         conditions = [condition for condition in failing if condition.type != "Ready"] or failing
         words = [f"{c.type} is {c.status}" + (f" ({c.message})" if c.message else "") for c in conditions]
         return f"is not ready: {'; '.join(words)}"
@@ -148,8 +147,7 @@ def _refused(context: AdviceContext) -> Iterator[Finding]:
 )
 def _panics(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
-        problems = list(_problems(nodeclass))
-        if problems:
+        if problems := list(_problems(nodeclass)):
             yield Finding(
                 severity=Severity.ERROR,
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),

@@ -41,8 +41,7 @@ def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
     for key, instead in DEAD.items():
         groups = [group for group in context.groups if key in group.template.annotations]
         selecting = [group for group in context.groups if key in group.template.node_selector]
-        pods = sum(len(group.pods) for group in (*groups, *selecting))
-        if pods:
+        if pods := sum(len(group.pods) for group in (*groups, *selecting)):
             owners = owner_refs((*groups, *selecting))
             how = (
                 verb(pods, "selects nodes by", "select nodes by")
@@ -55,8 +54,7 @@ def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
                 fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {how} {key}, which Karpenter no "
                 f"longer reads; since v1beta1 it is {instead}.",
             )
-        nodes = [node.name for node in context.inventory.nodes if key in node.annotations]
-        if nodes:
+        if nodes := [node.name for node in context.inventory.nodes if key in node.annotations]:
             yield Finding(
                 severity=Severity.WARNING,
                 objects=tuple(ObjectRef("Node", name) for name in nodes),

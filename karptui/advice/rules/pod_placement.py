@@ -272,10 +272,8 @@ def _spread_zonal_volumes(context: AdviceContext) -> Iterator[Finding]:
             ),
             default=None,
         )
-        if skew is not None:
-            finding = _finding_of_group(context, group, skew)
-            if finding is not None:
-                yield finding
+        if skew is not None and (finding := _finding_of_group(context, group, skew)) is not None:
+            yield finding
 
 
 def _finding_of_group(context: AdviceContext, group: PodGroup, skew: int) -> Finding | None:

@@ -68,10 +68,8 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
 )
 def _host_port_daemonset(context: AdviceContext) -> Iterator[Finding]:
     for group in context.workload_groups:
-        if group.template.host_ports:
-            finding = _blocking_daemonsets(context, group)
-            if finding is not None:
-                yield finding
+        if group.template.host_ports and (finding := _blocking_daemonsets(context, group)) is not None:
+            yield finding
 
 
 def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | None:

@@ -33,8 +33,7 @@ def _limit_below_type(context: AdviceContext) -> Iterator[Finding]:
         states = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
         remaining = remaining_limits(pool, states)
         for resource, left in remaining.items():
-            finding = _of_resource(context, pool, resource, left)
-            if finding is not None:
+            if (finding := _of_resource(context, pool, resource, left)) is not None:
                 yield finding
 
 

@@ -269,6 +269,5 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
 )
 def _version(context: AdviceContext) -> Iterator[Finding]:
     version = context.evidence.karpenter_version
-    sentence = ControllerInfo(title="", version=version).version_sentence
-    if sentence:
+    if sentence := ControllerInfo(title="", version=version).version_sentence:
         yield Finding(severity=Severity.WARNING, objects=(ObjectRef("Setting", "version"),), fact=f"{sentence}.")

@@ -260,8 +260,7 @@ class Dialogs:
 
     def _proposed(self, offer: Sweepable) -> str:
         """Return values to begin with."""
-        setting = offer.setting
-        if setting is not None:
+        if (setting := offer.setting) is not None:
             return proposed_values(self._quick.setting_value(setting), stride=setting.stride)
         most = 100 if offer.choice.id.endswith(":spec.weight") else 0
         return proposed_values(offer.current, most=most, is_duration=offer.input is Input.DURATION)

@@ -116,8 +116,7 @@ class QuickEdits:
 
     def drop(self, quick: QuickEdit, document: Document, value: str) -> None:
         """Take one of several values away."""
-        drop = quick.drop
-        if drop is not None:
+        if (drop := quick.drop) is not None:
             self.change_text(quick.title, f"{quick.title} taken away", lambda text: drop(text, document.index, value))
 
     def _restore(self, quick: QuickEdit, document: Document) -> None:

@@ -101,8 +101,7 @@ def find(question: GoalQuestion) -> Solved:
 
 
 def _outcome(figures: Figures, now: Figures) -> str:
-    count = len(figures.lost)
-    if count:
+    if count := len(figures.lost):
         return f"{counted(count, 'pod')} unschedulable that {verb(count, 'fits', 'fit')} today"
     if figures.nodes != now.nodes:
         return f"{counted(figures.nodes, 'node')} instead of {now.nodes:,}"
@@ -134,8 +133,7 @@ def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
                     found.setdefault(value, []).append(i)
         for value, types in found.items():
             names = sorted(catalogue.types[i].name for i in types)
-            edits = _allowing(pool, index, value, names)
-            if edits:
+            if edits := _allowing(pool, index, value, names):
                 yield _Family(_words(requirement.key, value, names), edits, min(prices[i] for i in types))
 
 

@@ -157,8 +157,7 @@ class AwsSource:
 
     def step(self) -> float:
         """Do everything that is due, and return the seconds until something is."""
-        region = self._settled_region()
-        if region:
+        if region := self._settled_region():
             self._load(region)
             if self._wants_more.is_set():
                 self._wants_more.clear()

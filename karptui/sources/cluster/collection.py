@@ -185,8 +185,7 @@ def export_cluster(
         try:
             for item in _items(resource, transport):
                 count += 1
-                kept = keep(item)
-                if kept is not None:
+                if (kept := keep(item)) is not None:
                     export.objects.append(kept)
                 if count % PAGE_LIMIT == 0:
                     progress(resource.title, count)

@@ -272,8 +272,7 @@ class LineStream:
                         raise ProtocolError("the stream ended in the middle")
                     break
                 self._on_bytes()
-                lines = buffer.take(count)
-                if lines:
+                if lines := buffer.take(count):
                     yield lines
                     last_line = time.monotonic()
                 elif time.monotonic() - last_line > LINE_SECONDS:

@@ -92,8 +92,7 @@ def join(play: DemoPlay, *, manifest: Manifest, node_model: Manifest) -> None:
 
 
 def _daemons(play: DemoPlay, *, node: Manifest) -> None:
-    manifest = current(play, node)
-    if manifest is not None:
+    if (manifest := current(play, node)) is not None:
         daemon_pods(play, manifest)
 
 
@@ -107,8 +106,7 @@ def become_ready(play: DemoPlay, *, node: Manifest) -> None:
         untainted(with_condition(manifest, ready), NOT_READY, UNREGISTERED), {"karpenter.sh/initialized": "true"}
     )
     play.world.put(manifest)
-    claim = play.world.claim_of(manifest)
-    if claim is not None:
+    if (claim := play.world.claim_of(manifest)) is not None:
         claim = with_condition(claim, condition("Initialized", "True", play.now_ns))
         play.world.put(with_condition(claim, condition("Ready", "True", play.now_ns)))
 
@@ -289,8 +287,7 @@ def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_m
     }
     play.world.put(manifest)
     for pod in pods:
-        waiting = current(play, pod)
-        if waiting is not None:
+        if (waiting := current(play, pod)) is not None:
             message = f"Pod should schedule on: nodeclaim/{meta['name']}"
             play.world.say(waiting, "Nominated", message, play.now_ns)
     play.after(play.rng.uniform(3, 6), partial(launched, manifest=manifest, model=model, node_model=node_model))

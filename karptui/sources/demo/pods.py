@@ -126,8 +126,7 @@ def end_job(play: DemoPlay, *, job: Manifest) -> None:
     uid = job["metadata"]["uid"]
     owned = (m for m in play.world.of("Pod") if uid in (it["uid"] for it in m["metadata"].get("ownerReferences", ())))
     for manifest in (*owned, job):
-        found = current(play, manifest)
-        if found is not None:
+        if (found := current(play, manifest)) is not None:
             play.world.remove(found)
 
 

@@ -292,8 +292,7 @@ class DemoWorld:
         manifest = self.put(event(about, reason, message, at_ns, uid=a_uid(self.rng), type_=type_))
         self._new_events.append(key_of(manifest))
         if len(self._new_events) > MAX_NEW_EVENTS:
-            old = self._objects.get(self._new_events.pop(0))
-            if old is not None:
+            if (old := self._objects.get(self._new_events.pop(0))) is not None:
                 self.remove(old)
 
     def take_changes(self) -> dict[Key, Manifest | None]:
@@ -348,8 +347,7 @@ class DemoWorld:
 
     def _index(self, key: Key, manifest: Manifest) -> None:
         self.counts[key[0]] += 1
-        node_name = _node_name(manifest)
-        if node_name:
+        if node_name := _node_name(manifest):
             self._on_node.setdefault(node_name, set()).add(key)
             self._book(node_name, manifest, 1)
 
@@ -358,8 +356,7 @@ class DemoWorld:
         if before is None:
             return
         self.counts[key[0]] -= 1
-        node_name = _node_name(before)
-        if node_name:
+        if node_name := _node_name(before):
             self._on_node[node_name].discard(key)
             self._book(node_name, before, -1)
 

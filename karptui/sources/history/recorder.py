@@ -316,8 +316,7 @@ class Recorder:
 
     def _write_usage(self, writer: HistoryWriter) -> None:
         """Write the usage of containers in the current period; after an hour a new period begins."""
-        period = self._usage
-        if period is not None:
+        if (period := self._usage) is not None:
             writer.write_usage(period)
             if period.to_ns - period.from_ns >= USAGE_NS:
                 self._usage = UsagePeriod(period.to_ns, period.to_ns)

@@ -104,8 +104,7 @@ class MetricsReader:
             text = self._client.get(endpoint.path, accept=CONTENT_TYPE, read_seconds=self._read_seconds)
             metrics = read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
             del text
-        version = parse_version(metrics.version)
-        if version:
+        if version := parse_version(metrics.version):
             self.version = KarpenterVersion(version, f"metrics of {endpoint.title}")
         return metrics
 

@@ -197,8 +197,7 @@ class Recorded:
             raise self._wrong("rebootHistory", error) from None
 
     def _instance_types(self, document: SnapshotDocument, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
-        types = self._field("instanceTypes", list, None)
-        if types is not None:
+        if (types := self._field("instanceTypes", list, None)) is not None:
             return catalogs.of_value(types, self.where)
         catalog = self._field("catalog", str, "")
         if not catalog:

@@ -229,8 +229,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
     lines += [(("⟳ ", Tone.WARNING), (remedy, Tone.NORMAL)) for remedy in remedies(figures.loops, pool)]
     if entry.counters is not None:
         lines.append(((_counters_text(entry.counters, now_ns), Tone.MUTED),))
-    moved = churn.moved[:_MOST_MOVED]
-    if moved:
+    if moved := churn.moved[:_MOST_MOVED]:
         most = ", ".join(f"{clean(w.workload)} {count_text(w.moves)}× ({counted(w.pods, 'pod')})" for w in moved)
         lines.append(((f"moved most, from all NodePools: {most}", Tone.MUTED),))
     return tuple(lines)

@@ -59,8 +59,7 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
         return f"{str(drain.stage).lower()}{pods}"
     if drain is not None and text.startswith("replacements to be ready"):
         return "replacements to be ready"
-    unregistered = _UNREGISTERED.fullmatch(text)
-    if unregistered is not None:
+    if (unregistered := _UNREGISTERED.fullmatch(text)) is not None:
         return f"{clean(unregistered[1])} to be registered"
     return _SHORT_WAITS.get(text, text)
 

@@ -410,7 +410,6 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
             (f"{'chance':<{_LABEL}}", Tone.MUTED),
             (spread_text(played.spread, is_priced=not _is_unpriced(played.end)), Tone.NORMAL),
         )
-    waiting = waiting_text(played)
-    if waiting:
+    if waiting := waiting_text(played):
         tone = Tone.WARNING if last.pending else Tone.NORMAL
         yield ((f"{'pending':<{_LABEL}}", Tone.MUTED), (waiting, tone))

@@ -115,8 +115,7 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
             return _block("NodeClaim", (("NodeClaims may not be listed", Tone.WARNING),))
         return _block("NodeClaim", (("none: Karpenter does not manage this node", Tone.MUTED),))
     lines: list[Pieces] = [((clean(claim.name), Tone.STRONG),)]
-    delta = entry.delta
-    if delta is not None:
+    if (delta := entry.delta) is not None:
         text = delta_text(delta)
         tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
         sentence = (
@@ -131,8 +130,7 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
     if claim.image_id:
         lines.append((("image ", Tone.MUTED), (clean(claim.image_id), Tone.NORMAL)))
-    asked = asking_text(claim)
-    if asked:
+    if asked := asking_text(claim):
         lines.append((("launched for ", Tone.MUTED), (asked, Tone.NORMAL)))
     return [*_block("NodeClaim", *lines), *_conditions("NodeClaim conditions", claim.conditions, now_ns)]
 
@@ -223,8 +221,7 @@ def _column(entry: NodeEntry, name: str) -> dict[str, tuple[str, Tone]]:
     else:
         hidden = FORBIDDEN if entry.access is PodAccess.FORBIDDEN else WAITING
         column["free"] = (hidden.text, hidden.tone)
-    measured = _measured(entry.used, name)
-    if measured is not None:
+    if (measured := _measured(entry.used, name)) is not None:
         column["in use"] = (text(-(-measured // unit)), Tone.NORMAL)
     if claim is not None and name in claim.allocatable:
         less = allocatable - resources.nano(claim.allocatable, name) // unit

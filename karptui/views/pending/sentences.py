@@ -440,8 +440,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
 
 def _driver_error(message: str) -> str:
     """Return the cause in a message about a volume: the silent driver, the cloud's error, or the RPC's message."""
-    awaited = _AWAITED_DRIVER.search(message)
-    if awaited is not None:
+    if (awaited := _AWAITED_DRIVER.search(message)) is not None:
         return f"its driver {clean(awaited[1])} does not answer"
     return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
 

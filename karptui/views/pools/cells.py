@@ -145,8 +145,7 @@ def types_cell(row: PoolRow, _: int) -> Cell:
 
 def ready_cell(row: PoolRow, _: int) -> Cell:
     """Return the readiness, or the failing condition."""
-    reason = short_reason(row)
-    if reason:
+    if reason := short_reason(row):
         return Cell(f"✘ {clean(reason)}", Tone.FAULT, "✘")
     if row.pool.is_static:
         return Cell(f"✔ static {row.pool.replicas}", Tone.NORMAL, "static")

@@ -128,8 +128,7 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     lines += [((f"budget {i}: {clean(line_text(b))}", Tone.NORMAL),) for i, b in enumerate(pool.budgets or (), 1)]
     if not pool.budgets:
         lines.append((("no budgets: there is no limit", Tone.MUTED),))
-    left = budget_left(row)
-    if left:
+    if left := budget_left(row):
         text = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
         lines.append((("left now: ", Tone.MUTED), (text, Tone.NORMAL if any(left.values()) else Tone.WARNING)))
     if row.drifted:
@@ -178,8 +177,7 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
 def _subnets(row: PoolRow) -> Iterator[Pieces]:
     told = [subnet for subnet in row.subnets if subnet.is_refused or subnet.free_addresses is not None]
     yield from map(_subnet, told)
-    rest = [clean(subnet.id) for subnet in row.subnets if subnet not in told]
-    if rest:
+    if rest := [clean(subnet.id) for subnet in row.subnets if subnet not in told]:
         text = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are unknown"
         yield ((text, Tone.MUTED),)
 

@@ -35,8 +35,7 @@ def cluster_lines(
 def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
     """Return the number of pods that match several NodePools and where they land, or what is still loading."""
     if overlap is None:
-        hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
-        if hidden:
+        if hidden := overview.hidden.intersection(NEEDED_FOR_WHY):
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"unknown: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being computed", Tone.ACTIVE)),)
@@ -47,8 +46,7 @@ def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool
     share = f" ({100 * overlap.several // overlap.pods}%)" if not is_short else ""
     head = f"{count_text(overlap.several)} of {count_text(overlap.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if overlap.several else Tone.MUTED)]
-    where = _where_they_go(overlap)
-    if where:
+    if where := _where_they_go(overlap):
         pieces.append((f"{',' if is_short else ' and'} land on {where}", Tone.NORMAL))
     if overlap.stranded:
         pieces.append((f" · {_matching(overlap.stranded)} pools whose limits are used up", Tone.FAULT))

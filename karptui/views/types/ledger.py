@@ -244,19 +244,16 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
         spread = observed.capacity[MEMORY]
         least = "" if spread.is_uniform else f" (the least of up to {mebibytes_text(spread.largest.units)})"
         lines = [((many, Tone.NORMAL), (f" {mebibytes_text(reported)} of memory{least}", Tone.STRONG))]
-        allocatable = observed.allocatable.get(MEMORY)
-        if allocatable is not None:
+        if (allocatable := observed.allocatable.get(MEMORY)) is not None:
             planned = resources.nano(entry.allocatable, MEMORY) // NANO
             delta = allocatable.smallest.units - planned
             sign = "+" if delta >= 0 else "−"
             tone = Tone.NORMAL if delta >= 0 else Tone.WARNING
             least = mebibytes_text(allocatable.smallest.units)
             lines.append(((f"allocatable {least}: {sign}{mebibytes_text(abs(delta))} against the plan", tone),))
-        percent = matching_percent(entry)
-        if percent is not None:
+        if (percent := matching_percent(entry)) is not None:
             lines.append(((f"overhead {percent:.4f} would match them", Tone.NORMAL),))
-    safe = safe_percent(pool)
-    if safe is not None:
+    if (safe := safe_percent(pool)) is not None:
         lines.append(
             (
                 (f"safe VM overhead for this pool: {safe:.4f}", Tone.STRONG),

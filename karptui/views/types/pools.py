@@ -215,8 +215,7 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     ]
     pieces.append((f" = {count_text(len(entry.left))} left", Tone.STRONG if entry.left else Tone.FAULT))
     lines: list[Pieces] = [tuple(pieces)]
-    text = carries(entry)
-    if text:
+    if text := carries(entry):
         lines.append((("a new node carries ", Tone.MUTED), (text, Tone.DAEMON)))
     if entry.why_not:
         lines.append((("▲ ", Tone.WARNING), (clean(entry.why_not), Tone.WARNING)))
@@ -234,10 +233,8 @@ def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
 
 def _reasons(entry: PoolEntry, count: FilterCount) -> str:
     reasons = count.reasons
-    if count.filter is Filter.DAEMONSETS:
-        crowded = entry.without_pod_slots
-        if crowded:
-            return first_of([f"{name} has {slots} pod slots" for slots, name in crowded], _REASONS_SHOWN)
+    if count.filter is Filter.DAEMONSETS and (crowded := entry.without_pod_slots):
+        return first_of([f"{name} has {slots} pod slots" for slots, name in crowded], _REASONS_SHOWN)
     return first_of([f"{clean(reason)} −{count_text(number)}" for reason, number in reasons], _REASONS_SHOWN, " · ")
 
 
@@ -264,8 +261,7 @@ def source_lines(entry: PoolEntry | None, evidence: Evidence, book: NodePrices) 
         parts.append(f"types: {clean(entry.origin)}")
     parts.append(f"VM overhead {percent:g} ({clean(evidence.origin_of('VM_MEMORY_OVERHEAD_PERCENT'))})")
     parts += settings_words(evidence)
-    quiet = aws_sentence(evidence)
-    if quiet:
+    if quiet := aws_sentence(evidence):
         parts.append(quiet)
     return (((" · ".join(parts), Tone.MUTED),),)
 
@@ -291,8 +287,7 @@ def aws_sentence(evidence: Evidence) -> str:
         if status is not None and status.phase is FactPhase.UNAVAILABLE
     ]
     if evidence.fact_statuses:
-        shared = shared_sentence(evidence.fact_statuses.values())
-        if shared:
+        if shared := shared_sentence(evidence.fact_statuses.values()):
             words.append(clean(shared))
         else:
             missing = [kind for kind, status in evidence.fact_statuses.items() if status.phase is FactPhase.UNAVAILABLE]

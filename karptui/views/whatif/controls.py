@@ -124,8 +124,7 @@ _USUAL: Final = frozenset({"VM_MEMORY_OVERHEAD_PERCENT", "RESERVED_ENIS", "PREFE
 
 def focused(parsed: Parsed, row: int) -> Document | None:
     """Return the document that a line belongs to, None while it cannot be read; off every document the first."""
-    line = parsed.at_line(row)
-    if line is not None:
+    if (line := parsed.at_line(row)) is not None:
         return line if line.body is not None else None
     return next((document for document in parsed.documents if document.body is not None), None)
 

@@ -246,10 +246,8 @@ def _put_workload(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> 
     )
     template = with_priority(draft, read.template)
     draft.put(kind, replace(made, template=template, volumes=read.volumes, replicas=replicas))
-    pods = draft.pods_of(ref)
-    if pods:
-        changed = give_template(draft, pods, lambda pod: like_its_pods(template, pod))
-        if changed:
+    if pods := draft.pods_of(ref):
+        if changed := give_template(draft, pods, lambda pod: like_its_pods(template, pod)):
             draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) change in place, without a rollout")
         scale(draft, ref, replicas)
     else:

@@ -70,8 +70,7 @@ class SettingEdit:
         Raises:
             EditRefusedError: where Karpenter would not take the value.
         """
-        sentence = self.fault(text)
-        if sentence:
+        if sentence := self.fault(text):
             raise refuse(f"{self.name} {sentence}")
         return SetSetting(self.name, text)
 

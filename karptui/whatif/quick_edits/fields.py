@@ -113,8 +113,7 @@ def _scalar_field(
     """
 
     def put(text: str, at: At, value: str) -> str:
-        sentence = fault(value)
-        if sentence:
+        if sentence := fault(value):
             raise refuse(sentence)
         return set_value(text, at, path, convert(value) if value else REMOVE, prune=True)
 

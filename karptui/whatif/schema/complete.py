@@ -79,8 +79,7 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
 
 def _kind(top: Mapping[str, str], schemas: Schemas) -> KindSchema | None:
     name, version = top.get("kind", ""), top.get("apiVersion", "")
-    schema = schemas.get(version, name)
-    if schema is not None:
+    if (schema := schemas.get(version, name)) is not None:
         return schema
     versions = schemas.versions(name)
     return schemas.get(versions[-1], name) if versions else None

@@ -324,7 +324,6 @@ class _Scan:
         )
 
     def _note_rest(self, content: str) -> None:
-        match = _KEY.match(content)
-        if match:
+        if match := _KEY.match(content):
             path = self._levels.path
             self._taken.setdefault(path[:-1], {})[str(path[-1])] = unquoted(without_comment(match[2] or ""))

@@ -41,8 +41,7 @@ def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterato
         value: The value as in JSON, with defaults filled in.
         schema: OpenAPI v3 as Kubernetes restricts it.
     """
-    fault = _type_fault(value, schema)
-    if fault:
+    if fault := _type_fault(value, schema):
         yield Violation(path, fault)
         return
     if value is None:
@@ -63,8 +62,7 @@ def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterato
 def did_you_mean(word: str, words: list[str]) -> str:
     """Propose the nearest of the words, or list them all if there are few."""
     folded = {other.lower(): other for other in words}
-    near = get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6)
-    if near:
+    if near := get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6):
         return f"did you mean {folded[near[0]]}?"
     return "known here: " + ", ".join(sorted(words)) if 0 < len(words) <= MAX_LISTED else ""
 
@@ -176,8 +174,7 @@ def _text_violations(value: str, schema: Schema, path: Path) -> Iterator[Violati
     yield from _count_violations(len(value), schema, path, ("minLength", "maxLength", "characters"))
     if "pattern" in schema and not fits_pattern(value, schema["pattern"]):
         yield Violation(path, f"must be {pattern_words(schema['pattern'])}")
-    fault = format_fault(value, schema.get("format", ""))
-    if fault:
+    if fault := format_fault(value, schema.get("format", "")):
         yield Violation(path, fault)
 
 
@@ -190,8 +187,7 @@ def _number_violations(value: float, schema: Schema, path: Path) -> Iterator[Vio
     step = schema.get("multipleOf")
     if step and value % step:
         yield Violation(path, f"must be a multiple of {step}")
-    fault = format_fault(value, schema.get("format", ""))
-    if fault:
+    if fault := format_fault(value, schema.get("format", "")):
         yield Violation(path, fault)
 
 

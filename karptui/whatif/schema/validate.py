@@ -140,8 +140,7 @@ def _kubelet_violations(body: Mapping[str, Any], kind: KindSchema) -> Iterator[V
 def _unknown_kind(document: Document, schemas: Schemas) -> Violation:
     if not document.kind:
         return Violation(("kind",), "required, but missing: kind, such as NodePool")
-    versions = schemas.versions(document.kind)
-    if versions:
+    if versions := schemas.versions(document.kind):
         if not document.api_version:
             return Violation(("apiVersion",), f"required, but missing: apiVersion, here {' or '.join(versions)}")
         return Violation(

@@ -37,8 +37,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
     for name, value in new.items():
         before = old.get(name, _MISSING)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
-            inner = merge_patch(before, value)
-            if inner:
+            if inner := merge_patch(before, value):
                 patch[name] = inner
         elif not _same(before, value):
             patch[name] = value

@@ -49,8 +49,7 @@ def exhausted_remedies(
         effect,
     )
     yield preemption_remedy([objects.pods[b.object_key] for b in blockers if b.object_key in objects.pods])
-    owners = _counting_owners(blockers, objects)
-    if owners:
+    if owners := _counting_owners(blockers, objects):
         yield BlockerRemedy(
             BlockerRemedyKind.MORE_REPLICAS,
             "With one pod more than minAvailable asks for, one may be evicted.",
@@ -190,8 +189,7 @@ def blocker_remedies(
     remedies: list[BlockerRemedy] = []
     if protected:
         remedies.extend(protected_pod_remedies(protected, objects, findings, now_ns, makes_edits=makes_edits))
-    exhausted = [blocker for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED]
-    if exhausted:
+    if exhausted := [blocker for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED]:
         remedies.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
     makers: dict[Code, _Maker] = {
         Code.NODE_DND: node_remedies,
@@ -200,8 +198,7 @@ def blocker_remedies(
         Code.STATIC_NO_HEADROOM: headroom_remedies,
     }
     for code, make in makers.items():
-        own = [blocker for blocker in blockers if blocker.code is code]
-        if own:
+        if own := [blocker for blocker in blockers if blocker.code is code]:
             remedies.extend(make(own, objects, findings))
     by_kind: dict[BlockerRemedyKind, BlockerRemedy] = {}
     for remedy in remedies:  # of pods that are protected twice preemption is offered once

@@ -83,8 +83,7 @@ def protected_pod_remedies(
         if longest_ns
         else "None of these pods ends automatically."
     )
-    endless = [blocker for blocker in blockers if _value(blocker, objects) == "true"]
-    if endless:
+    if endless := [blocker for blocker in blockers if _value(blocker, objects) == "true"]:
         left = _left_seconds(endless, objects, now_ns, hours)
         yield BlockerRemedy(
             BlockerRemedyKind.DURATION,
@@ -95,8 +94,7 @@ def protected_pod_remedies(
             value=value,
             has_jobs=bool(jobs),
         )
-    pools = _without_fitting_grace(blockers, objects, hours, longest_ns)
-    if pools:
+    if pools := _without_fitting_grace(blockers, objects, hours, longest_ns):
         cuts = "cuts none of them" if jobs else "these pods with it"
         yield BlockerRemedy(
             BlockerRemedyKind.GRACE,
@@ -110,8 +108,7 @@ def protected_pod_remedies(
             value=value,
             has_jobs=bool(jobs),
         )
-    rule = _spread(pods)
-    if rule is not None:
+    if (rule := _spread(pods)) is not None:
         yield BlockerRemedy(
             BlockerRemedyKind.SPREAD,
             "New ones go where the fewest of them run, so that no node is filled up with them again and again; more"

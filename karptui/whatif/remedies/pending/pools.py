@@ -316,8 +316,7 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
         return
     for index, requirement in enumerate(pool.requirements):
         if requirement.key == reason.key:
-            trial = allow_value(pool, index, value, RemedyKind.POOL_VALUE)
-            if trial is not None:
+            if (trial := allow_value(pool, index, value, RemedyKind.POOL_VALUE)) is not None:
                 yield trial
 
 
