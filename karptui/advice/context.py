@@ -241,10 +241,10 @@ class AdviceContext:
         compatible = catalogue.compatible(requirements)
         types, places = 0, set()
         for kind in catalogue.offering_kinds:
-            if requirements.compatible(kind.requirements, WELL_KNOWN):
-                if sold := catalogue.types_of_rows(kind.rows) & compatible:
-                    types |= sold
-                    places.add((single_value(kind.requirements, ZONE), single_value(kind.requirements, CAPACITY_TYPE)))
+            sold = catalogue.types_of_rows(kind.rows) & compatible
+            if sold and requirements.compatible(kind.requirements, WELL_KNOWN):
+                types |= sold
+                places.add((single_value(kind.requirements, ZONE), single_value(kind.requirements, CAPACITY_TYPE)))
         return types, frozenset(places)
 
     def knows_types(self, pool: NodePool) -> bool:

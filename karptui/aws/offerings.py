@@ -56,9 +56,9 @@ def incompatibility(
 ) -> str | None:
     """Return the reason why a NodeClass excludes a type, or None."""
     spec = nodeclass.spec
-    if spec.network_interfaces is not None:
-        if (reason := _interface_conflict(facts, spec.network_interfaces)) is not None:
-            return reason
+    interfaces = spec.network_interfaces
+    if interfaces is not None and (reason := _interface_conflict(facts, interfaces)) is not None:
+        return reason
     if facts.name.startswith("a1.") and nodeclass.family == AL2023:
         return "a1 types cannot boot AL2023"
     if nodeclass.wants_nested_virtualization and not facts.nested_virtualization:

@@ -166,8 +166,7 @@ def _happened(file: Path) -> Iterator[str]:
         yield f"From {_instant(sessions[0].from_ns)} to {_instant(sessions[-1].to_ns)}:"
         yield ""
         marks = history.marks(0, sessions[-1].to_ns)
-        for mark in marks[-_MOST_MARKS:]:
-            yield clean(f"- {_instant(mark.at_ns)} {_mark_text(mark)}")
+        yield from (clean(f"- {_instant(mark.at_ns)} {_mark_text(mark)}") for mark in marks[-_MOST_MARKS:])
         if len(marks) > _MOST_MARKS:
             yield f"- and {len(marks) - _MOST_MARKS:,} more before"
         if not marks:

@@ -117,8 +117,7 @@ def _remedies(detail: PodDetail | None, name: str) -> Iterator[Pieces]:
         some = "" if gain.placed == gain.asked else f" ({count_text(gain.placed)} of {count_text(gain.asked)} pods)"
         words = f"  {remedy_words(remedy, name)}  → {gain_text(gain)}{price}{some}{lost}"
         yield ((words, Tone.NORMAL),)
-    for sentence in report.left_out:
-        yield ((f"  {clean(sentence)}", Tone.MUTED),)
+    yield from (((f"  {clean(sentence)}", Tone.MUTED),) for sentence in report.left_out)
 
 
 def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:

@@ -281,8 +281,7 @@ MAX_NAMES: Final = 3
 
 def lines_of(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
     """Yield an answer as text."""
-    for line in _lines(document, savings):
-        yield clean(line)
+    yield from (clean(line) for line in _lines(document, savings))
 
 
 def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
@@ -304,18 +303,15 @@ def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
     if claims:
         table = [HEADINGS, *(_claim_row(claim) for claim in claims)]
         yield from (f"  {line}" for line in aligned(table, range(1, len(HEADINGS) - 1)))
-    for node in nodes:
-        yield f"  {node['name']} receives {', '.join(node['pods'])}"
-    for key, error in errors.items():
-        yield f"  {key}: {error}"
+    yield from (f"  {node['name']} receives {', '.join(node['pods'])}" for node in nodes)
+    yield from (f"  {key}: {error}" for key, error in errors.items())
     for tie in decision.get("ties", ()):
         chosen, *others = tie["domains"]
         instead = ", ".join(others)
         yield f"  {tie['pod']}: {tie['topologyKey']} {chosen} is one of equals, Karpenter may choose {instead}"
     for method in document.get("disruption", ()):
         yield from _method_lines(method, savings.get(method["name"], ()))
-    for sentence in document["notModelled"]:
-        yield f"  not modelled: {sentence}"
+    yield from (f"  not modelled: {sentence}" for sentence in document["notModelled"])
     if "solveMillis" in decision:
         yield f"  decided in {decision['solveMillis']:.1f} ms"
 

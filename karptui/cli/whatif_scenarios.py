@@ -58,8 +58,7 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
     """
     if args.snapshots:
         check_snapshots(args)
-        for path in args.snapshots:
-            yield base_of_snapshot(path, args)
+        yield from (base_of_snapshot(path, args) for path in args.snapshots)
     else:
         yield _of_flags(args)
 

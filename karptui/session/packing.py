@@ -190,10 +190,8 @@ def _allocatable(claim: NewClaim, name: str) -> Mapping[str, int] | None:
 
 def _of_commands(outcome: ReplayOutcome, moved: Mapping[str, Pod]) -> Iterator[_Made | None]:
     for command in () if outcome.next_pass is None else outcome.next_pass.commands:
-        for node in command.replacements:
-            yield _replacement(node, moved)
-        for _ in range(command.from_template):
-            yield None
+        yield from (_replacement(node, moved) for node in command.replacements)
+        yield from (None for _ in range(command.from_template))
 
 
 def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:

@@ -145,8 +145,7 @@ def story_lines(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def _absent(rehearsal: Rehearsal) -> Iterator[str]:
-    for name, pools in rehearsal.absent_daemons:
-        yield f"{name}: not in {', '.join(pools)}"
+    yield from (f"{name}: not in {', '.join(pools)}" for name, pools in rehearsal.absent_daemons)
 
 
 def _took(rehearsal: Rehearsal) -> str:

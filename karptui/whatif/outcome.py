@@ -281,10 +281,8 @@ def _launched(outcome: ReplayOutcome) -> Iterator[tuple[str, Cost]]:
     for claim in outcome.claims:
         yield claim.nodepool_name, cost_of_option(prices, outcome.claim_types.first(claim))
     for command in () if outcome.next_pass is None else outcome.next_pass.commands:
-        for node in command.replacements:
-            yield node.pool_name, cost_of_new_node(prices, node)
-        for _ in range(command.from_template):
-            yield command.candidates[0].pool.name, Cost()
+        yield from ((node.pool_name, cost_of_new_node(prices, node)) for node in command.replacements)
+        yield from ((command.candidates[0].pool.name, Cost()) for _ in range(command.from_template))
 
 
 class _Tally:

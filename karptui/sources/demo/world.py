@@ -291,9 +291,8 @@ class DemoWorld:
         """Add an event; of those added so only the latest are kept."""
         manifest = self.put(event(about, reason, message, at_ns, uid=a_uid(self.rng), type_=type_))
         self._new_events.append(key_of(manifest))
-        if len(self._new_events) > MAX_NEW_EVENTS:
-            if (old := self._objects.get(self._new_events.pop(0))) is not None:
-                self.remove(old)
+        if len(self._new_events) > MAX_NEW_EVENTS and (old := self._objects.get(self._new_events.pop(0))):
+            self.remove(old)
 
     def take_changes(self) -> dict[Key, Manifest | None]:
         """Return the changes since the last call; None for a deleted object."""

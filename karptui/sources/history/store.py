@@ -318,9 +318,7 @@ class History:
             yield from unpacked(frame.data)
         where = "state IN (?, ?) AND session = ? AND to_ns > ? AND from_ns <= ?"
         for frame in self._frames(where, FrameState.SMALL, FrameState.PACKED, session, key_ns, at_ns):
-            for change in unpacked(frame.data):
-                if key_ns < change.at_ns <= at_ns:
-                    yield change
+            yield from (change for change in unpacked(frame.data) if key_ns < change.at_ns <= at_ns)
 
     def _frames(self, where: str, *values: int, order: str = "from_ns, id") -> Iterator[_Frame]:
         rows = self._query(

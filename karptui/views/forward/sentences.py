@@ -171,8 +171,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     lines = [f"{clock_text(step.at_ns)}  {step_text(step)}" for step in shown]
     yield from (f"  {line}" for line in cut(lines, MAX_COMMANDS))
     for title, sentences in (("assumed", played.assumptions), ("not modelled", played.not_modelled)):
-        for sentence in sentences:
-            yield f"  {title}: {sentence}"
+        yield from (f"  {title}: {sentence}" for sentence in sentences)
 
 
 _FAILS: Final = {

@@ -74,8 +74,7 @@ def _network_functions(tagged: Any) -> Iterator[_Row]:
     text, truth = kinds.STRING, kinds.BOOL
     yield "url", 0, False, tagged, [text], url
     yield "isURL", 0, False, truth, [text], lambda given: _accepts(url, given)
-    for name, part in _URL_PARTS.items():
-        yield name, 0, True, text, [tagged], part
+    yield from ((name, 0, True, text, [tagged], part) for name, part in _URL_PARTS.items())
     yield "getQuery", 0, True, kinds.Map(text, kinds.List(text)), [tagged], lambda one: parse_qs(_split(one).query)
     yield "ip", 0, False, tagged, [text], ip
     yield "isIP", 0, False, truth, [text], lambda given: _accepts(ip, given)

@@ -182,8 +182,7 @@ def _item_starts(asked: _CompletionRequest) -> Iterator[Item]:
     context, schema = asked.context, asked.schema.get("items", {})
     if _is_object(schema):
         required = schema.get("required", ()) or sorted(schema.get("properties", {}))[:1]
-        for name in required[:1]:
-            yield Item(f"- {name}:", "new item", f"- {write_scalar(name)}: ")
+        yield from (Item(f"- {name}:", "new item", f"- {write_scalar(name)}: ") for name in required[:1])
         return
     if schema.get("type") == "array":
         yield Item("- ", "new item", "- ")

@@ -53,8 +53,7 @@ def pod_trials(question: UnplacedPods) -> Iterator[Attempt]:
         elif isinstance(rejection, TypesExhausted):
             costly = {requirement.key for requirement in rejection.requirements}
             keys.update((key, None) for key, _, _ in _asks(question.first.template) if key in costly)
-    for missing in taints:
-        yield _tolerate(question, missing)
+    yield from (_tolerate(question, missing) for missing in taints)
     yield from _selector_trials(question, keys)
     yield from _smaller(question, pools)
     if any(isinstance(pool.rejection, TopologyUnmet | DomainUnreachable) for pool in pools):

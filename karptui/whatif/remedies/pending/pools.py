@@ -315,9 +315,8 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
         yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (set_pool(pool, path, value),))
         return
     for index, requirement in enumerate(pool.requirements):
-        if requirement.key == reason.key:
-            if (trial := allow_value(pool, index, value, RemedyKind.POOL_VALUE)) is not None:
-                yield trial
+        if requirement.key == reason.key and (trial := allow_value(pool, index, value, RemedyKind.POOL_VALUE)):
+            yield trial
 
 
 def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Attempt:
