@@ -72,7 +72,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         """Return the age of the analysis if there are no rows."""
         overview = self.host.session.overview()
         analysed = overview.analysed
-        is_unknown = analysed is None or (not analysed.nodes and bool(overview.sizes["nodes"]))
+        is_unknown = analysed is None or (not analysed.findings and bool(overview.sizes["nodes"]))
         return self.explain() if not rows.total and is_unknown else super().placeholder(rows)
 
     def show_state(self) -> None:

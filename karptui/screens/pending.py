@@ -206,7 +206,6 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
     # The changes
 
     def _changes(self) -> Sequence[RemedyEntry]:
-        """Return the changes that help, as last computed."""
         report = self._detail.remedies if self._detail is not None else None
         return self._remedies.get((report,), lambda: remedy_entries(report))
 

@@ -67,7 +67,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
             self._members = remedy_list.members
             return remedy_list.remedies
 
-        return self._remedies.get((self.host.session.overview().analysed,), compute)
+        return self._remedies.get((self.host.session.overview(),), compute)
 
     def show_state(self) -> None:
         """Show the remedies and the text of the one under the cursor, and have all of them tried."""

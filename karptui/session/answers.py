@@ -12,12 +12,12 @@ from karptui.session.costs import ClusterTotals
 from karptui.sources.source import SourceStatus
 
 if TYPE_CHECKING:
-    from karptui.disruption.analysis import NodeDetail
+    from karptui.disruption.analysis import Analysis, NodeDetail
     from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
     from karptui.kube.live_usage import LiveUsage
     from karptui.kube.past_time import PastTime
-    from karptui.pending.groups import PendingGroup
+    from karptui.pending.groups import PendingGroup, PendingReport
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
     from karptui.session.pending_report import PodDetail, PodSurroundings
@@ -110,40 +110,6 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
 # The whole cluster
 
 
-class Analysed(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of the analysis."""
-
-    generation: int
-    now_ns: int
-    """The instant that it holds for: nanoseconds since the epoch."""
-    nodes: int
-    simulated: int
-    """Whose removal was simulated on that very generation."""
-    managed: int
-    """That Karpenter manages."""
-    notes: tuple[str, ...] = ()
-    """Assumptions about instance types."""
-    problem: str = ""
-    """Error message if a newer generation could not be analysed."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is left to simulate."""
-        return self.simulated >= self.managed
-
-
-class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of the explanation of pending pods."""
-
-    generation: int
-    now_ns: int
-    """The instant that it holds for: nanoseconds since the epoch."""
-    groups: int
-    explained: int
-    """Groups that are fully explained."""
-    notes: tuple[str, ...] = ()
-
-
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the whole cluster, and its totals."""
 
@@ -162,9 +128,9 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Why blockers cannot be shown, yet or at all; empty if they can."""
     is_out_of_reach: bool
     """Whether blockers cannot be shown until a permission is granted or Karpenter is installed."""
-    analysed: Analysed | None = None
+    analysed: Analysis | None = None
     """None until the first analysis."""
-    pending: PendingStudied | None = None
+    pending: PendingReport | None = None
     """None until a screen has asked."""
     karpenter_version: str = ""
     """Karpenter's detected version; empty if unknown."""

@@ -89,7 +89,6 @@ class SteadyHeld:
 
 
 def _is_alike(one: Held, other: Held) -> bool:
-    """Whether two sums are written alike."""
     return (one.currency, bool(one.nodes), bool(one.unpriced), one.certainty, f"{one.per_hour:.2f}") == (
         other.currency,
         bool(other.nodes),

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from karptui.decode.kinds import Kind
-from karptui.session.answers import Analysed, Overview, PendingStudied
+from karptui.session.answers import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from karptui.disruption.analysis import Analysis
-    from karptui.session.pending_report import PendingAnswer
     from karptui.sources.source import SourceStatus
 
 DEAR: Final = 1_000_000
@@ -54,34 +52,8 @@ def overview_of(view: ClusterView) -> Overview:
         },
         unready_because=unready_because(view),
         is_out_of_reach=is_out_of_reach(view),
-        analysed=_analysed(view.analysis),
-        pending=_studied(view.pending),
+        analysed=view.analysis,
+        pending=view.pending,
         karpenter_version=view.evidence.karpenter_version,
         has_prices=not view.evidence.price_settings.is_disabled,
-    )
-
-
-def _analysed(analysis: Analysis | None) -> Analysed | None:
-    if analysis is None:
-        return None
-    return Analysed(
-        generation=analysis.generation,
-        now_ns=analysis.now_ns,
-        nodes=len(analysis.findings),
-        simulated=analysis.simulated,
-        managed=analysis.managed,
-        notes=analysis.notes,
-        problem=analysis.problem,
-    )
-
-
-def _studied(report: PendingAnswer | None) -> PendingStudied | None:
-    if report is None:
-        return None
-    return PendingStudied(
-        generation=report.generation,
-        now_ns=report.now_ns,
-        groups=len(report.groups),
-        explained=report.explained,
-        notes=report.notes,
     )

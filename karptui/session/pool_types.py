@@ -92,6 +92,11 @@ _OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPAC
 """Labels that describe no more of a type than its name and offerings."""
 
 
+def _where(capacity_type: str, zone: str) -> tuple[NodeSelectorRequirement, ...]:
+    named = ((CAPACITY_TYPE, capacity_type), (ZONE, zone))
+    return tuple(NodeSelectorRequirement(key, "In", (value,)) for key, value in named if value)
+
+
 def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) -> InstanceType:
     smallest = min(nodes, key=lambda node: resources.memory_bytes(node.allocatable))
     keys = {key for node in nodes for key in node.labels if key in WELL_KNOWN or key in asked} - _OF_NODES
@@ -110,15 +115,7 @@ def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) 
         capacity=smallest.capacity,
         overhead=Overhead(kube_reserved=resources.subtract(smallest.capacity, smallest.allocatable)),
         offerings=tuple(
-            Offering(
-                requirements=tuple(
-                    NodeSelectorRequirement(key, "In", (value,))
-                    for key, value in ((CAPACITY_TYPE, capacity_type), (ZONE, zone))
-                    if value
-                ),
-                price_per_hour=0.0,
-            )
-            for capacity_type, zone in pairs
+            Offering(requirements=_where(capacity_type, zone), price_per_hour=0.0) for capacity_type, zone in pairs
         ),
     )
 
@@ -159,11 +156,7 @@ def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
     for name, offering in metrics.offerings.items():
         offerings.setdefault(name.instance_type, []).append(
             Offering(
-                requirements=tuple(
-                    NodeSelectorRequirement(key, "In", (value,))
-                    for key, value in ((CAPACITY_TYPE, name.capacity_type), (ZONE, name.zone))
-                    if value
-                ),
+                requirements=_where(name.capacity_type, name.zone),
                 price_per_hour=offering.price_per_hour or 0.0,
                 is_available=offering.is_available is not False,
                 is_price_assumed=name.capacity_type == SPOT and not has_spot_prices,
@@ -173,7 +166,6 @@ def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
 
 
 def _kept_share(instance_type: InstanceType, name: str) -> float:
-    """Return the share of a resource that nodes of a type reserve."""
     whole = resources.nano(instance_type.capacity, name)
     return resources.nano(instance_type.overhead.kube_reserved, name) / whole if whole else 0.0
 

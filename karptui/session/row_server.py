@@ -247,7 +247,6 @@ def _in_order_of(keys: Sequence[str], arranged: Arranged) -> Arranged:
 
 
 def _joint_of(view: ClusterView) -> JointFigures | None:
-    """Return the joint removals that a view knows."""
     return view.analysis.joint if view.analysis is not None else None
 
 

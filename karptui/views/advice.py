@@ -18,7 +18,6 @@ from karptui.views.column import (
     Column,
     Field,
     FieldKind,
-    FieldValue,
     Heading,
     NumberHeading,
     SortKey,
@@ -53,10 +52,6 @@ def _cell(
 
 def _sort(read: Callable[[AdviceEntry], SortKey]) -> Callable[[AdviceLine], SortKey]:
     return lambda line: None if isinstance(line, AdviceGroup) else read(line)
-
-
-def _field(read: Callable[[AdviceEntry], FieldValue]) -> Callable[[AdviceLine, int], FieldValue]:
-    return lambda line, _: None if isinstance(line, AdviceGroup) else read(line)
 
 
 def _kind(entry: AdviceEntry) -> Cell:
@@ -116,7 +111,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             Value("severity", _value(lambda row: str(row.finding.severity)), {"enum": ["error", "warning", "info"]}),
         ),
         filters={
-            "severity": Field(FieldKind.TEXT, _field(lambda entry: str(entry.severity)), help="error, warning or info")
+            "severity": Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), help="error, warning or info")
         },
     ),
     Column(
@@ -126,7 +121,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters={
             "kind": Field(
                 FieldKind.TEXT,
-                _field(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
+                _value(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
                 help="kind of an object",
             )
         },
@@ -147,7 +142,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters={
             "object": Field(
                 FieldKind.TEXT,
-                _field(lambda entry: tuple(ref.key for ref in entry.finding.objects)),
+                _value(lambda entry: tuple(ref.key for ref in entry.finding.objects)),
                 help="namespace/name, or name",
             )
         },
@@ -183,7 +178,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         filters={
             "$": Field(
-                FieldKind.MONEY, _field(lambda entry: entry.finding.per_hour), help="$/h that the nodes concerned cost"
+                FieldKind.MONEY, _value(lambda entry: entry.finding.per_hour), help="$/h that the nodes concerned cost"
             )
         },
     ),
@@ -195,7 +190,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             Value("rule", _value(lambda entry: entry.rule.id), str, after="severity"),
             Value("docs", _value(lambda entry: entry.rule.anchor), str, after="price_per_hour"),
         ),
-        filters={"rule": Field(FieldKind.TEXT, _field(lambda entry: entry.rule.id), help="id of the rule")},
+        filters={"rule": Field(FieldKind.TEXT, _value(lambda entry: entry.rule.id), help="id of the rule")},
     ),
     Column(
         Heading("fact", "FACT", "The fact in this cluster.", 40, 300, drop_order=6),

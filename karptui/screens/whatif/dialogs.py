@@ -259,7 +259,6 @@ class Dialogs:
             self._screen.host.go(ToValues(sweep, scenario.replay, current))
 
     def _proposed(self, offer: Sweepable) -> str:
-        """Return values to begin with."""
         if (setting := offer.setting) is not None:
             return proposed_values(self._quick.setting_value(setting), stride=setting.stride)
         most = 100 if offer.choice.id.endswith(":spec.weight") else 0
@@ -301,7 +300,6 @@ def _field_of(document: Document, quick: QuickEdit) -> str:
 
 
 def _parameter_of(control_id: str, document: Document | None) -> str:
-    """Return the parameter that a quick edit changes."""
     control = control_of(control_id)
     if control.setting is not None:
         return control.setting.name

@@ -120,7 +120,6 @@ class ResultPane(TitledPane):
         self._show_lines()
 
     def _show_figures(self) -> None:
-        """Show the answer and the figures that fit."""
         answer, lead = self._answer, list[Pieces]()
         if self._problem:
             lead.append((("✘ ", Tone.FAULT), (self._problem, Tone.FAULT)))
@@ -183,7 +182,6 @@ class ResultPane(TitledPane):
 
 
 def _signed(line: ResultLine, open_keys: frozenset[str]) -> Pieces:
-    """Return a line, with a sign that it opens in its margin."""
     if not line.details:
         return line.pieces
     (first, tone), *rest = line.pieces

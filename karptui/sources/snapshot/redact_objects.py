@@ -7,12 +7,7 @@ from typing import Any, Final
 
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.loose import mapping
-from karptui.sources.snapshot.redact_values import NODE_CLASS, TEXT_FIELDS, Values
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from karptui.sources.snapshot.redact_values import NODE_CLASS, TEXT_FIELDS, Values, words
 
 _NAMED: Final[Mapping[str, str]] = {
     "containers": "Container",
@@ -35,7 +30,7 @@ AMOUNTS: Final = frozenset(
     | {"systemReserved", "evictionThreshold", "evictionSoft", "evictionSoftGracePeriod", "volumeAttachmentLimits"}
     | {"podFixed", "capacityOverride", "used", "hard"}
 )
-_PARTS: Final = _words(
+_PARTS: Final = words(
     # Of every object, and of pods and their templates:
     "metadata spec status ownerReferences generation deletionGracePeriodSeconds controller blockOwnerDeletion "
     "observedGeneration template jobTemplate containers initContainers volumes resources ports containerPort hostPort "

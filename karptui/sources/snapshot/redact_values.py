@@ -16,7 +16,8 @@ from karptui.sources.snapshot.pseudonyms import ORIGIN, VALUE, Pseudonyms
 from karptui.sources.snapshot.public import is_public_domain, is_public_key
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -97,7 +98,7 @@ _API_GROUPS: Final = frozenset(
 
 _PUBLIC_IF: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(
-        _words(
+        words(
             "creationTimestamp deletionTimestamp lastTransitionTime firstTimestamp lastTimestamp eventTime "
             "lastObservedTime deprecatedFirstTimestamp deprecatedLastTimestamp startTime startedAt finishedAt "
             "completionTime lastPodEventTime lastScheduleTime timeAdded endTime"
@@ -105,18 +106,18 @@ _PUBLIC_IF: Final[Mapping[str, Callable[[str], object]]] = {
         public.INSTANT.fullmatch,
     ),
     **dict.fromkeys(
-        _words(
+        words(
             "duration consolidateAfter expireAfter terminationGracePeriod tcpEstablishedTimeout udpTimeout "
             "udpStreamTimeout"
         ),
         public.DURATION.fullmatch,
     ),
     **dict.fromkeys(
-        _words("nodes minAvailable maxUnavailable maxSurge volumeSize price priceAdjustment storage cpu memory"),
+        words("nodes minAvailable maxUnavailable maxSurge volumeSize price priceAdjustment storage cpu memory"),
         public.QUANTITY.fullmatch,
     ),
     **dict.fromkeys(
-        _words("architecture interfaceType volumeType nestedVirtualization reservationType tenancy state"),
+        words("architecture interfaceType volumeType nestedVirtualization reservationType tenancy state"),
         public.is_public_label_value,
     ),
     "schedule": public.is_schedule,
@@ -355,7 +356,7 @@ class Values:
 
     _RULES: Final[Mapping[str, Callable[[Values, str], str]]] = {
         **dict.fromkeys(
-            _words(
+            words(
                 "kind type status phase operator effect restartPolicy whenUnsatisfiable nodeAffinityPolicy policy "
                 "nodeTaintsPolicy consolidationPolicy accessModes protocol volumeBindingMode reasons qosClass "
                 "unhealthyPodEvictionPolicy reclaimPolicy volumeMode preemptionPolicy amiFamily instanceStorePolicy "
@@ -363,14 +364,14 @@ class Values:
             ),
             word,
         ),
-        **dict.fromkeys(_words("key topologyKey topologyKeys matchLabelKeys mismatchLabelKeys finalizers"), key),
-        **dict.fromkeys(_words("component reportingComponent reportingController"), _component),
-        **dict.fromkeys(_words("driver provisioner"), driver),
-        **dict.fromkeys(_words("address hostIP ip"), _address),
-        **dict.fromkeys(_words("id imageID"), aws_id),
-        **dict.fromkeys(_words("message note"), _message),
+        **dict.fromkeys(words("key topologyKey topologyKeys matchLabelKeys mismatchLabelKeys finalizers"), key),
+        **dict.fromkeys(words("component reportingComponent reportingController"), _component),
+        **dict.fromkeys(words("driver provisioner"), driver),
+        **dict.fromkeys(words("address hostIP ip"), _address),
+        **dict.fromkeys(words("id imageID"), aws_id),
+        **dict.fromkeys(words("message note"), _message),
         **dict.fromkeys(
-            _words(
+            words(
                 "image role instanceProfile owner ownerID ssmParameter kmsKeyID snapshotID volumeHandle volumeID "
                 "pdName nodeID"
             ),

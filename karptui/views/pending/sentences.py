@@ -32,7 +32,7 @@ from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning import PlacementGate, PoolExplanation
 from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.waiting_pods import problem_in_short
-from karptui.session.answers import Overview, PendingStudied
+from karptui.session.answers import Overview
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line
 from karptui.views.pending.gates import miss_text, refusals_text
@@ -75,16 +75,10 @@ def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
         return (unready_line(overview, "being computed"),)
-    return (
-        *_age(report, overview.generation, now_ns),
-        *((f" · {clean(note)}", Tone.WARNING) for note in report.notes[:1]),
-    )
-
-
-def _age(report: PendingStudied, generation: int, now_ns: int) -> Pieces:
-    is_open = report.explained < report.groups
-    still_open = f"{count_text(report.explained)} of {count_text(report.groups)} groups explained"
-    return computed(now_ns - report.now_ns, generation - report.generation, still_open if is_open else "")
+    is_open = report.explained < len(report.groups)
+    still_open = f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained"
+    age = computed(now_ns - report.now_ns, overview.generation - report.generation, still_open if is_open else "")
+    return (*age, *((f" · {clean(note)}", Tone.WARNING) for note in report.notes[:1]))
 
 
 MOST_QUOTED: Final = 300
