@@ -160,6 +160,5 @@ def facts_from_ec2(
 
 
 def _card_enis(network: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the number of interfaces of each card, by card index."""
     cards: Sequence[Mapping[str, Any]] = sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"]))
     return tuple(card["MaximumNetworkInterfaces"] for card in cards)

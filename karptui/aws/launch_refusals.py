@@ -308,7 +308,6 @@ def _errors(report: _Report) -> Iterator[_Error]:
 
 
 def _listed(asked: Requirements | None, key: str) -> tuple[str, ...]:
-    """Return the values that a NodeClaim's requirements list for a label."""
     requirement = asked.find(key) if asked is not None else None
     return tuple(sorted(requirement.values)) if requirement is not None and requirement.operator == IN else ()
 

@@ -121,7 +121,6 @@ def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the values that rows of one code share."""
     nodes, objects = len({row["node"] for row in rows}), {row["object"] for row in rows}
     return {
         "node": f"{nodes} node{'s' if nodes > 1 else ''} that no method wants",

@@ -92,7 +92,6 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
 
 
 def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
-    """Return a pod that does not wait."""
     node = view.node_of(pod.node_name)
     entry = view.pod_entry(pod.key) or PodEntry(pod, node.pool if node is not None else "")
     values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}

@@ -180,7 +180,6 @@ class StreamDecoder:
         return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version, text=text)
 
     def _key(self, meta: WireMeta) -> str:
-        """Return the key of an object of this kind from its metadata."""
         if self._reader.kind is not Kind.NODECLASS or not meta.key:
             return meta.key
         return nodeclass_key(self._reader.api_kind, meta.key)

@@ -199,7 +199,6 @@ def folded_name(namespace: str, names: Sequence[str], owner_name: str = "") -> s
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """Return the common prefix of all names."""
     first, last = min(names), max(names)
     length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first[:length]

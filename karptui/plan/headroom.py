@@ -225,7 +225,6 @@ def headroom(
 
 
 def _alike(base: WhatIfBase, sample: SamplePod) -> int:
-    """Return the number of pods with the sample's origin."""
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     if sample.first or sample.ref.kind != "Pod":
         return sample.present

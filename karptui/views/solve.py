@@ -69,7 +69,6 @@ def _answer(solved: Solved, best: Tried) -> str:
 
 
 def _as_before(solved: Solved) -> str:
-    """Return the name of the cluster that the changes are compared with."""
     now = "now" if solved.on_top_of is None else f"with {solved.on_top_of.name}"
     return f"{now}{_SIMULATED[solved.replay]}"
 

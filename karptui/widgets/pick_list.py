@@ -128,7 +128,6 @@ class PickList(LineView, can_focus=True):
 
     @property
     def _open(self) -> Sequence[int]:
-        """The lines that the cursor can be on."""
         return [at for at, pick in enumerate(self._picks) if not pick.is_heading]
 
     # Moving

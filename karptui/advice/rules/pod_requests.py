@@ -326,7 +326,6 @@ def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Was
 
 
 def _seen(pods: Iterable[_Measured]) -> str:
-    """Return the number and duration of the measurements as text."""
     used = [pod.used for pod in pods]
     most = max(used, key=lambda used: used.samples)
     if most.samples == 1:

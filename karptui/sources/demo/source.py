@@ -251,7 +251,6 @@ class DemoMetricsServer:
 
 
 def _used(pod: Mapping[str, Any], now_ns: int) -> dict[str, dict[str, int]]:
-    """Return the usage of each container."""
     number = crc32(pod["metadata"]["name"].encode()) / (1 << 32)
     wave = 1 + SWING * math.sin(2 * math.pi * (now_ns / NS_PER_SECOND / CYCLE_SECONDS + number))
     used: dict[str, dict[str, int]] = {}

@@ -224,7 +224,6 @@ class Pseudonyms:
             yield name, text if base == name else f"{text}-{number:0{endings}d}"
 
     def _composed(self, kind: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Return the names that are composed of known names."""
         for name in names:
             if kind == _REPLICASET:
                 base, _, ending = name.rpartition("-")

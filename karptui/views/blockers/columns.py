@@ -42,7 +42,6 @@ _IF_REMOVED: Final[Mapping[str, Cell]] = {
 
 
 def _kind_cell(line: BlockerLine, _: int) -> Cell:
-    """Return the kind of a blocker, or the title of a group."""
     if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
         if line.is_idle:
@@ -141,7 +140,6 @@ def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
 
 
 def _since_cell(line: BlockerLine, now_ns: int) -> Cell:
-    """Return the age of a blocker, or of the oldest blocker of a group."""
     return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _own_since(line, now_ns)
 
 
@@ -196,7 +194,6 @@ def _words(cell: Cell, before: str) -> tuple[str, Tone]:
 
 
 def _since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
-    """Return the age of a blocker as text."""
     is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
     return _words(_since_cell(line, now_ns), "blocking for up to " if is_many else "blocking for ")
 

@@ -190,7 +190,6 @@ def _chart_lines(churn: Churn, chart: Chart) -> tuple[Pieces, ...]:
 
 
 def _loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
-    """Return the loops, or that there is none."""
     loops = churn.loops
     if not loops:
         return ((("no loop found among the removals that Karpenter chose", Tone.MUTED),),)

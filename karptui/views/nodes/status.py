@@ -95,7 +95,6 @@ def node_status(entry: NodeEntry) -> NodeStatus:
 
 
 def _drift_words(reason: str) -> str:
-    """Return the kind of drift, with Karpenter's reason."""
     words = _DRIFTS.get(reason, "it differs from its NodePool or NodeClass")
     return f"{words} ({reason})" if reason else words
 
@@ -152,7 +151,6 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
 
 
 def _rebooting(claim: NodeClaim) -> NodeStatus:
-    """Return the stage and cause of a reboot in place."""
     condition = claim.condition(REBOOTING)
     assert condition is not None
     if condition.reason == _REBOOT_ISSUED:

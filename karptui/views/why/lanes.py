@@ -144,7 +144,6 @@ def _line(lanes: Sequence[Lane], pieces: Pieces) -> Pieces:
 
 
 def _said(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
-    """Return a method's verdict on a node."""
     message = lane_message(findings, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))
@@ -214,7 +213,6 @@ def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
 
 
 def _interruption_text(findings: NodeFindings, now_ns: int) -> tuple[bool, str]:
-    """Return the cloud's interruption notice, if any."""
     warning = findings.warning
     if warning is None:
         return False, "no warning from the cloud"

@@ -123,7 +123,6 @@ def _all(requirements: Any) -> list[Mapping[str, Any]]:
 
 
 def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a type meets requirements about labels that types have."""
     return all(_allowed(labels[key], r) for r in requirements if (key := r.get("key", "")) in labels)
 
 

@@ -90,7 +90,6 @@ def drawn(render_lines: Callable[[WidgetT, Region], list[Strip]]) -> Callable[[W
 
 
 def _during(message: Message) -> str:
-    """Return the activity that a message stands for."""
     if isinstance(message, events.Key):
         return f"taking the key {message.key}"
     if isinstance(message, events.Mount | events.Compose):

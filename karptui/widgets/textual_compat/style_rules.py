@@ -121,5 +121,4 @@ class StyleRules(Stylesheet):
 
 @cache
 def _names_of(parts: frozenset[str]) -> list[str]:
-    """Return the names in rules for parts of widgets."""
     return sorted(DOMNode(classes=" ".join(parts))._selector_names)  # noqa: SLF001 - as for a widget

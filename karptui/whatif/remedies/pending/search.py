@@ -61,7 +61,6 @@ def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
 
 
 def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
-    """Return whether the requests of a DaemonSet cover the shortage."""
     requests = daemonset.template.requests
     return all(
         (NANO if s.resource == PODS else requests[s.resource].nano if s.resource in requests else 0)
