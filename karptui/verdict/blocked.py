@@ -131,6 +131,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
         reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
+        used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
         screen=screen,
         filter_text=filter_text,
@@ -192,6 +193,13 @@ def _detail(blockers: Sequence[Blocker], code: FindingCode, case: VerdictCase) -
         errors = {case.uncounted_pdbs.get(blocker.value, "") for blocker in blockers}
         return errors.pop() if len(errors) == 1 else ""
     return next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), "")
+
+
+def users_of(pools: Collection[str], case: VerdictCase) -> tuple[str, ...]:
+    """Return the nodes that count against the disruption budgets of NodePools: not ready, or being deleted."""
+    budgets = case.analysis.budgets if case.analysis is not None else {}
+    states = [budgets[pool].states[0] for pool in sorted(pools) if pool in budgets and budgets[pool].states]
+    return tuple(name for state in states for name in (*state.not_ready, *state.deleting))
 
 
 def _method(lines: Sequence[VerdictNode]) -> str:

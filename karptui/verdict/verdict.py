@@ -39,6 +39,7 @@ from karptui.verdict.blocked import (
     own_blockers,
     saving_of,
     sum_of,
+    users_of,
 )
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import crashing_findings, creation_findings, rejected_findings, starting_findings
@@ -557,6 +558,7 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,
+            used_by=users_of({name}, case) if is_budget and manners.most_common(1)[0][0] is Manner.USED_UP else (),
             manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
             filter_text=f"pool={name}",

@@ -23,6 +23,7 @@ BUDGET = r"\bbudgets?\b"
     thread="aws/karpenter-provider-aws#5750",
     must=["web", r"not (been )?ready|NotReady", BUDGET, "drift", n(7)],
     must_not=[r"budget[^\n]{0,40}(never opens|always 0|is always|is closed)", LAUNCHES],
+    other=[{"command": ["verdict"], "must": [[r"budget is used up by [^\n]*ip-10-24-19-52"]]}],
     karpenter_version="1.14.3",
 )
 def dead_node_uses_up_the_budget(c: Cluster) -> None:

@@ -132,7 +132,8 @@ def _shut(finding: ClusterFinding, now_ns: int) -> str:
     if finding.until_ns is not None:
         return f"{are} 0 for {time_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
     if finding.manner == "used-up":
-        return f"{are} used up by terminating or not-ready nodes"
+        which = f" ({names_text(finding.used_by)})" if finding.used_by else ""
+        return f"{are} used up by terminating or not-ready nodes{which}"
     of = f" for {' and '.join(finding.reasons)}" if finding.reasons else ""
     return f"{are} always 0{of} (never {verb(len(finding.names), 'opens', 'open')})"
 
