@@ -53,6 +53,8 @@ class PodRuns:
         for pod in list(self._world.pods.values()):
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))
+            elif pod.is_failing_to_start:
+                continue
             elif pod.node_name and pod.phase == "Pending":
                 self._agenda.at(self._agenda.now_ns + self._durations.pod_start_ns, partial(self._started, pod.uid))
             elif pod.node_name and pod.is_active:

@@ -148,6 +148,7 @@ def premises(
         (
             *_refused_launches(inventory),
             *_stuck_nodes(inventory, durations, now_ns),
+            *_failing_pods(inventory),
             *_assumptions(durations, usual, is_instant=is_instant),
             *_job_assumptions(inventory),
         ),
@@ -271,6 +272,12 @@ def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> lis
     since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
     joined = verb(len(claims), "it joined", "they joined")
     return [f"{names} {stays} {since} after {joined}, and assumed to stay so: Karpenter does not delete such nodes"]
+
+
+def _failing_pods(inventory: Inventory) -> list[str]:
+    keys = sorted(pod.key for pod in inventory.pods if pod.is_failing_to_start and pod.is_active)
+    are = verb(len(keys), "is", "are")
+    return [f"{first_of(keys, _MOST_NAMES)}, which cannot start now, {are} assumed never to start"] if keys else []
 
 
 def _job_assumptions(inventory: Inventory) -> list[str]:

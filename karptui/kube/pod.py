@@ -147,6 +147,19 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
         return not is_of_node and controller_of(self.owners) is None
 
 
+CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+"""Waiting reasons of every container that starts."""
+NOT_STARTED: Final = CREATING | {
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+}
+"""Waiting reasons of containers that have not started."""
+
+
 class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """A pod: its own fields and the template it shares."""
 
@@ -224,6 +237,11 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     def is_terminating(self) -> bool:
         """Whether it has a deletionTimestamp."""
         return self.deletion_ns != ABSENT_NS
+
+    @property
+    def is_failing_to_start(self) -> bool:
+        """Whether a container of a pod on a node cannot start: its image or its settings are missing."""
+        return bool(self.node_name) and self.phase == "Pending" and self.waiting_reason in NOT_STARTED - CREATING
 
     @property
     def is_active(self) -> bool:

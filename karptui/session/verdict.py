@@ -22,7 +22,7 @@ from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import controller_of
-from karptui.kube.pod import DO_NOT_SCHEDULE, Pod, lost_pods
+from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
@@ -46,7 +46,6 @@ from karptui.state.cluster import inventory_of
 from karptui.verdict.controller import CRASHING
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
-    NOT_STARTED,
     Apart,
     ClusterFinding,
     LimitLine,

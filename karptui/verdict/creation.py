@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
+from karptui.kube.pod import CREATING, NOT_STARTED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import (
-    CREATING,
-    NOT_STARTED,
     ClusterFinding,
     FindingCode,
     FindingSeverity,

@@ -486,19 +486,6 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     """When it stopped being ready, None if that is not known."""
 
 
-CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
-"""Waiting reasons of every container that starts."""
-NOT_STARTED: Final = CREATING | {
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "ErrImageNeverPull",
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-}
-"""Waiting reasons of containers that have not started."""
-
-
 class StartingPod(msgspec.Struct, frozen=True):
     """A pod that is bound to a node and whose containers are not created."""
 

@@ -8,6 +8,7 @@ from typing import Final
 from karptui.karpenter.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube import resources
+from karptui.kube.pod import CREATING
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted, cpu_text, duration_text, first_of, memory_text
 from karptui.session.pods import PodEntry
@@ -42,8 +43,7 @@ def pod_status(entry: PodEntry) -> tuple[str, Tone, int]:
     if pod.is_terminating:
         return "Terminating", Tone.LEAVING, pod.deletion_ns
     if pod.waiting_reason:
-        is_starting = pod.waiting_reason in ("ContainerCreating", "PodInitializing")
-        return pod.waiting_reason, Tone.ACTIVE if is_starting else Tone.FAULT, ABSENT_NS
+        return pod.waiting_reason, Tone.ACTIVE if pod.waiting_reason in CREATING else Tone.FAULT, ABSENT_NS
     if pod.phase == "Pending" and not pod.node_name:
         word = pod.scheduled_reason or "Pending"
         return word, Tone.WARNING, pod.scheduled_ns or pod.created_ns

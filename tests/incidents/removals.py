@@ -163,6 +163,9 @@ def static_pool_above_its_limit(c: Cluster) -> None:
         r"\b5 ?h|4h5\d|29\d ?m|300 ?m",
     ],
     must_not=["never allows an eviction"],
+    other=[
+        {"command": ["forward"], "must": [["nothing is disrupted"], ["cannot start now, is assumed never to start"]]}
+    ],
     karpenter_version="1.14.1",
 )
 def image_missing_behind_the_drain(c: Cluster) -> None:
