@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from karptui.app import KarptuiApp
-from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import History
 from karptui.views.row import Tone
-from tests.histories import BEGIN_NS, record_demo
-from tests.ui.stage import demo_app, history_app, settled, worked
+from tests.histories import record_demo
+from tests.ui.stage import history_app, settled, worked
 
 
 async def told_after(
@@ -64,8 +63,3 @@ async def test_an_existing_folder_is_refused(tmp_path: Path, monkeypatch: pytest
     app: Any = history_app(history)
     told = await told_after(app, [f"card {tmp_path}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[1] == f"incident card: {tmp_path}: exists already; a card is written to a new folder"
-
-
-async def test_without_a_history_there_is_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await told_after(demo_app(FrozenClock(BEGIN_NS)), ["card"], (Tone.WARNING,), monkeypatch)
-    assert "histor" in told[0]

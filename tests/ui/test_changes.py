@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from textual.widgets import TextArea
 
-from karptui.clock import FrozenClock
 from karptui.screens.changes import ChangesScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import History
-from tests.histories import BEGIN_NS, record_demo
-from tests.ui.stage import column, demo_app, front, history_app, settled, worked
+from tests.histories import record_demo
+from tests.ui.stage import column, front, history_app, settled, worked
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +38,6 @@ async def test_the_screen_lists_what_changed_and_leads_to_the_object(history: Pa
         await pilot.press("enter")
         await settled(pilot)
         front(app, PoolDetailScreen)
-
-
-async def test_without_a_history_the_screen_says_so() -> None:
-    app = demo_app(FrozenClock(BEGIN_NS))
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
-        app.run_command("changes")
-        await worked(pilot)
-        assert column(app) == []
-        screen = front(app, ChangesScreen)
-        assert screen.listing.rows is not None
-        assert "histor" in "".join(text for text, _ in screen.placeholder(screen.listing.rows))
 
 
 async def test_a_time_that_is_not_recorded_and_one_that_is_no_time(history: Path) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -18,7 +14,7 @@ from karptui.session.answers import PlayMoment
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, pressing
 
 
 @pytest.fixture
@@ -26,16 +22,6 @@ def app() -> KarptuiApp:
     """Return the app over story E."""
     config = Config(node_sort="name=asc")
     return an_app(StorySource(), config=config, clock=FrozenClock(NOW_NS), evidence=story_evidence())
-
-
-def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
-    async def run(pilot: Pilot[None]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settled(pilot)
-
-    return run
 
 
 def marked(app: KarptuiApp) -> str:

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from textual.widgets import TextArea
 
-from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.screens.history import HistoryScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import PREDICTION, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from tests.histories import BEGIN_NS, record_demo, write_marks
-from tests.ui.stage import column, demo_app, front, history_app, settled, worked
+from tests.ui.stage import column, front, history_app, settled, worked
 
 MINUTES = 6
 
@@ -60,18 +59,6 @@ async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor
         cost = screen.charts[0].chart
         assert cost is not None
         assert cost.lines[0].values == (1.0, 2.0, 3.0, 4.0, 5.0)
-
-
-async def test_without_a_history_the_screen_says_so() -> None:
-    app = demo_app(FrozenClock(BEGIN_NS))
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
-        app.run_command("history")
-        await worked(pilot)
-        screen = front(app, HistoryScreen)
-        assert column(app) == []
-        assert screen.listing.rows is not None
-        assert "histor" in "".join(text for text, _ in screen.placeholder(screen.listing.rows))
 
 
 async def test_about_shows_the_recorded_time_and_the_share_of_right_predictions(history: Path) -> None:

@@ -12,7 +12,9 @@ from karptui.cli.evidence import evidence_source
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.screens.changes import ChangesScreen
 from karptui.screens.forward import ForwardScreen
+from karptui.screens.history import HistoryScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.session.answers import PastMoment, PlayMoment
 from karptui.sources.history.recorder import Limits
@@ -26,7 +28,7 @@ from tests.histories import BEGIN_NS, record_demo, write_marks
 from tests.story_e import StorySource, story_evidence
 from tests.ui import stage
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app
+from tests.ui.stage import an_app, front
 
 SECONDS = 60
 pressing = partial(stage.pressing, is_analysed=False)
@@ -224,12 +226,24 @@ async def test_a_pause_of_the_recording_is_told(path: Path) -> None:
         assert "nothing is recorded at 14:01:30Z: this is the last moment before it" in said(app)
 
 
-async def test_a_cluster_without_a_history_says_so() -> None:
+async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
     app = an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("left_square_bracket")(pilot)
         assert "no history of this cluster is recorded: it is off (history = false), or has just begun" in said(app)
         assert app.moments.shown is None
+        with monkeypatch.context() as patch:
+            patch.setattr(app, "tell", lambda text, *_: told.append(text))
+            app.run_command("card")
+        assert "histor" in told[0]
+        for command, kind in (("history", HistoryScreen), ("changes", ChangesScreen)):
+            app.run_command(command)
+            await stage.worked(pilot)
+            screen = front(app, kind)
+            assert stage.column(app) == []
+            assert screen.listing.rows is not None
+            assert "histor" in "".join(text for text, _ in screen.placeholder(screen.listing.rows))
 
 
 async def test_a_recording_of_one_moment_says_so(tmp_path: Path) -> None:

@@ -49,8 +49,6 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
             else:
                 await pilot.press(step)
             await settled(pilot)
-        for part in pilot.app.screen.query("TopBar, TabLine"):
-            part.display = False  # the frame has pictures of its own
 
     return run
 
