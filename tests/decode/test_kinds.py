@@ -12,10 +12,9 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
 from karptui.kube.taints import Taint
-from karptui.kube.volumes import TopologySelectorTerm
 from karptui.kube.workload import Workload
 
-from .samples import CREATED_NS, HOUR_NS, KINDS, READ_SELECTOR, READ_TERM, SAMPLES, SECOND_NS, amounts, sample, text
+from .samples import CREATED_NS, HOUR_NS, KINDS, READ_SELECTOR, SAMPLES, SECOND_NS, amounts, sample, text
 
 
 def decoded(kind: Kind, changes: dict[str, Any] | None = None) -> Any:
@@ -110,38 +109,6 @@ def test_nodeclass_of_any_provider() -> None:
     assert not item.is_ready
 
 
-def test_nodeoverlay() -> None:
-    overlay = decoded(Kind.NODEOVERLAY)
-    assert overlay.requirements == (NodeSelectorRequirement("zone", "In", ("a",)),)
-    assert (overlay.price, overlay.price_adjustment, overlay.weight) == ("0.5", "-10%", 5)
-    assert amounts(overlay.capacity) == {"smarter.com/fuse": "20"}
-    assert [condition.type for condition in overlay.conditions] == ["Ready"]
-
-
-def test_daemonset_copies_limits_into_missing_requests() -> None:
-    daemonset = decoded(
-        Kind.DAEMONSET,
-        {
-            "spec": {
-                "template": {
-                    "spec": {
-                        "containers": [
-                            {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}},
-                            {"resources": {"requests": {"cpu": "1"}}},
-                        ]
-                    }
-                }
-            }
-        },
-    )
-    assert amounts(daemonset.template.requests) == {"cpu": "2", "memory": "1Gi"}
-    assert daemonset.selector is None
-    full = decoded(Kind.DAEMONSET)
-    assert full.selector == READ_SELECTOR
-    assert [volume.name for volume in full.volumes] == ["data", "scratch"]
-    assert full.template.annotations == {"karpenter.sh/do-not-disrupt": "true"}
-
-
 @pytest.mark.parametrize("kind", sorted(WORKLOAD_API_VERSIONS))
 def test_workloads_know_what_they_are(kind: Kind) -> None:
     item: Workload = decoded(kind)
@@ -176,13 +143,6 @@ def test_pod_disruption_budget() -> None:
     assert bare.allowed_since_ns == 0
 
 
-def test_volume_claims_tell_no_class_from_the_default() -> None:
-    claim = decoded(Kind.PVC)
-    assert (claim.storage_class_name, claim.volume_name, claim.phase) == ("gp3", "pv-1", "Bound")
-    assert decoded(Kind.PVC, {"spec": {"storageClassName": ""}}).storage_class_name == ""
-    assert decoded(Kind.PVC, {"spec": {}, "status": None}).storage_class_name is None
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -203,19 +163,6 @@ def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tup
     volume = decoded(Kind.PV, {"spec": source})
     assert (volume.csi_driver, volume.is_aws_ebs, volume.in_tree_plugin, volume.is_local) == expected
     assert volume.required_node_terms == ()
-
-
-def test_volume_topology() -> None:
-    volume = decoded(Kind.PV)
-    assert volume.required_node_terms == (READ_TERM,)
-    assert volume.storage_class_name == "gp3"
-
-
-def test_storage_class_and_attach_limits() -> None:
-    storage_class = decoded(Kind.STORAGE_CLASS)
-    assert (storage_class.provisioner, storage_class.volume_binding_mode) == ("ebs.csi.aws.com", "WaitForFirstConsumer")
-    assert storage_class.allowed_topologies == (TopologySelectorTerm((("zone", ("a", "b")),)),)
-    assert decoded(Kind.CSI_NODE).driver_limits == (("ebs.csi.aws.com", 26), ("efs.csi.aws.com", None))
 
 
 def test_services_and_priority_classes() -> None:

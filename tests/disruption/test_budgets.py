@@ -29,17 +29,6 @@ def _state(*budgets: DisruptionBudget, reason: Reason = Reason.DRIFTED, nodes: i
     return budget_state(_pool(*budgets), reason, PoolUse(nodes, **use), NOW_NS)
 
 
-@pytest.mark.parametrize(
-    ("value", "nodes", "allowed"),
-    [
-        ("10%", 0, 0), ("10%", 1, 1), ("10%", 10, 1), ("10%", 11, 2), ("0%", 50, 0), ("100%", 7, 7), ("33%", 10, 4),
-        ("0", 10, 0), ("5", 2, 5), ("+3", 2, 3), ("-1", 2, -1), ("0" * 5000 + "3", 2, 3),
-    ],
-)  # fmt: skip
-def test_percentages_are_rounded_up(value: str, nodes: int, allowed: int) -> None:
-    assert scaled(value, nodes) == allowed
-
-
 @pytest.mark.parametrize("value", ["", "ten", "10 %", "1.5", "%", "10%%", "9" * 5000, "9" * 5000 + "%"])
 def test_values_that_are_no_number(value: str) -> None:
     with pytest.raises(BudgetValueError):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from karptui.disruption.candidate import find_candidates
-from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.gates import Gate, all_gates, first_failure, is_overridden
+from karptui.disruption.gates import Gate, all_gates, first_failure
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, present
+from tests.builders import NOW_NS, a_node, a_nodepool, a_pdb, a_pod
 from tests.disruption.making import a_claim, a_fleet, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -23,15 +19,6 @@ def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = 
     nodes = [] if node is False else [node or a_node()]
     claims = [] if claim is False else [claim or a_claim()]
     return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
-
-
-def test_a_label_that_is_missing() -> None:
-    own = {key: value for key, value in a_node().labels.items() if key != labels.NODEPOOL}
-    node = a_node(pool="", labels={**own, labels.INITIALIZED: "true", labels.REGISTERED: "true"})
-    fleet = _fleet(node=node, claim=a_nodeclaim(name="claim-node-1"))
-    failure = first_failure(fleet, fleet.nodes[0])
-    assert present(failure).gate is Gate.NO_NODEPOOL_LABEL
-    assert present(failure).message == "Node doesn't have required label (label=karpenter.sh/nodepool)"
 
 
 def test_every_gate_is_answered() -> None:
@@ -63,35 +50,6 @@ def test_unmanaged_nodes_have_no_further_gates() -> None:
     assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
     assert answers[Gate.UNMANAGED] is False
     assert {answers[gate] for gate in list(answers)[2:]} == {None}
-
-
-def test_a_protected_pod_hides_pdbs_and_stops_checking_annotations() -> None:
-    pods = [
-        a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
-        a_pod(name="b", node="node-1", annotations=PROTECTED),
-        a_pod(name="c", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1w"}),
-    ]
-    fleet = _fleet(pods=pods, pdbs=[a_pdb()])
-    recorder = Recorder()
-    find_candidates(fleet, recorder)
-    assert set(recorder.by_object()) == {"Node/node-1", "NodeClaim/claim-node-1", "Pod/default/a"}
-
-
-@pytest.mark.parametrize(
-    ("grace_ns", "gate", "is_passed"),
-    [(None, Gate.POD_DND, False), (0, Gate.POD_DND, True), (0, Gate.PDB_EXHAUSTED, True), (0, Gate.NODE_DND, False)],
-)
-def test_a_grace_period_opens_pod_gates_only(grace_ns: int | None, gate: Gate, is_passed: bool) -> None:
-    fleet = _fleet(claim=a_claim(termination_grace_period_ns=grace_ns))
-    assert is_overridden(gate, fleet.nodes[0]) is is_passed
-
-
-def test_drift_ignores_pod_gates_with_a_grace_period() -> None:
-    claim = a_claim(termination_grace_period_ns=0)
-    fleet = _fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)])
-    candidates = find_candidates(fleet, Recorder())
-    assert candidates.graceful == ()
-    assert [one.name for one in candidates.eventual] == ["node-1"]
 
 
 def test_a_deleting_or_unready_nodepool_still_resolves() -> None:

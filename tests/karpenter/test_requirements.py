@@ -104,22 +104,6 @@ class TestConstruction:
 
 
 class TestRequirement:
-    @pytest.mark.parametrize(
-        ("requirement", "operator"),
-        [
-            (req("In", "a"), "In"),
-            (req("NotIn", "a"), "NotIn"),
-            (req("Gt", "4"), "Exists"),
-            (req("In", "a").intersect(req("In", "b")), "DoesNotExist"),
-            (req("Gt", "9").intersect(req("Lt", "3")), "DoesNotExist"),
-            (req("NotIn", "a").intersect(req("Gt", "4")), "Exists"),
-            (req("NotIn", "7").intersect(req("Gt", "4")), "NotIn"),
-        ],
-    )
-    def test_operator_read_back(self, requirement: Requirement, operator: str) -> None:
-        assert requirement.operator == operator
-        assert requirement.is_negative == (operator in ("NotIn", "DoesNotExist"))
-
     @pytest.mark.parametrize(("one", "other"), list(product(EXAMPLES, EXAMPLES)))
     def test_intersection_allows_exactly_what_both_allow(self, one: Requirement, other: Requirement) -> None:
         both = one.intersect(other)
@@ -146,26 +130,6 @@ class TestRequirement:
         assert req("Exists", min_values=2).intersect(req("In", "b")) == req("In", "b", min_values=2)
         assert req("In", "a", min_values=2).with_min_values(None) == req("In", "a")
         assert req("In", "a").with_min_values(None) is not None
-
-    @pytest.mark.parametrize(
-        ("existing", "incoming", "clash"),
-        [
-            (req("In", "a"), req("In", "b"), True),
-            (req("DoesNotExist"), req("NotIn", "a"), False),
-            (req("DoesNotExist"), req("DoesNotExist"), False),
-            (req("NotIn", "a"), req("DoesNotExist"), False),
-            (req("Exists"), req("DoesNotExist"), True),
-            (req("Gt", "3"), req("DoesNotExist"), True),
-            (req("In", "a"), req("DoesNotExist"), True),
-            (req("In", "a"), req("NotIn", "a"), True),
-            (req("In", "x"), req("Gt", "3"), True),
-            (req("In", "x"), req("Exists"), False),
-        ],
-    )
-    def test_negative_operators_never_clash_with_each_other(
-        self, existing: Requirement, incoming: Requirement, clash: bool
-    ) -> None:
-        assert existing.clashes(incoming) is clash
 
     @pytest.mark.parametrize(
         ("requirement", "entries"),
@@ -199,30 +163,6 @@ class TestRequirements:
         assert made.has_min_values()
         assert not made.only({"b"}).has_min_values()
         assert Requirements.from_labels({"a": "1"}) == Requirements([req("In", "1", key="a")])
-
-    @pytest.mark.parametrize(
-        ("existing", "incoming", "plain", "well_known"),
-        [
-            ([], req("In", "a"), False, True),
-            ([], req("Exists"), False, True),
-            ([], req("Gt", "1"), False, True),
-            ([], req("NotIn", "a"), True, True),
-            ([], req("DoesNotExist"), True, True),
-            ([req("In", "a")], req("In", "a", "b"), True, True),
-            ([req("In", "a")], req("In", "b"), False, False),
-            ([req("DoesNotExist")], req("NotIn", "b"), True, True),
-            ([req("NotIn", "a")], req("In", "b"), True, True),
-        ],
-    )
-    def test_compatible(
-        self, existing: list[Requirement], incoming: Requirement, plain: bool, well_known: bool
-    ) -> None:
-        have, want = Requirements(existing), Requirements([incoming])
-        assert have.compatible(want) is plain
-        assert have.compatible(want, {"k"}) is well_known
-        assert bool(have.incompatibilities(want)) is not plain
-        assert bool(have.incompatibilities(want, {"k"})) is not well_known
-        assert have.intersects(want) is not bool(have.conflicts(want))
 
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
     def test_the_quick_answers_agree_with_the_reasons(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,125 +83,6 @@ def sidecar(name: str = "sidecar", /, **amounts: str) -> ContainerRequests:
 
 def status(actuated: Amounts, allocated: Amounts | None = None) -> ContainerStatusResources:
     return ContainerStatusResources(requests_of(actuated), requests_of(allocated or {}))
-
-
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
-        pytest.param({"containers": []}, {}, id="nothing"),
-        pytest.param(
-            {"containers": [app(cpu="1"), app("b", cpu="500m", memory="1Gi")]},
-            {"cpu": "1500m", "memory": "1Gi"},
-            id="sum",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "init_containers": [init(cpu="500m")]}, {"cpu": "1"}, id="small init"
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "init_containers": [init(cpu="2", memory="1Gi"), init("b", cpu="1500m")]},
-            {"cpu": "2", "memory": "1Gi"},
-            id="init peak per resource",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "init_containers": [sidecar(cpu="1")]}, {"cpu": "2"}, id="sidecar runs on"
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "init_containers": [sidecar(cpu="1"), init(cpu="3")]},
-            {"cpu": "4"},
-            id="init beside an earlier sidecar",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "init_containers": [init(cpu="3"), sidecar(cpu="1")]},
-            {"cpu": "3"},
-            id="init before the sidecar",
-        ),
-        pytest.param(
-            {"containers": [], "init_containers": [sidecar("a", cpu="1"), sidecar("b", cpu="2"), init(cpu="1")]},
-            {"cpu": "4"},
-            id="sidecars add up",
-        ),
-        pytest.param(
-            {
-                "containers": [app(cpu="1", memory="1Gi")],
-                "pod_level": requests_of({"cpu": "3", "hugepages-2Mi": "4Mi", "x/y": "1"}),
-            },
-            {"cpu": "3", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
-            id="pod level replaces, for the names it may set",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="4")], "pod_level": requests_of({"cpu": "1"})},
-            {"cpu": "1"},
-            id="pod level below the sum",
-        ),
-        pytest.param(
-            {
-                "containers": [app(cpu="1")],
-                "pod_level": requests_of({"cpu": "2"}),
-                "overhead": requests_of({"cpu": "100m", "memory": "64Mi"}),
-            },
-            {"cpu": "2100m", "memory": "64Mi"},
-            id="overhead comes last",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "statuses": {"app": status({"cpu": "2"})}},
-            {"cpu": "2"},
-            id="shrinking, still actuated",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "statuses": {"app": status({"cpu": "500m"}, {"cpu": "3"})}},
-            {"cpu": "3"},
-            id="allocated counts",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="4")], "statuses": {"app": status({"cpu": "1"}, {"cpu": "2"})}},
-            {"cpu": "4"},
-            id="growing, the wish counts",
-        ),
-        pytest.param(
-            {
-                "containers": [app(cpu="4")],
-                "statuses": {"app": status({"cpu": "1"}, {"cpu": "2"})},
-                "is_resize_infeasible": True,
-            },
-            {"cpu": "2"},
-            id="infeasible, the wish does not",
-        ),
-        pytest.param(
-            {
-                "containers": [app(cpu="4", memory="1Gi")],
-                "statuses": {"app": status({"cpu": "1"})},
-                "is_resize_infeasible": True,
-            },
-            {"cpu": "1"},
-            id="infeasible drops what is not reported",
-        ),
-        pytest.param(
-            {"containers": [app(cpu="4")], "is_resize_infeasible": True}, {"cpu": "4"}, id="infeasible without a report"
-        ),
-        pytest.param(
-            {"containers": [app(cpu="1")], "statuses": {"other": status({"cpu": "9"})}},
-            {"cpu": "1"},
-            id="other container",
-        ),
-        pytest.param(
-            {"containers": [], "init_containers": [sidecar(cpu="1")], "statuses": {"sidecar": status({"cpu": "2"})}},
-            {"cpu": "2"},
-            id="sidecars are resized too",
-        ),
-        pytest.param(
-            {"containers": [], "init_containers": [init(cpu="1")], "statuses": {"init": status({"cpu": "2"})}},
-            {"cpu": "1"},
-            id="init containers are not",
-        ),
-        pytest.param(
-            {"containers": [app(memory="1Gi"), app("b", memory="1G")]},
-            {"memory": "2073741824"},
-            id="format requests_of the first",
-        ),
-    ],
-)
-def test_effective_requests(pod: dict[str, Any], expected: Amounts) -> None:
-    assert {name: str(amount) for name, amount in effective_requests(**pod).items()} == expected
 
 
 containers = st.lists(st.integers(min_value=0, max_value=8), max_size=4)

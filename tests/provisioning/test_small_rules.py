@@ -23,7 +23,7 @@ from karptui.kube.volumes import (
 from karptui.kube.workload import PodTemplateObject, Workload
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
-from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
+from karptui.provisioning.overlays import OverlayStore, overlaid
 from karptui.provisioning.ports import clash, clashes
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.topology_spec import NamespaceIndex
@@ -104,20 +104,6 @@ class TestNotModelled:
 
 
 class TestOverlays:
-    @pytest.mark.parametrize(
-        ("price", "change", "expected"),
-        [
-            (1.0, "", 1.0),
-            (1.0, "0.25", 0.25),
-            (1.0, "+0.5", 1.5),
-            (1.0, "-2", 0.0),
-            (2.0, "+10%", 2.2),
-            (2.0, "-150%", 0.0),
-        ],
-    )
-    def test_prices(self, price: float, change: str, expected: float) -> None:
-        assert adjusted_price(price, change) == pytest.approx(expected)
-
     def test_an_overlay_that_sets_nothing_changes_nothing(self) -> None:
         types = [an_instance_type()]
         inventory = Inventory(nodepools=(a_nodepool(),), overlays=(NodeOverlay(name="o"),))
