@@ -211,8 +211,8 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
         raise RequestError(f"there is no pod {ref.key}")
     owners = OwnerIndex(base.inventory.workloads)
     origins = OriginIndex(owners)
-    if own := [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]:
-        newest = max(own, key=lambda pod: (pod.created_ns, pod.name))
+    if members := [pod for pod in pods if name in (str(owners.of(pod)), origins.of(pod))]:
+        newest = max(members, key=lambda pod: (pod.created_ns, pod.name))
         return SamplePod(name, ObjectRef("Pod", newest.name, newest.namespace))
     workloads = (item for item in base.inventory.workloads if hasattr(item, "replicas"))
     if any((item.kind, item.namespace, item.name) == (ref.kind, ref.namespace, ref.name) for item in workloads):

@@ -288,7 +288,7 @@ def grouped(
     if not grouping.has_groups:
         return without_idle(entries, "idle", folding)
     members = group_by(entries, lambda entry: group_name(entry, grouping))
-    groups = [_group(name, tuple(own), folding, joint) for name, own in members.items()]
+    groups = [_group(name, tuple(alike), folding, joint) for name, alike in members.items()]
     groups.sort(key=lambda group: (group.is_only_idle, -round(group.held.per_hour, 4), -len(group.counted), group.name))
     lines: list[BlockerLine] = []
     for group in groups:

@@ -302,7 +302,7 @@ def measured_of(view: ClusterView) -> Iterator[Measured]:
         pod = view.state.pods.get(key)
         workload = origins.of(pod) if pod is not None else ""
         if workload and workload.partition("/")[0] not in _NOT_SIZED:
-            yield from (Measured(workload, one.name, one.cpu_millis, one.memory_bytes) for one in containers)
+            yield from (Measured(workload, used.name, used.cpu_millis, used.memory_bytes) for used in containers)
 
 
 def _sample(view: ClusterView, pool: str, entries: Sequence[NodeEntry], now_ns: int) -> Sample:

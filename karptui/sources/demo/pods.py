@@ -126,8 +126,8 @@ def end_job(play: DemoPlay, *, job: Manifest) -> None:
     uid = job["metadata"]["uid"]
     owned = (m for m in play.world.of("Pod") if uid in (it["uid"] for it in m["metadata"].get("ownerReferences", ())))
     for manifest in (*owned, job):
-        if (found := current(play, manifest)) is not None:
-            play.world.remove(found)
+        if (present := current(play, manifest)) is not None:
+            play.world.remove(present)
 
 
 def roll_out(play: DemoPlay) -> None:

@@ -141,8 +141,8 @@ class Pseudonyms:
     def _maker_of(self, kind: str, name: str) -> tuple[str, str]:
         """Return the kind and name of an object's maker, empty if it is unknown."""
         base = name.rpartition("-")[0]
-        if made_by := next((one for one in _MAKERS[kind] if base in self._seen.get(one, ())), ""):
-            return made_by, base
+        if maker := next((maker for maker in _MAKERS[kind] if base in self._seen.get(maker, ())), ""):
+            return maker, base
         written = base.rpartition("-")[0]
         return ("Deployment", written) if kind == "Pod" and written in self._seen.get("Deployment", ()) else ("", "")
 

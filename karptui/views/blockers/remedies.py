@@ -121,8 +121,8 @@ def _no_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     namespaces = group_by(_of(members, "POD_DND"), lambda member: member.namespace)
     return "\n".join(
         f"kubectl -n {shlex.quote(clean(namespace))} annotate pod"
-        f" {_quoted(member.blocker.object_key.partition('/')[2] for member in own)} {DO_NOT_DISRUPT}-"
-        for namespace, own in namespaces.items()
+        f" {_quoted(member.blocker.object_key.partition('/')[2] for member in held)} {DO_NOT_DISRUPT}-"
+        for namespace, held in namespaces.items()
     )
 
 

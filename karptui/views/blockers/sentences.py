@@ -183,8 +183,8 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     parts: list[tuple[str, Tone]] = []
     bounded = [member for member in members if member.blocker.code in BOUNDED and member.findings is not None]
     graces = {entry.findings.grace_ns for entry in bounded if entry.findings is not None}
-    if known := sorted(grace for grace in graces if grace is not None):
-        spans = " to ".join(dict.fromkeys(span_text(span) for span in (known[0], known[-1])))
+    if lengths := sorted(grace for grace in graces if grace is not None):
+        spans = " to ".join(dict.fromkeys(span_text(span) for span in (lengths[0], lengths[-1])))
         some = "; others have none" if None in graces else ""
         parts.append(
             (f"terminationGracePeriod {spans} forces an end for drift and expiry, never for consolidation{some}. ",

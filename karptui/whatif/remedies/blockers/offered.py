@@ -198,8 +198,8 @@ def blocker_remedies(
         Code.STATIC_NO_HEADROOM: headroom_remedies,
     }
     for code, make in makers.items():
-        if own := [blocker for blocker in blockers if blocker.code is code]:
-            remedies.extend(make(own, objects, findings))
+        if alike := [blocker for blocker in blockers if blocker.code is code]:
+            remedies.extend(make(alike, objects, findings))
     by_kind: dict[BlockerRemedyKind, BlockerRemedy] = {}
     for remedy in remedies:  # of pods that are protected twice preemption is offered once
         by_kind.setdefault(remedy.kind, remedy)

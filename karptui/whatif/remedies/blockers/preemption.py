@@ -41,7 +41,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         return ()
     pods = situation.inventory.pods
     emptied = situation.derive(replace(situation.inventory, pods=tuple(pod for pod in pods if pod.key not in lowered)))
-    present = group_by((one for one in pods if one.key in lowered and one.node_name), lambda one: one.node_name)
+    present = group_by((pod for pod in pods if pod.key in lowered and pod.node_name), lambda pod: pod.node_name)
     as_it_is, without = (Scheduler(s.prepared, bound_pods(s.inventory.pods)) for s in (situation, emptied))
     found: list[Preemption] = []
     for pod in sorted(waiting, key=lambda pod: (-pod.template.priority, pod.created_ns, pod.key)):
