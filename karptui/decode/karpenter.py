@@ -22,6 +22,8 @@ class WireRef(Wire):
     """``nodeClassRef``."""
 
     group: str | None = None
+    api_version: str | None = None
+    """In v1beta1, instead of the group."""
     kind: str | None = None
     name: str | None = None
 
@@ -302,7 +304,8 @@ def build_capacity_buffer(wire: WireBuffer) -> CapacityBuffer:
 def _ref(wire: WireRef | None) -> NodeClassRef:
     if wire is None:
         return NodeClassRef()
-    return NodeClassRef(wire.group or "", wire.kind or "", wire.name or "")
+    group = wire.group or (wire.api_version or "").rpartition("/")[0]
+    return NodeClassRef(group, wire.kind or "", wire.name or "")
 
 
 def _budget(wire: WireBudget) -> DisruptionBudget:

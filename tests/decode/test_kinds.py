@@ -77,6 +77,12 @@ def test_nodepool() -> None:
     assert pool.raw["spec"]["weight"] == 10
 
 
+def test_the_group_of_a_nodeclass_is_in_its_api_version_in_v1beta1() -> None:
+    ref = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}
+    pool = decoded(Kind.NODEPOOL, {"spec": {"template": {"spec": {"nodeClassRef": ref}}}})
+    assert pool.node_class_ref == NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
+
+
 def test_nodepool_tells_absent_from_never_and_from_empty() -> None:
     spec = {"disruption": {"consolidateAfter": "Never", "budgets": []}, "template": {"spec": {"expireAfter": "Never"}}}
     pool = decoded(Kind.NODEPOOL, {"spec": spec})

@@ -436,3 +436,63 @@ def nodes_without_their_nodeclaims(c: Cluster) -> None:
         assert pair.node is not None
         pair.node["metadata"].pop("ownerReferences", None)
         pair.claim = None
+
+
+@incident(
+    story="The node role was renamed, and Karpenter's policy still allows iam:PassRole for the old one only. EC2 refuses every launch for 34 minutes with an encoded message; nine pods are pending.",
+    cause="Karpenter may not pass the node role KarpenterNodeRole-v2 (iam:PassRole), so EC2 refuses every launch of NodePool general; 9 pods are pending.",
+    thread="aws/karpenter-provider-aws#6036",
+    must=[r"PassRole", r"authori[sz]|permission|may not|denie", n(9), r"launch"],
+    must_not=[LAUNCHES, ROOM, ICE, "quota", "service control policy"],
+)
+def node_role_may_not_be_passed(c: Cluster) -> None:
+    usual(c)
+    error = (
+        "creating instance, with fleet error(s), UnauthorizedOperation: You are not authorized to perform this operation. User: arn:aws:sts::111122223333:assumed-role/KarpenterController-orders/1732440012 is not authorized "
+        "to perform: iam:PassRole on resource: arn:aws:iam::111122223333:role/KarpenterNodeRole-v2 because no identity-based policy allows the iam:PassRole action. Encoded authorization failure message: "
+        + digest("encoded")
+        * 4
+    )
+    for age in ("4m20s", "4m5s"):
+        add_node(c, "general", "m6i.xlarge", c.zones[0], age=age, stage="", launch_error=("Unauthorized", error))
+    waiting(c, "orders/checkout", 9, "34m")
+
+
+@incident(
+    story="Somebody deleted the instance profile that Karpenter had made for the EC2NodeClass default; Karpenter remembers it for a while. Each launch is refused for 12 minutes; five pods are pending.",
+    cause="EC2 refuses launches of NodePool general because the instance profile orders-prod_11629308412211046553 does not exist any more; 5 pods are pending.",
+    thread="aws/karpenter-provider-aws#9390",
+    must=[r"instance ?profile", r"invalid|not exist|not found|missing|deleted", n(5), r"launch"],
+    must_not=[LAUNCHES, ROOM, ICE, "quota"],
+)
+def instance_profile_is_deleted_by_hand(c: Cluster) -> None:
+    usual(c)
+    error = (
+        "creating instance, with fleet error(s), InvalidParameterValue: Value (orders-prod_11629308412211046553) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"
+    )  # fmt: skip
+    for age in ("3m50s", "3m30s"):
+        add_node(c, "general", "m6i.2xlarge", c.zones[1], age=age, stage="", launch_error=("LaunchFailed", error))
+    waiting(c, "orders/checkout", 5, "12m")
+
+
+@incident(
+    story="The account's quota of gp3 storage in the region is used up. The volume of a new replica is not created for 44 minutes, and its pod is pending; the other two replicas run.",
+    cause="logging/loki-2 is pending for 44 minutes: its volume cannot be created, because the account's quota of gp3 storage is used up (VolumeLimitExceeded).",
+    thread="kubernetes-sigs/aws-ebs-csi-driver#1342",
+    must=["loki", r"volume", r"VolumeLimitExceeded|maximum|quota|limit", r"4[34] ?m"],
+    must_not=[LAUNCHES, ROOM, ICE, r"NodePool[^\n]{0,40}\blimit\b"],
+)
+def storage_quota_of_the_account(c: Cluster) -> None:
+    usual(c)
+    hosts = [add_node(c, "general", "m6i.2xlarge", zone, age="8d") for zone in c.zones[:2]]
+    pods = add_workload(c, "logging/loki", kind="StatefulSet", on=hosts, pending=1, pending_since="44m", age="7d", cpu="500m", memory="1Gi")  # fmt: skip
+    for number, pod in enumerate(pods[:2]):
+        pod["spec"]["volumes"] = [add_volume(c, "logging", f"data-loki-{number}", c.zones[number])]
+    claim = add_claim(c, "logging", "data-loki-2", "gp3", age="44m")
+    claim["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": hosts[0].name}
+    pods[2]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-loki-2"}}]
+    text = (
+        'failed to provision volume with StorageClass "gp3": rpc error: code = Internal desc = Could not create volume "pvc-0c1d2e3f": could not create volume in EC2: operation error EC2: CreateVolume, https response error '
+        "StatusCode: 400, RequestID: 9c4f, api error VolumeLimitExceeded: You have exceeded your maximum gp3 storage limit of 50 TiB in this region. Please contact AWS Support to request an Elastic Block Store service limit increase."
+    )
+    c.event(claim, "ProvisioningFailed", text, last="2m", first="43m", count=17, source="ebs.csi.aws.com_ebs-csi-controller")  # fmt: skip
