@@ -37,6 +37,7 @@ _BOILERPLATE: Final = re.compile(
 _CAUSE: Final = re.compile(r"(?:\bapi error|ERROR CODE:) (\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors of AWS's and Azure's clients."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
+_ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 Reasons = Mapping[str, str]
 """Why pods are pending, by the key of their group."""
 Say = Callable[["ClusterFinding", int, Reasons], str]
@@ -122,6 +123,9 @@ def quoted(message: str) -> str:
     plain = next((error_words(code) for code in _CODES if code in message), "")
     if _UNAUTHORIZED in message:
         plain = "Karpenter's role may not launch instances"
+        action = _ACTION.search(message)
+        if action is not None:
+            plain = f"Karpenter is not authorized to perform {' on '.join(filter(None, action.groups()))}"
     restricted = _RESTRICTED.search(message)
     plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
     message = _BOILERPLATE.sub("", " ".join(message.split())).removesuffix(".")
