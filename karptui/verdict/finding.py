@@ -330,6 +330,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()
     """NodePools of its nodes."""
+    others: int = 0
+    """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()
     """Nodes that use up a disruption budget."""
     recent_pods: int = 0

@@ -12,6 +12,8 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding
 from karptui.disruption.churn.life import Removal
@@ -209,7 +211,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_missing(case),
         *_advice(case),
     ]
-    findings = _without_repeats(findings)
+    findings = _without_repeats(_with_budgets(findings))
     findings.sort(key=lambda finding: _rank(finding, case.now_ns))
     if not any(finding.code is FindingCode.ADVICE or not _is_quiet(finding) for finding in findings):
         findings.insert(0, _fine(case))
@@ -255,6 +257,35 @@ def _interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
 
 
 _NAMES_POOLS: Final = (FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY)
+
+
+def _with_budgets(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
+    """Return findings in which the drift that a disruption budget blocks counts its other nodes too: one cause."""
+    drifts = {f.names: f for f in findings if f.code is FindingCode.DRIFT and f.detail == Code.BUDGET_ZERO}
+    others = {
+        f.names: f
+        for f in findings
+        if f.code is FindingCode.BUDGET and f.names in drifts and f.manner is drifts[f.names].manner and not f.reasons
+    }
+    joined = {
+        names: replace(
+            drift,
+            others=budget.nodes,
+            price_per_hour=budget.price_per_hour,
+            is_upper_bound=budget.is_upper_bound,
+            saves_in_seconds=budget.saves_in_seconds,
+            is_partial=budget.is_partial,
+        )
+        for names, drift in drifts.items()
+        if (budget := others.get(names)) is not None
+    }
+    return [
+        joined.get(f.names, f) if f.code is FindingCode.DRIFT and f.detail == Code.BUDGET_ZERO else f
+        for f in findings
+        if f.code is not FindingCode.BUDGET or f.names not in joined
+    ]
+
+
 _NAMES_WHY: Final = (FindingCode.STOPPED, FindingCode.LAUNCH_REFUSED, *_NAMES_POOLS)
 
 

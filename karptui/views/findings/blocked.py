@@ -192,6 +192,7 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     why = _DRIFT_HELD.get(finding.detail, finding.detail)
     if finding.detail == "BUDGET_ZERO":
         why = f"its disruption budget {_shut(finding, now_ns)}"
+        why += f"; {counted(finding.others, 'other node')} blocked" if finding.others else ""
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
         stuck = f"drift of {nodes_text(finding)} of {pool} stuck{lasting(finding, now_ns)}"
