@@ -17,11 +17,12 @@ from karptui.errors import no_such
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending import PendingQuestions, may_list_events, surroundings_of
+from karptui.session.pending import PendingQuestions, surroundings_of
 from karptui.session.pending_report import PendingEntry, PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.session.prepare import prepare_view
+from karptui.session.readiness import may_list_events
 from karptui.views.pending.explained import explained_lines, explained_values, title_text
 from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
 from karptui.views.pods import TABLE as PODS

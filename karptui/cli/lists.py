@@ -129,9 +129,9 @@ def _pending_flags(parser: argparse.ArgumentParser) -> None:
 def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     """Print pending pods grouped by cause; below the table, contradictions between the messages about them."""
     from karptui.pending.study import study_pending
-    from karptui.session.pending import may_list_events
     from karptui.session.pending_report import PendingEntry
     from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import may_list_events
     from karptui.views.pending.columns import TABLE
     from karptui.views.pending.sentences import disagreement_lines
     from karptui.views.row import Tone

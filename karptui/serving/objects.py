@@ -14,10 +14,11 @@ from karptui.kube.units import count_text, first_of
 from karptui.provisioning.overlap import Overlap
 from karptui.session.answers import NodeReport, PendingPod, Proportion, TypeReport, TypeSources
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending import may_list_events, surroundings_of
+from karptui.session.pending import surroundings_of
 from karptui.session.pending_report import PodSurroundings
 from karptui.session.pods import PodEntry
 from karptui.session.pool_types import offered_types_of
+from karptui.session.readiness import may_list_events
 from karptui.session.types_of_pools import pool_entries, types_of_pool
 from karptui.state.cluster import ClusterState
 from karptui.views.findings.sentence import pending_reasons

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.aws.lint import wildcard_values
-from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.pending.causes import ENGINE, Cause, zones_of_volumes
 from karptui.pending.groups import PendingGroup
@@ -15,6 +14,7 @@ from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer, PendingEntry, PodDetail, PodSurroundings, answer_of
 from karptui.session.prepare import base_of
+from karptui.session.readiness import may_list_events
 from karptui.state.cluster import ClusterState
 from karptui.whatif.remedies.pending.search import RemedySearch
 
@@ -136,12 +136,6 @@ class PendingQuestions:
         assert self._prepared is not None
         explanation = self._study.explanation(pods[0]) if group.cause in ENGINE else None
         return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)
-
-
-def may_list_events(view: ClusterView) -> bool:
-    """Whether events may be listed."""
-    status = view.statuses.get(str(Kind.EVENT))
-    return status is None or not (status.is_unread or status.phase == "not installed")
 
 
 def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:

@@ -71,3 +71,9 @@ def left_out(view: ClusterView) -> tuple[str, ...]:
         for kind in OPTIONAL
         if kind in {*view.hidden, *view.state.unread} and (kind is not Kind.NODECLASS or lacks_nodeclasses(view))
     )
+
+
+def may_list_events(view: ClusterView) -> bool:
+    """Whether events may be listed."""
+    status = view.statuses.get(str(Kind.EVENT))
+    return status is None or not (status.is_unread or status.phase == "not installed")

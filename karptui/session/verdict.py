@@ -17,7 +17,7 @@ from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
 from karptui.disruption.termination import deadline_of
-from karptui.karpenter.labels import DO_NOT_EVICT, HOSTNAME, INITIALIZED, is_disrupted
+from karptui.karpenter.labels import DO_NOT_EVICT, HOSTNAME, INITIALIZED, NODEPOOL, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
@@ -38,7 +38,7 @@ from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
 from karptui.session.pools import limit_uses
-from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out
+from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out, may_list_events
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
@@ -76,6 +76,8 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_LOOKED_AT: Final = (Kind.EVENT, Kind.LEASE, Kind.DEPLOYMENT, Kind.REPLICASET, Kind.STATEFULSET)
+"""Kinds without which some findings are missing."""
 _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
@@ -308,7 +310,7 @@ def _has_joined(entry: NodeEntry, now_ns: int) -> bool:
 
 
 def _unchecked(view: ClusterView) -> Iterator[str]:
-    """Yield the parts of the program that have not answered yet."""
+    """Yield the parts of the program that have not answered yet, and the kinds that some findings need and lack."""
     if view.pending is None and view.state.pending_pods:
         yield "pending pods"
     if view.advice is None:
@@ -317,6 +319,9 @@ def _unchecked(view: ClusterView) -> Iterator[str]:
         yield counted(len(view.advice.failures), "rule of Advice", "rules of Advice")
     if view.analysis is None:
         yield "what blocks removals"
+    yield from (plural(kind) for kind in _LOOKED_AT if kind in view.hidden)
+    if assumed_of(view):
+        yield plural(Kind.NODECLASS)
 
 
 def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
@@ -350,6 +355,19 @@ def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:
     return Counter(names.of_pod(key) for key in pods.values())
 
 
+def _may_be_nominated(view: ClusterView, group: PendingGroup, now_ns: int) -> bool:
+    """Return whether a NodeClaim that starts may be for pods, and the events that would say so were not read."""
+    if group.cause is not Cause.CLAIM or may_list_events(view):
+        return False
+    pools = {place.nodepool for place in group.destinations}
+    return any(
+        claim.labels.get(NODEPOOL) in pools
+        and not (claim.is_deleting or claim.is_true("Initialized"))
+        and now_ns - claim.created_ns < REGISTRATION_TTL_NS
+        for claim in view.state.nodeclaims.values()
+    )
+
+
 def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingLine:
     error, first = group.diagnosis.error, group.first
     nodes = {place.node for _, diagnosis, _ in group.members if (place := diagnosis.destination) is not None}
@@ -371,7 +389,7 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         since_ns=min(pod.created_ns for pod in group.pods),
         group=group.key,
         full_pool=error.full_pool if error is not None and group.cause is Cause.FULL else "",
-        is_stuck=group.is_stuck(now_ns),
+        is_stuck=group.is_stuck(now_ns) and not _may_be_nominated(view, group, now_ns),
         cause=group.cause,
         nodes=frozenset(filter(None, nodes | nominated)),
         pools=tuple(sorted(pools)),
