@@ -91,7 +91,7 @@ def test_steps_in_words() -> None:
     claim = {"nodePool": "general", "instanceTypes": ["m5.large", "m6.large"], "cheapestPrice": 0.1}
     made = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
     assert step_text(made) == "launch 1 node in general (2 types, from $0.1000/h) for 1 pod"
-    assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 evictions"
+    assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 pods to evict"
     rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
 

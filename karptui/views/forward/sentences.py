@@ -188,7 +188,8 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
-        return f"expire {nodes}, {_evictions_text(step)}"
+        # Expiration evicts them only as far as PodDisruptionBudgets and do-not-disrupt allow.
+        return f"expire {nodes}, {counted(step.evictions, 'pod')} to evict{_lost_text(step)}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
         what = f"{step.decision} {nodes}".strip()
         return f"{method or 'a command'}: {what} fails {_FAILS[step.because]}"
@@ -202,8 +203,11 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
 
 
 def _evictions_text(step: Step) -> str:
-    lost = f" ({count_text(len(step.lost))} lost)" if step.lost else ""
-    return f"{counted(step.evictions, 'eviction')}{lost}"
+    return f"{counted(step.evictions, 'eviction')}{_lost_text(step)}"
+
+
+def _lost_text(step: Step) -> str:
+    return f" ({count_text(len(step.lost))} lost)" if step.lost else ""
 
 
 def _kept_text(played: Played) -> str:
