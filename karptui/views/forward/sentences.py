@@ -189,7 +189,7 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
         # Expiration evicts them only as far as PodDisruptionBudgets and do-not-disrupt allow.
-        return f"expire {nodes}, {counted(step.evictions, 'pod')} to evict{_lost_text(step)}"
+        return f"expire {nodes}, {counted(step.evictions, 'pod')} to evict{_of_them_lost(step)}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
         what = f"{step.decision} {nodes}".strip()
         return f"{method or 'a command'}: {what} fails {_FAILS[step.because]}"
@@ -203,10 +203,10 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
 
 
 def _evictions_text(step: Step) -> str:
-    return f"{counted(step.evictions, 'eviction')}{_lost_text(step)}"
+    return f"{counted(step.evictions, 'eviction')}{_of_them_lost(step)}"
 
 
-def _lost_text(step: Step) -> str:
+def _of_them_lost(step: Step) -> str:
     return f" ({count_text(len(step.lost))} lost)" if step.lost else ""
 
 
