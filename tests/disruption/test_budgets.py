@@ -52,26 +52,6 @@ def test_invalid_budget_closes_the_pool_for_every_reason(budget: DisruptionBudge
 
 
 @pytest.mark.parametrize(
-    ("schedule", "duration", "is_open"),
-    [
-        ("0 9 * * *", "8h", True),
-        ("0 12 * * *", "1m", True),  # the hit is now
-        ("0 11 * * *", "1h", False),  # the end is excluded
-        ("0 11 * * *", "61m", True),
-        ("0 12 * * *", None, False),  # a schedule without duration never applies
-        ("0 0 30 2 *", "1h", True),  # a date that never comes: open for ever
-        ("0 0 29 2 *", "1h", False),
-        ("@every 1h", "2h", True),
-        ("@every 3h", "2h", False),
-    ],
-)
-def test_windows(schedule: str, duration: str | None, is_open: bool) -> None:
-    window = read_window(DisruptionBudget("0", schedule, duration))
-    assert present(window).is_open(NOW_NS) is is_open
-    assert (_state(DisruptionBudget("0", schedule, duration)).allowed == 0) is is_open
-
-
-@pytest.mark.parametrize(
     ("schedule", "duration", "spans"),
     [
         ("*/30 * * * *", "40m", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),

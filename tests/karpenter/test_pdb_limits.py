@@ -39,33 +39,6 @@ def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind |
     assert (block.kind if block else None) == kind
 
 
-@pytest.mark.parametrize(("ready", "is_blocked"), [(False, False), (True, True), (None, True)])
-def test_unready_pods_are_evictable_only_by_policy_with_an_explicit_condition(
-    ready: bool | None, is_blocked: bool
-) -> None:
-    pod = Pod(name="p", template=a_pod_template(), node_name="n", phase="Running", ready=ready)
-    always = PdbLimits([a_pdb(unhealthy_pod_eviction_policy="AlwaysAllow", max_unavailable=0)])
-    assert (always.block(pod) is not None) is is_blocked
-    assert always.is_fully_blocked(pod) is is_blocked
-    assert PdbLimits([a_pdb(unhealthy_pod_eviction_policy="IfHealthyBudget")]).block(pod) is not None
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_blocked"),
-    [
-        ({"max_unavailable": 0}, True),
-        ({"max_unavailable": "0%"}, True),
-        ({"min_available": "100%"}, True),
-        ({"max_unavailable": "0"}, False),
-        ({"min_available": 3}, False),
-        ({"max_unavailable": 1}, False),
-        ({"max_unavailable": "50%"}, False),
-    ],
-)
-def test_budgets_that_always_block(fields: dict[str, Any], is_blocked: bool) -> None:
-    assert PdbLimits([a_pdb(allowed=1, **fields)]).is_fully_blocked(a_pod(node="n")) is is_blocked
-
-
 def test_labels_of_a_single_pod_count() -> None:
     limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
     template = a_pod_template()
