@@ -33,16 +33,11 @@ def recommendations_of(
     live: Sequence[VerticalPodAutoscaler] | SourceError,
     history: Path | None,
     now_ns: int,
-    *,
-    percentile: float = PERCENTILE,
-    hours: int = HOURS,
 ) -> Recommendations:
     """Return those of the VerticalPodAutoscalers; if there are none or they may not be listed, by recorded usage.
 
     Args:
         live: As `live_vpas` returns; a snapshot's are in the inventory.
-        percentile: Of recorded cpu.
-        hours: Length of recorded usage until ``now_ns``.
 
     Raises:
         HistoryError: The history cannot be read.
@@ -50,8 +45,7 @@ def recommendations_of(
     """
     given = of_vpas((*inventory.vpas, *(() if isinstance(live, SourceError) else live)))
     if not given.items and history is not None:
-        workloads = workloads_of(inventory)
-        given = recorded_recommendations(history, workloads, now_ns, percentile=percentile, hours=hours)
+        given = recorded_recommendations(history, workloads_of(inventory), now_ns)
     if not given.items and isinstance(live, SourceError):
         raise live
     return given

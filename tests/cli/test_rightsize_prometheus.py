@@ -176,7 +176,7 @@ def test_a_server_that_is_silent_or_away_is_named() -> None:
         (("--prometheus", "http://p", "--window", "0d"), "'0d' is not a length such as 12h or 7d"),
         (("--prometheus", "http://p", "--krr", "-"), "not allowed with argument --prometheus"),
         (("--krr", "-", "--percentile", "90"), "--percentile and --window are for --prometheus and recorded usage"),
-        (("--percentile", "90"), "recorded usage: "),
+        (("--percentile", "90"), "is not one history that karptui has recorded"),
     ],
 )
 def test_bad_flags_are_refused(
