@@ -199,7 +199,12 @@ def _pictures(inner: argparse.Namespace, folder: Path, findings: tuple[ClusterFi
 
     names = [entry.name for entry in ENTRIES]
     worst = next(
-        (one.screen for one in findings if one.screen in names and one.screen not in ("nodes", "events")), "blockers"
+        (
+            finding.screen
+            for finding in findings
+            if finding.screen in names and finding.screen not in ("nodes", "events")
+        ),
+        "blockers",
     )
     source, clock = open_source(inner)
     app = KarptuiApp(

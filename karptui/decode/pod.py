@@ -101,8 +101,14 @@ def _digest(template: PodTemplate) -> bytes:
         # Nano-units of a few gibibytes exceed msgpack's integers.
         values[position] = _amounts(values[position])
     values[_CONTAINERS] = [
-        (one.name, _amounts(one.requests), one.is_sidecar, one.is_init, _amounts(one.limits))
-        for one in template.containers
+        (
+            container.name,
+            _amounts(container.requests),
+            container.is_sidecar,
+            container.is_init,
+            _amounts(container.limits),
+        )
+        for container in template.containers
     ]
     return sha256(_ENCODER.encode(values)).digest()
 

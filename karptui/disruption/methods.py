@@ -252,7 +252,11 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
     @property
     def considered(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names of all candidates, and of those that disruption budgets close for every method that ran."""
-        left = [(one.name, run.budgets.get(one.pool.name, 0)) for run in self.results for one in run.candidates]
+        left = [
+            (candidate.name, run.budgets.get(candidate.pool.name, 0))
+            for run in self.results
+            for candidate in run.candidates
+        ]
         names = frozenset(name for name, _ in left)
         return names, names - {name for name, allowed in left if allowed}
 

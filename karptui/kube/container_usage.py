@@ -104,8 +104,13 @@ def sized_containers(workloads: Mapping[str, Sequence[Pod]]) -> Iterator[tuple[s
     """Yield workload and name of the containers that run all the time, with the pods, without static pods."""
     for workload, pods in workloads.items():
         shown = [pod for pod in pods if not pod.template.is_node_owned]
-        containers = [one for pod in shown for one in pod.template.containers if one.is_sidecar or not one.is_init]
-        yield from ((workload, name, shown) for name in dict.fromkeys(one.name for one in containers))
+        containers = [
+            container
+            for pod in shown
+            for container in pod.template.containers
+            if container.is_sidecar or not container.is_init
+        ]
+        yield from ((workload, name, shown) for name in dict.fromkeys(container.name for container in containers))
 
 
 def of_periods(

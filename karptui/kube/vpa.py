@@ -72,7 +72,9 @@ def of_vpas(vpas: Iterable[VerticalPodAutoscaler]) -> Recommendations:
             container=name,
             requests={resource: target[resource] for resource in SIZED if resource in target},
             update_mode=vpa.update_mode,
-            is_unsure=any(one.type == "LowConfidence" and one.status == "True" for one in vpa.conditions),
+            is_unsure=any(
+                condition.type == "LowConfidence" and condition.status == "True" for condition in vpa.conditions
+            ),
         )
         for vpa in vpas
         for name, target in vpa.targets

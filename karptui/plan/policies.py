@@ -38,13 +38,13 @@ def afters_of(text: str) -> tuple[str, ...]:
         RequestError: A value is invalid, or there is none.
     """
     afters = tuple(text.replace(",", " ").split())
-    for one in afters:
+    for after in afters:
         try:
-            is_well = one == NEVER or parse_duration(one) >= 0
+            is_well = after == NEVER or parse_duration(after) >= 0
         except DurationError:
             is_well = False
         if not is_well:
-            raise RequestError(f"{one!r:.60} is not a duration such as 30s or 1h, and not Never")
+            raise RequestError(f"{after!r:.60} is not a duration such as 30s or 1h, and not Never")
     if not afters:
         raise RequestError("names no value of consolidateAfter")
     return afters

@@ -203,7 +203,7 @@ def rollout_report(
     chosen_pools, chosen_classes = _chosen(base, pools, nodeclasses)
     revisions = _Revisions(base)
     nodes = tuple(filter(None, map(revisions.of, base.inventory.nodeclaims)))
-    pool_names, class_keys = {pool.name for pool in chosen_pools}, {one.key for one in chosen_classes}
+    pool_names, class_keys = {pool.name for pool in chosen_pools}, {nodeclass.key for nodeclass in chosen_classes}
     nodes = tuple(node for node in nodes if node.pool in pool_names or node.nodeclass in class_keys)
     old = {node.name: node for node in nodes if node.state in (NodeState.OLD, NodeState.LEAVING)}
     played = None
@@ -229,13 +229,13 @@ def rollout_report(
     ]
     groups += [
         RolloutGroup(
-            kind=one.kind,
-            name=one.name,
-            nodes=tuple(by_class.get(one.key, ())),
-            is_seen=not _is_unobserved(one),
-            is_hashed=bool(_hash_key(one)) or not is_ec2(one),
+            kind=nodeclass.kind,
+            name=nodeclass.name,
+            nodes=tuple(by_class.get(nodeclass.key, ())),
+            is_seen=not _is_unobserved(nodeclass),
+            is_hashed=bool(_hash_key(nodeclass)) or not is_ec2(nodeclass),
         )
-        for one in chosen_classes
+        for nodeclass in chosen_classes
     ]
     return RolloutReport(
         groups=tuple(groups),
@@ -252,7 +252,7 @@ def _chosen(
     all_pools, all_classes = base.inventory.nodepools, base.inventory.nodeclasses
     for kind, names, known in (
         ("NodePool", pools, [pool.name for pool in all_pools]),
-        ("NodeClass", nodeclasses, [name for one in all_classes for name in (one.name, one.key)]),
+        ("NodeClass", nodeclasses, [name for nodeclass in all_classes for name in (nodeclass.name, nodeclass.key)]),
     ):
         for name in names:
             if name not in known:
@@ -261,7 +261,7 @@ def _chosen(
         return list(all_pools), list(all_classes)
     return (
         [pool for pool in all_pools if pool.name in pools],
-        [one for one in all_classes if {one.name, one.key} & set(nodeclasses)],
+        [nodeclass for nodeclass in all_classes if {nodeclass.name, nodeclass.key} & set(nodeclasses)],
     )
 
 
@@ -299,7 +299,7 @@ class _Revisions:
     def __init__(self, base: WhatIfBase) -> None:
         self._now_ns = base.now_ns
         self._pools = {pool.name: pool for pool in base.inventory.nodepools}
-        self._classes = {one.key: one for one in base.inventory.nodeclasses}
+        self._classes = {nodeclass.key: nodeclass for nodeclass in base.inventory.nodeclasses}
         self._images = {key: _images(one) for key, one in self._classes.items()}
         self._model = DriftModel(base, base)
 
@@ -382,7 +382,9 @@ def _with_drift(base: WhatIfBase, old: Mapping[str, RolloutNode]) -> Any:
 
 
 def _holds(blockers: Iterable[Blocker]) -> Iterator[Hold]:
-    return (Hold(one.code, one.object_ref, one.until_ns) for one in blockers if one.blocks & _DRIFTS)
+    return (
+        Hold(blocker.code, blocker.object_ref, blocker.until_ns) for blocker in blockers if blocker.blocks & _DRIFTS
+    )
 
 
 def _with_facts(
@@ -408,7 +410,9 @@ def _with_facts(
         blockers = survey.of(state)
         holds = tuple(_holds(blockers))
         if node.state is NodeState.LEAVING:
-            holds = tuple(Hold(one.code, one.object_ref, one.until_ns) for one in blockers if one.blocks_drain)
+            holds = tuple(
+                Hold(blocker.code, blocker.object_ref, blocker.until_ns) for blocker in blockers if blocker.blocks_drain
+            )
         is_budget = any(hold.code is Code.BUDGET_ZERO for hold in holds)
         claim = claims[node.name]
         deadline = deadline_of(claim)

@@ -236,7 +236,7 @@ def size(
         if old is not new
     )
     mode = next(iter(wanted.values())).update_mode
-    names = {one.name for pod in pods for one in pod.template.containers}
+    names = {container.name for pod in pods for container in pod.template.containers}
     conditions = {
         Caveat.NO_CONTAINER: not names.issuperset(wanted),
         Caveat.UNSURE: any(one.is_unsure for one in wanted.values()),
@@ -302,7 +302,9 @@ def _rounded(name: str, amount: Quantity) -> Quantity:
 
 
 def _is_guaranteed(containers: Iterable[ContainerRequests]) -> bool:
-    return all(0 < nano(one.limits, name) == nano(one.requests, name) for one in containers for name in SIZED)
+    return all(
+        0 < nano(container.limits, name) == nano(container.requests, name) for container in containers for name in SIZED
+    )
 
 
 def _effective(template: PodTemplate, changed: tuple[ContainerRequests, ...]) -> ResourceList:
@@ -316,7 +318,7 @@ def _effective(template: PodTemplate, changed: tuple[ContainerRequests, ...]) ->
 
 
 def _sum(containers: Iterable[ContainerRequests]) -> ResourceList:
-    apps, inits = ([one for one in containers if one.is_init is is_init] for is_init in (False, True))
+    apps, inits = ([container for container in containers if container.is_init is is_init] for is_init in (False, True))
     return effective_requests(containers=apps, init_containers=inits)
 
 
@@ -334,10 +336,10 @@ def sized(base: WhatIfBase, templates: Templates) -> tuple[EditedCluster, int]:
         if owner.kind == "DaemonSet"
     }
     daemonsets = [
-        replace(one, template=replace(one.template, requests=requests))
-        if (requests := daemons.get((one.namespace, one.name))) is not None
-        else one
-        for one in inventory.daemonsets
+        replace(daemonset, template=replace(daemonset.template, requests=requests))
+        if (requests := daemons.get((daemonset.namespace, daemonset.name))) is not None
+        else daemonset
+        for daemonset in inventory.daemonsets
     ]
     pods = [as_pending(pod) if pod.uid in too_large else pod for pod in pods]
     changed = replace(inventory, pods=tuple(pods), daemonsets=tuple(daemonsets))
@@ -369,9 +371,9 @@ def fleet_of(situation: Situation) -> Fleet:
     outcome = replay(situation, Replay.SCRATCH)
     figures = outcome.pools.values()
     return Fleet(
-        nodes=sum(one.nodes for one in figures),
-        price_per_hour=sum(one.price_per_hour for one in figures),
-        unpriced=sum(one.unpriced for one in figures),
+        nodes=sum(figure.nodes for figure in figures),
+        price_per_hour=sum(figure.price_per_hour for figure in figures),
+        unpriced=sum(figure.unpriced for figure in figures),
         pending=len(outcome.unplaced),
     )
 

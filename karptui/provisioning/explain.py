@@ -384,7 +384,7 @@ def _label_costs(template: Template, types: int, outcome: TypesExhausted) -> tup
 
 def _clash(template: Template, types: int, outcome: TypesExhausted, pod: Pod) -> tuple[str, str] | None:
     """Return two requirements that no type meets together, if types meet each; the pod's own first."""
-    meeting = {one: template.catalogue.meeting(one) & types for one in outcome.requirements}
+    meeting = {requirement: template.catalogue.meeting(requirement) & types for requirement in outcome.requirements}
     ordered = sorted(meeting, key=lambda one: (one.key not in pod.template.node_selector, one.key))
     pairs = ((a, b) for a, b in combinations(ordered, 2) if meeting[a] and meeting[b] and not meeting[a] & meeting[b])
     found = next(pairs, None)

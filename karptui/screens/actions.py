@@ -197,7 +197,7 @@ class ActionScreen(TextScreen):
         ready = self._ready
         if removals := [preview.action for preview in ready if preview.removes]:
             word = removals[0].target.name + (f" and {len(removals) - 1} more" if len(removals) > 1 else "")
-            hint = f"this will {first_of([title(one) for one in removals], _MOST_NAMED, ' · ')}"
+            hint = f"this will {first_of([title(removal) for removal in removals], _MOST_NAMED, ' · ')}"
             typed = AskScreen(
                 f"Type {word} to confirm", hint=hint, check=lambda text: "" if text == word else f"type {word}: {hint}"
             )

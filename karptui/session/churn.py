@@ -257,4 +257,4 @@ def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
 def created_lately(created_ns: Iterable[int], now_ns: int) -> int:
     """Return how many creation times are within ``LATELY_SECONDS``."""
     since_ns = now_ns - LATELY_SECONDS * NS_PER_SECOND
-    return sum(one >= since_ns for one in created_ns)
+    return sum(instant_ns >= since_ns for instant_ns in created_ns)

@@ -101,7 +101,7 @@ def _is_read(status: KindStatus | None) -> bool:
 
 def oldest_ns(view: ClusterView, merged_ns: int, now_ns: int) -> int:
     """Return when the oldest data of the cluster was current; 0 if a kind has not been read."""
-    statuses = [one for one in view.statuses.values() if one.phase not in ("forbidden", "not installed")]
+    statuses = [status for status in view.statuses.values() if status.phase not in ("forbidden", "not installed")]
     ages = [age_ns(status, merged_ns, now_ns) for status in statuses]
     return min((now_ns - age if age is not None else 0 for age in ages), default=0)
 

@@ -40,7 +40,7 @@ def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]]
     known: dict[int, bool] = {}
 
     def learn(positions: Iterable[int]) -> None:
-        wanted = [one for one in dict.fromkeys(positions) if one not in known]
+        wanted = [position for position in dict.fromkeys(positions) if position not in known]
         known.update(zip(wanted, are_good(wanted), strict=True))
 
     def good(position: int) -> bool:

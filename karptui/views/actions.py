@@ -95,8 +95,11 @@ def _autoscaler_text(preview: Preview) -> str:
         return f"not known whether an autoscaler may undo it: HorizontalPodAutoscalers of {namespace} cannot be listed"
     if not preview.autoscalers:
         return "no HorizontalPodAutoscaler scales it; other autoscalers are not read"
-    names = ", ".join(f"{clean(one.name)} ({one.least} to {one.most} replicas)" for one in preview.autoscalers)
-    if not preview.action.replicas and all(one.least for one in preview.autoscalers):
+    names = ", ".join(
+        f"{clean(autoscaler.name)} ({autoscaler.least} to {autoscaler.most} replicas)"
+        for autoscaler in preview.autoscalers
+    )
+    if not preview.action.replicas and all(autoscaler.least for autoscaler in preview.autoscalers):
         return f"HorizontalPodAutoscaler {names} scales it, but not from 0 replicas; KEDA may"
     return f"HorizontalPodAutoscaler {names} scales it and may undo this"
 

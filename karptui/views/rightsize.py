@@ -92,7 +92,7 @@ def _hours_text(hours: float) -> str:
 def headline(answer: RightSize) -> str:
     """Return the savings."""
     hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
-    changed = [one for one in answer.sizings if one.containers]
+    changed = [sizing for sizing in answer.sizings if sizing.containers]
     pods = counted(sum(one.pods for one in changed), "pod")
     return (
         f"{counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
@@ -125,13 +125,13 @@ def more_lines(answer: RightSize) -> Iterator[str]:
     if not answer.is_usage_known:
         yield "memory is not compared with current usage (--usage asks metrics-server)"
     for caveat in Caveat:
-        if names := [one.workload for one in answer.sizings if caveat in one.caveats]:
+        if names := [sizing.workload for sizing in answer.sizings if caveat in sizing.caveats]:
             yield f"{CAVEATS[caveat]}: {first_of(names, 5)}"
 
 
 def last_lines(answer: RightSize) -> Iterator[str]:
     """Yield what stands below the table."""
-    rest = sum(bool(one.containers) for one in answer.sizings) - answer.alone
+    rest = sum(bool(sizing.containers) for sizing in answer.sizings) - answer.alone
     limit = f"; the {MOST_ALONE} with the largest changes are replayed alone" if rest > 0 else ""
     yield f"  ALONE is from scratch with one workload changed; together they save another amount than the sum{limit}"
     yield from (f"  assumed: {sentence}" for sentence in answer.assumed)
@@ -164,10 +164,10 @@ def patch_of(sizing: Sizing) -> dict[str, Any] | None:
     if not sizing.containers or kind not in PATCHED:
         return None
     spec: dict[str, Any] = {}
-    for one in sizing.containers:
-        requests = {resource: str(amount) for resource, amount in one.after.items()}
-        field = "initContainers" if one.is_init else "containers"
-        spec.setdefault(field, []).append({"name": one.name, "resources": {"requests": requests}})
+    for container in sizing.containers:
+        requests = {resource: str(amount) for resource, amount in container.after.items()}
+        field = "initContainers" if container.is_init else "containers"
+        spec.setdefault(field, []).append({"name": container.name, "resources": {"requests": requests}})
     inner: dict[str, Any] = {"template": {"spec": spec}}
     return {
         "apiVersion": PATCHED[kind],
@@ -179,7 +179,7 @@ def patch_of(sizing: Sizing) -> dict[str, Any] | None:
 
 def patches_text(sizings: Iterable[Sizing]) -> str:
     """Return the patches as YAML documents."""
-    patches = [patch for one in sizings if (patch := patch_of(one)) is not None]
+    patches = [patch for sizing in sizings if (patch := patch_of(sizing)) is not None]
     return "---\n".join(map(to_yaml, patches)) or "# nothing changes\n"
 
 
@@ -253,7 +253,7 @@ _BLOCKED: Final = struct_values(BlockedNodes)
 
 
 def _patches(answer: RightSize, _: int) -> list[dict[str, Any]]:
-    return [patch for one in answer.sizings if (patch := patch_of(one)) is not None]
+    return [patch for sizing in answer.sizings if (patch := patch_of(sizing)) is not None]
 
 
 REPORT: Final[tuple[Value[RightSize], ...]] = (
@@ -276,11 +276,12 @@ REPORT: Final[tuple[Value[RightSize], ...]] = (
 
 
 def _story(sizing: Sizing) -> Iterator[str]:
-    for one in sizing.containers:
+    for container in sizing.containers:
         before, after = (
-            ", ".join(f"{name} {amount}" for name, amount in side.items()) or "none" for side in (one.before, one.after)
+            ", ".join(f"{name} {amount}" for name, amount in side.items()) or "none"
+            for side in (container.before, container.after)
         )
-        yield f"container {one.name}: {before} → {after}"
+        yield f"container {container.name}: {before} → {after}"
     yield from (CAVEATS[caveat] for caveat in sizing.caveats)
 
 

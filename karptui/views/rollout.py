@@ -82,7 +82,8 @@ def more_lines(report: RolloutReport) -> Iterator[str]:
         yield f"blocked now: {text}"
     if report.cluster_holds:
         by = [
-            f"{CODES[one.code].word}{f' ({clean(one.object)})' if one.object else ''}" for one in report.cluster_holds
+            f"{CODES[cluster_hold.code].word}{f' ({clean(cluster_hold.object)})' if cluster_hold.object else ''}"
+            for cluster_hold in report.cluster_holds
         ]
         yield f"blocked now in the whole cluster: {first_of(by, _FEW)}"
     if uncompared := [node for node in report.nodes if node.state is NodeState.UNCOMPARED]:
@@ -231,7 +232,7 @@ def sentence(node: RolloutNode) -> str:
     """Return the state of one node."""
     reason = f" ({clean(node.reason)})" if node.reason else ""
     since = f" since {instant_text(node.since_ns)}" if node.since_ns and node.state is not NodeState.UNCOMPARED else ""
-    by = [f"{CODES[one.code].word}{f' {clean(one.object)}' if one.object else ''}" for one in node.holds]
+    by = [f"{CODES[hold.code].word}{f' {clean(hold.object)}' if hold.object else ''}" for hold in node.holds]
     held = f"; blocked by {first_of(by, _FEW)}" if by else ""
     return f"{clean(node.name)}: {node.state}{reason}{since}{held}"
 

@@ -284,14 +284,16 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
 
 def _unreserved(context: AdviceContext, pool: NodePool) -> str:
     """Return that a NodePool of reserved capacity has no reservation, or none in its zones; empty for others."""
-    allowed = {value for one in pool.requirements if one.key == CAPACITY_TYPE for value in one.values}
+    allowed = {
+        value for requirement in pool.requirements if requirement.key == CAPACITY_TYPE for value in requirement.values
+    }
     nodeclass = context.ec2_nodeclass_of(pool)
     if allowed != {RESERVED} or nodeclass is None:
         return ""
     why = (
         f"it allows only reserved capacity, and {pool.node_class_ref.kind} {nodeclass.name} has no capacity reservation"
     )
-    reserved = sorted({one.availability_zone for one in nodeclass.status.capacity_reservations or ()})
+    reserved = sorted({reservation.availability_zone for reservation in nodeclass.status.capacity_reservations or ()})
     zones = context.requirements_of(pool).find(ZONE)
     if not reserved:
         return why

@@ -36,14 +36,19 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
     described = context.evidence.facts.reservations
     known = {one.id: one for one in described.value if one.instances_left > 0} if described is not None else {}
     selecting = {
-        (one.id, one.instance_type, one.availability_zone, one.reservation_type): [
+        (
+            reservation.id,
+            reservation.instance_type,
+            reservation.availability_zone,
+            reservation.reservation_type,
+        ): [
             other.name
             for other in context.ec2_nodeclasses
-            if one.id in {held.id for held in other.status.capacity_reservations or ()}
+            if reservation.id in {held.id for held in other.status.capacity_reservations or ()}
         ]
         for nodeclass in context.ec2_nodeclasses
-        for one in nodeclass.status.capacity_reservations or ()
-        if one.id in known
+        for reservation in nodeclass.status.capacity_reservations or ()
+        if reservation.id in known
     }
     is_on = context.settings.gate("ReservedCapacity")
     for (id_, kind, zone, reservation_type), names in selecting.items():

@@ -226,7 +226,7 @@ def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
     if not evidence.others_labelled:
         return
     others = evidence.others_labelled
-    refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (one.partition(" ") for one in others)]
+    refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (other.partition(" ") for other in others)]
     if evidence.controller is None:
         besides = "and nothing shows that Karpenter is behind it; its settings and prices are not believed"
     else:

@@ -100,7 +100,9 @@ def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, .
         RequestError: If it is not.
     """
     use = PoolUse(nodes=100)
-    written = tuple(DisruptionBudget(one["nodes"], one.get("schedule"), one.get("duration")) for one in budgets)
+    written = tuple(
+        DisruptionBudget(budget["nodes"], budget.get("schedule"), budget.get("duration")) for budget in budgets
+    )
     edited = replace(pool, budgets=written)
     for reason in _REASONS:
         for span in allowance(edited, reason, use, now_ns, now_ns + 2 * WEEK_NS):

@@ -49,7 +49,7 @@ def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
         is_ready, why = nodeclass.is_ready, f"{ref.kind} {ref.name} is not ready"
     elif draft.is_unread(ref):
         is_ready, why = True, ""
-    elif draft.touched(Kind.NODECLASS) or any(one.kind == ref.kind for one in draft.values(Kind.NODECLASS)):
+    elif draft.touched(Kind.NODECLASS) or any(nodeclass.kind == ref.kind for nodeclass in draft.values(Kind.NODECLASS)):
         is_ready, why = False, f"there is no {ref.kind} {ref.name}"
     else:
         is_ready, why = True, ""
@@ -305,7 +305,7 @@ def delete_object(draft: ClusterDraft, ref: ObjectRef) -> None:
 
 def _release_claims(draft: ClusterDraft, pool_name: str) -> None:
     """Mark the NodeClaims of a NodePool: they are deleted with their owner."""
-    claims = [one for one in draft.values(Kind.NODECLAIM) if one.labels.get(NODEPOOL) == pool_name]
+    claims = [claim for claim in draft.values(Kind.NODECLAIM) if claim.labels.get(NODEPOOL) == pool_name]
     for claim in claims:
         if not claim.is_deleting:
             draft.put(Kind.NODECLAIM, replace(claim, deletion_ns=draft.now_ns))
@@ -317,6 +317,10 @@ def _drop_workload(draft: ClusterDraft, ref: ObjectRef, item: Any) -> None:
     for pod in draft.pods_of(ref):
         draft.drop(Kind.POD, pod)
     if isinstance(item, Workload):
-        owned = [one for one in draft.values(Kind.REPLICASET) if any(owner.uid == item.uid for owner in one.owners)]
+        owned = [
+            replicas
+            for replicas in draft.values(Kind.REPLICASET)
+            if any(owner.uid == item.uid for owner in replicas.owners)
+        ]
         for one in owned if item.uid else ():
             draft.drop(Kind(one.kind), one)

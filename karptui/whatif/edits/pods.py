@@ -115,7 +115,7 @@ def with_priority(draft: ClusterDraft, template: PodTemplate) -> PodTemplate:
     """Return a template with the priority of its class, as admission fills it in."""
     if template.priority or not template.priority_class_name:
         return template
-    classes = {one.name: one.value for one in draft.values(Kind.PRIORITY_CLASS)}
+    classes = {value.name: value.value for value in draft.values(Kind.PRIORITY_CLASS)}
     return replace(template, priority=classes.get(template.priority_class_name, 0))
 
 
