@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from karptui import crash
 from karptui.kube.recent import LastAnswer
+from karptui.session.readiness import unsimulated_because
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
@@ -128,8 +129,11 @@ class Replayer:
 
     def _work(self, question: ReplayQuestion) -> None:
         """Answer, and then again with what takes longer."""
-        from karptui.whatif.run import answers  # noqa: PLC0415 - as above
+        from karptui.whatif.run import Answer, answers  # noqa: PLC0415 - as above
 
+        if reason := unsimulated_because(question.view.state.unread):
+            self._give(question, Answer(question.scenario, problem=reason))
+            return
         report = _Report(self, question.number)
         with self.shared_base.borrowed(question.view, question.now_ns) as base:
             for answer in answers(base, question.scenario, report, self._clock):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
@@ -181,6 +182,17 @@ def test_an_edit_that_cannot_be_made_is_answered_too(view: ClusterView) -> None:
         gone = SetField(ObjectRef("NodePool", "gone"), ("spec", "weight"), 5)
         replayer.ask(view, NOW_NS, Scenario(edits=(gone,)))
         assert "gone" in told.get(timeout=SECONDS).problem
+    finally:
+        replayer.stop()
+
+
+def test_nothing_is_replayed_without_pods(view: ClusterView) -> None:
+    told: queue.Queue[Answer] = queue.Queue()
+    replayer = Replayer(told.put)
+    try:
+        state = replace(view.state, pods={}, unread=frozenset({Kind.POD}))
+        replayer.ask(ClusterView(state, view.statuses, evidence=view.evidence), NOW_NS, heavier(5))
+        assert told.get(timeout=SECONDS).problem == "nothing can be simulated: pods were not read"
     finally:
         replayer.stop()
 
