@@ -190,7 +190,7 @@ def test_nothing_is_replayed_without_pods(view: ClusterView) -> None:
     told: queue.Queue[Answer] = queue.Queue()
     replayer = Replayer(told.put)
     try:
-        state = replace(view.state, pods={}, unread=frozenset({Kind.POD}))
+        state = replace(view.state, unread=frozenset({Kind.POD}))
         replayer.ask(ClusterView(state, view.statuses, evidence=view.evidence), NOW_NS, heavier(5))
         assert told.get(timeout=SECONDS).problem == "nothing can be simulated: pods were not read"
     finally:
