@@ -8,12 +8,14 @@ from tests.incidents import (
     disruption,
     drains,
     healthy_clusters,
+    healthy_costs,
     healthy_details,
     healthy_disruption,
     healthy_everyday,
     healthy_launches,
     healthy_pods,
     healthy_states,
+    kubelets,
     launches,
     limits,
     nodeclasses,
@@ -52,6 +54,7 @@ MODULES = (
     prerequisites,
     removals,
     two_faults,
+    kubelets,
     healthy_pods,
     healthy_launches,
     healthy_disruption,
@@ -59,6 +62,7 @@ MODULES = (
     healthy_details,
     healthy_states,
     healthy_everyday,
+    healthy_costs,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
