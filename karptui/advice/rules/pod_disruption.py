@@ -96,8 +96,8 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "pod-moved-often",
     title="a workload is moved again and again",
-    what="Pods of a workload had to leave nodes that were leaving at least three times in the time that is known, and "
-    "at least twice for each pod that it has.",
+    what="Pods of a workload had to leave nodes that were leaving at least three times in the time that is known, over "
+    "5 minutes or more, and at least twice for each pod that it has.",
     why="Each move ends a pod and starts another. Karpenter compares prices and ignores earlier moves: a pod on the "
     "next node to be consolidated is moved again.",
     source="pkg/controllers/node/termination/terminator/eviction.go",

@@ -103,6 +103,8 @@ FEWEST: Final = 3
 """Repetitions that make a loop."""
 MOVES_PER_POD: Final = 2
 """Moves of each pod, on average, that make a workload's loop."""
+ONE_DRAIN_NS: Final = 5 * 60 * NS_PER_SECOND
+"""Moves within this time may be one drain of several nodes, and no loop."""
 
 
 class LoopKind(StrEnum):
@@ -216,7 +218,8 @@ def _loop(kind: LoopKind, pool: str, members: Sequence[Life]) -> Loop:
 def workload_loops(moved: Iterable[Moved]) -> Iterator[Loop]:
     """Yield loops of workloads whose pods were each moved several times on average."""
     for workload in moved:
-        if workload.moves >= FEWEST and workload.per_pod >= MOVES_PER_POD:
+        is_one_drain = workload.last_ns - workload.first_ns < ONE_DRAIN_NS
+        if workload.moves >= FEWEST and workload.per_pod >= MOVES_PER_POD and not is_one_drain:
             yield Loop(
                 kind=LoopKind.MOVED,
                 workload=workload.workload,

@@ -153,3 +153,5 @@ def test_workloads_that_are_moved_again_and_again() -> None:
         ("Deployment/web/3-0", 3, 0),
     ]
     assert found[0].kind is LoopKind.MOVED
+    drained = Moved(workload="Deployment/web/one-drain", moves=3, pods=0, first_ns=ago(5), last_ns=ago(4))
+    assert not list(workload_loops((drained,)))
