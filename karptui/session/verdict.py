@@ -55,6 +55,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import REGISTRATION_TTL_NS
+from karptui.verdict.nodes import NOTICE_NS
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
 
@@ -189,8 +190,16 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         line,
         lost_pods=lost_pods(pods),
         cut_pods=tuple(pod.key for pod in pods if _is_cut_short(line, pod)),
+        slow_pods=tuple(pod.key for pod in pods if _is_slow(pod)),
         unread_pods=tuple(pod.key for pod in pods if pod.is_active and DO_NOT_EVICT in pod.template.annotations),
     )
+
+
+def _is_slow(pod: Pod) -> bool:
+    """Return whether a pod is ending, and may take longer than EC2's notice of an interruption."""
+    if not pod.is_terminating or pod.is_terminal or pod.template.is_daemonset_owned:
+        return False
+    return pod.template.termination_grace_seconds * NS_PER_SECOND > NOTICE_NS
 
 
 def _is_cut_short(line: VerdictNode, pod: Pod) -> bool:

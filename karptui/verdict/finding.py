@@ -92,6 +92,8 @@ class FindingCode(StrEnum):
     """Pods that nothing recreates, on nodes that Karpenter removes."""
     CORDONED = "CORDONED"
     """Nodes that stay cordoned."""
+    OLD_KUBELETS = "OLD_KUBELETS"
+    """Nodes whose kubelet is too old for the API server."""
     PREFERRED = "PREFERRED"
     """Nearly empty nodes that stay because their pods prefer separate nodes."""
     REPAIR_HELD = "REPAIR_HELD"
@@ -137,6 +139,8 @@ class Manner(StrEnum):
     """It ends automatically, at different times for its nodes."""
     USED_UP = "used-up"
     """A disruption budget that other nodes use up."""
+    AT_ONCE = "at-once"
+    """Drift that drains most nodes of a NodePool at once."""
     AFTER_OTHERS = "after-others"
     """The next command comes once Karpenter is no longer blocked."""
     INCOMPLETE = "incomplete"
@@ -399,6 +403,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """``namespace/name`` of pods on it that must not be disrupted, or that a PodDisruptionBudget blocks."""
     cut_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it whose grace period is longer than that of its drain."""
+    slow_pods: tuple[str, ...] = ()
+    """``namespace/name`` of pods on it that are ending, and whose grace period is longer than EC2's notice."""
     unread_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it with an annotation for protection that Karpenter no longer reads."""
     is_cordoned: bool = False

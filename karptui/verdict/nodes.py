@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -38,17 +38,21 @@ FEWEST_OF_A_ZONE: Final = 2
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
 CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
 """A drain by hand, or the update of a node group, takes less than this."""
+MOST_MINORS_BEHIND: Final = 3
+"""A kubelet may be this many minor versions older than the API server, and not newer than it."""
+_KUBELET: Final = re.compile(r"v1\.(\d+)\.")
 ZONAL_SHIFT: Final = "ZonalShiftActive"
 """Reason of the AWS provider's event about a NodePool."""
 SHIFTED_NS: Final = 60 * 60 * NS_PER_SECOND
 _ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
-_PRESSURES: Final = {
-    "DiskPressure": "ephemeral-storage",
-    "MemoryPressure": "memory",
-    "PIDPressure": "pids",
-    "NetworkUnavailable": "",
+_INODES: Final = "inodes"
+_PRESSURES: Final[Mapping[str, Sequence[str]]] = {
+    "DiskPressure": ("ephemeral-storage", _INODES),
+    "MemoryPressure": ("memory",),
+    "PIDPressure": ("pids",),
+    "NetworkUnavailable": (),
 }
-"""Conditions of nodes that are short of something, and its name in the kubelet's events about evictions."""
+"""Conditions of nodes that are short of something, and its names in the kubelet's events about evictions."""
 _EVICTED_NS: Final = 60 * 60 * NS_PER_SECOND
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
@@ -64,6 +68,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _under_pressure(case)
     yield from _broken(case)
     yield from _cordoned(case)
+    yield from _old_kubelets(case)
 
 
 def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -170,8 +175,11 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     pools = tuple(sorted({by_claim[name].pool for name in hit if name in by_claim}))
     severity = FindingSeverity.ERROR if len(hit) >= max(3, WAVE_SHARE * total) else FindingSeverity.WARNING
     is_over = case.now_ns - max(last_ns for name in hit for last_ns in instants[name]) >= NOTICE_NS
+    slow = tuple(key for name in hit if name in by_claim for key in by_claim[name].slow_pods)
+    slow = slow if is_spot and not is_over else ()
+    severity = severity if is_wave and (waits or not is_over) else FindingSeverity.INFO
     yield ClusterFinding(
-        severity=severity if is_wave and (waits or not is_over) else FindingSeverity.INFO,
+        severity=FindingSeverity.WARNING if slow and severity is FindingSeverity.INFO else severity,
         code=FindingCode.INTERRUPTED,
         since_ns=since,
         objects=tuple(f"NodeClaim/{name}" for name in hit),
@@ -180,13 +188,15 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         nodes=len(hit),
         of_nodes=total if case.sees_claims else 0,
         detail=SPOT if is_spot else "",
+        pods=len(slow),
+        stuck_pods=folded_by_namespace(slow),
         pending=explained,
         screen="events",
     )
 
 
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
-    for pressure, resource in _PRESSURES.items():
+    for pressure, resources in _PRESSURES.items():
         lines: list[VerdictNode] = []
         instants: list[int] = []
         for line in case.nodes:
@@ -194,7 +204,9 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
                 lines.append(line)
                 instants.append(condition.last_transition_ns)
-        evictions = _evictions(case, resource) if resource else []
+        wanted = _evictions(case, resources)
+        evictions = [event for events in wanted.values() for event in events]
+        resource = max(wanted, key=lambda name: len(wanted[name]), default="")
         evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
         if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
             yield ClusterFinding(
@@ -208,14 +220,20 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                 pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 nodes=len(lines),
                 detail=pressure if lines else resource,
+                reasons=(resource,) if lines and resource == _INODES else (),
                 screen="nodes",
             )
 
 
-def _evictions(case: VerdictCase, resource: str) -> list[Event]:
-    """Return the events of the last hour about pods that kubelets evicted for want of a resource."""
-    recent = (e for e in case.events if e.reason == "Evicted" and case.now_ns - e.last_ns <= _EVICTED_NS)
-    return [e for e in recent if e.source == "kubelet" and f"low on resource: {resource}" in e.message]
+def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:
+    """Return the events of the last hour about pods that kubelets evicted for want of resources, by resource."""
+    wanted: dict[str, list[Event]] = {}
+    for event in case.events:
+        if event.reason == "Evicted" and event.source == "kubelet" and case.now_ns - event.last_ns <= _EVICTED_NS:
+            for resource in resources:
+                if f"low on resource: {resource}" in event.message:
+                    wanted.setdefault(resource, []).append(event)
+    return wanted
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -285,6 +303,31 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         pods=sum(line.pods for line in lines),
         screen="nodes",
     )
+
+
+def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes of Karpenter whose kubelet is too old for the API server: that is as new as the newest kubelet."""
+    minors = {line.name: _minor_of(line.node.kubelet_version) for line in case.nodes if line.node is not None}
+    newest = max(minors.values(), default=0)
+    lines = [line for line in case.nodes if line.claim is not None and not line.goes and line.name in minors]
+    lines = [line for line in lines if 0 < minors[line.name] < newest - MOST_MINORS_BEHIND]
+    if lines:
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.OLD_KUBELETS,
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=tuple(line.name for line in lines),
+            nodes=len(lines),
+            pools=tuple(sorted({line.pool for line in lines if line.pool})),
+            reasons=tuple(f"1.{minor}" for minor in sorted({*(minors[line.name] for line in lines), newest})),
+            screen="nodes",
+        )
+
+
+def _minor_of(version: str) -> int:
+    """Return the minor version of a kubelet such as v1.35.2-eks-7f1c2a9; 0 if it is not known."""
+    match = _KUBELET.match(version)
+    return int(match[1]) if match is not None else 0
 
 
 def _is_long_cordoned(line: VerdictNode, now_ns: int) -> bool:

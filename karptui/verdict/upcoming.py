@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from karptui.disruption.codes import WhyCode
@@ -179,7 +179,7 @@ def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
     pools = {pool.name: pool for pool in usable_pools(case.pools)}
     if len(kinds_now) != 1 or kinds_now == kinds_before or not {pool_now, pool_before} <= pools.keys():
         return
-    manner = _why_moved(case, list(pools.values()), pool_now, pool_before)
+    manner = _why_moved(case, pools[pool_now], pools[pool_before])
     if manner is None:
         return
     yield ClusterFinding(
@@ -197,12 +197,11 @@ def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
     )
 
 
-def _why_moved(case: VerdictCase, pools: Sequence[NodePool], now: str, before: str) -> Manner | None:
+def _why_moved(case: VerdictCase, now: NodePool, before: NodePool) -> Manner | None:
     """Return why launches moved between NodePools, None if that is not known."""
-    if any(line.pool == before for line in case.limits if not line.is_open):
+    if any(line.pool == before.name for line in case.limits if not line.is_open):
         return Manner.LIMIT
-    order = [pool.name for pool in pools]
-    return Manner.WEIGHT if order.index(now) < order.index(before) else None
+    return Manner.WEIGHT if now.weight > before.weight else None
 
 
 def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:

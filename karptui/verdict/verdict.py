@@ -23,7 +23,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
-from karptui.disruption.termination import INTERRUPTIONS
+from karptui.disruption.termination import INTERRUPTIONS, Initiator
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
@@ -83,6 +83,9 @@ FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
 FEWEST_INTERRUPTED: Final = 5
 """From this many interruptions of a NodePool within an hour on, they may be repeated."""
+AT_ONCE_NS: Final = 10 * MINUTE_NS
+"""Drains that begin within this time are at once; replacements launched within it before them are new nodes."""
+FEWEST_AT_ONCE: Final = 4
 WAVE_NS: Final = 15 * MINUTE_NS
 """Interruptions within this time are one wave."""
 CHURN_RECENT_NS: Final = 60 * MINUTE_NS
@@ -129,6 +132,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
         FindingCode.DRIFT,
         FindingCode.POOL_GONE,
         FindingCode.CORDONED,
+        FindingCode.OLD_KUBELETS,
         FindingCode.PREFERRED,
         FindingCode.TIMED_OUT,
     ),
@@ -204,6 +208,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *leaving_for_long(case),
         *_preferred(case),
         *_drift(case),
+        *_drift_of_most(case),
         *_churn(case),
         *_interrupted_again(case),
         *_timed_out(case),
@@ -594,6 +599,34 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _drift_of_most(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools of which drift drains most nodes at once."""
+    for pool in case.pools:
+        lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
+        drained = [line for line in lines if _is_drained_by_drift(line, case.now_ns)]
+        since = min((line.deleted_ns for line in drained if line.deleted_ns is not None), default=0)
+        before = sum(line.claim is not None and line.claim.created_ns < since - AT_ONCE_NS for line in lines)
+        if len(drained) >= FEWEST_AT_ONCE and 2 * len(drained) > before:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.DRIFT,
+                since_ns=since,
+                objects=(f"NodePool/{pool.name}",),
+                names=(pool.name,),
+                nodes=len(drained),
+                of_nodes=before,
+                manner=Manner.AT_ONCE,
+                screen="claims",
+                filter_text=f"pool={pool.name}",
+            )
+
+
+def _is_drained_by_drift(line: VerdictNode, now_ns: int) -> bool:
+    drain = line.findings.drain if line.findings is not None else None
+    is_recent = line.deleted_ns is not None and now_ns - line.deleted_ns <= AT_ONCE_NS
+    return is_recent and drain is not None and drain.initiator is Initiator.DRIFTED
 
 
 def _no_place(lines: Sequence[VerdictNode]) -> tuple[str, ...]:

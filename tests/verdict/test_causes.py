@@ -388,8 +388,9 @@ def test_launches_that_moved_to_another_capacity_type_name_the_weights() -> None
         "All 3 nodes launched in the last hour are on-demand, from NodePool fallback: "
         "its weight 60 puts it before spot (weight 50)"
     )
-    by_weight = [a_nodepool(name="spot", weight=60), a_nodepool(name="fallback", weight=50)]
-    assert FindingCode.LAUNCHES_MOVED not in findings(nodes=[*old, *new], pools=by_weight)
+    for weight in (50, 60):  # with equal weights nothing puts the one before the other
+        by_weight = [a_nodepool(name="spot", weight=60), a_nodepool(name="fallback", weight=weight)]
+        assert FindingCode.LAUNCHES_MOVED not in findings(nodes=[*old, *new], pools=by_weight)
 
 
 def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> None:
@@ -408,6 +409,20 @@ def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> N
     assert text(churn) == (
         "Node churn loop in general: 12 nodes removed shortly after launch in the last 60m "
         "(Underutilized); 60 evictions of shop/cart"
+    )
+
+
+def test_a_kubelet_may_be_three_minor_versions_behind_the_newest() -> None:
+    def lines(*minors: int) -> list[VerdictNode]:
+        versions = [f"v1.{minor}.4-eks-a737599" for minor in minors]
+        return [
+            a_line(f"n{i}", node=replace(a_node(name=f"n{i}"), kubelet_version=one)) for i, one in enumerate(versions)
+        ]
+
+    assert FindingCode.OLD_KUBELETS not in findings(nodes=lines(32, 35))
+    assert text(findings(nodes=lines(30, 31, 32, 35))[FindingCode.OLD_KUBELETS]) == (
+        "2 nodes of general (n0, n1) run kubelet 1.30 and 1.31, other nodes 1.35: "
+        "more than 3 minor versions behind the API server is not supported"
     )
 
 

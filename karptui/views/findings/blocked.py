@@ -10,6 +10,7 @@ from karptui.views.findings.parts import (
     NAMED,
     Reasons,
     Say,
+    age_in_brackets,
     draining_text,
     lasting,
     names_text,
@@ -189,6 +190,9 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner == "at-once":
+        nodes = f"{count_text(finding.nodes)} of {counted(finding.of_nodes, 'node')} of {finding.names[0]}"
+        return f"Drift drains {nodes} at once{age_in_brackets(finding, now_ns)}: its disruption budgets allow it"
     why = _DRIFT_HELD.get(finding.detail, finding.detail)
     if finding.detail == "BUDGET_ZERO":
         why = f"its disruption budget {_shut(finding, now_ns)}"

@@ -19,6 +19,7 @@ from karptui.views.findings.parts import (
     pods_pending,
     quoted,
     time_left,
+    uncounted,
     why_not_ready,
 )
 from karptui.views.sanitize import short_name
@@ -46,7 +47,12 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pools = f" in {of_kind('NodePool', finding.names)}" if finding.names else ""
     since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
     ago = f"{verb(finding.nodes, '', ', the first')} {since}" if since else ""
-    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} interrupted{ago}{pods_pending(finding)}"
+    slow = ""
+    if finding.pods:
+        names = first_of(uncounted(finding.stuck_pods, finding.pods), NAMED)
+        ends = "EC2 ends an instance 2 minutes after its notice"
+        slow = f"; {ends}, {counted(finding.pods, 'pod')} ({names}) may take longer and be killed"
+    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} interrupted{ago}{slow}{pods_pending(finding)}"
 
 
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -61,6 +67,7 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names[: finding.nodes])})"
     has = f"{verb(finding.nodes, 'has had', 'have had')} {finding.detail}{lasting(finding, now_ns)}"
+    has += f" (too few free {finding.reasons[0]})" if finding.reasons else ""
     others = finding.names[finding.nodes :]
     if finding.pods:
         names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in others], NAMED)
@@ -85,6 +92,13 @@ def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
     it = verb(finding.nodes, "it takes", "they take")
     cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{age_in_brackets(finding, now_ns)}"
     return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods"
+
+
+def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    *old, newest = finding.reasons
+    nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
+    run = f"{verb(finding.nodes, 'runs', 'run')} kubelet {' and '.join(old)}"
+    return f"{nodes} {run}, other nodes {newest}: more than 3 minor versions behind the API server is not supported"
 
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -139,4 +153,5 @@ SENTENCES: Final[Mapping[str, Say]] = {
     "CHURN": _churn,
     "EXPIRY": _expiry,
     "CORDONED": _cordoned,
+    "OLD_KUBELETS": _old_kubelets,
 }

@@ -34,8 +34,8 @@ _BOILERPLATE: Final = re.compile(
     re.IGNORECASE,
 )
 """The beginning of each error of EC2's CreateFleet, and links, which leave little room for the cause."""
-_CAUSE: Final = re.compile(r"(?:\bapi error|ERROR CODE:) (\w+: .+)", re.DOTALL)
-"""The cause at the end of nested errors of AWS's and Azure's clients."""
+_CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
+"""The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 Reasons = Mapping[str, str]
