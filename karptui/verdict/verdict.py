@@ -88,6 +88,7 @@ AT_ONCE_NS: Final = 10 * MINUTE_NS
 FEWEST_AT_ONCE: Final = 4
 WAVE_NS: Final = 15 * MINUTE_NS
 """Interruptions within this time are one wave."""
+JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
 CHURN_RECENT_NS: Final = 60 * MINUTE_NS
 """A loop whose last turn is older than this is over."""
 
@@ -335,9 +336,21 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(pool, *(loop.workload.partition("/")[2] for loop in moved[:1])),
             nodes=loop.times if pool else 0,
             pods=moved[0].times if moved else 0,
-            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN),
+            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
+            or loop.moved_for,
+            detail=_job_failure(loop.workload, case),
             screen="churn",
         )
+
+
+def _job_failure(workload: str, case: VerdictCase) -> str:
+    """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
+    for event in case.events:
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        is_about = event.involved_kind == "Job" and key == workload.partition("/")[2]
+        if is_about and event.reason in JOB_FAILURES and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            return event.reason
+    return ""
 
 
 def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -412,6 +412,26 @@ def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> N
     )
 
 
+def test_a_job_that_failed_is_named_with_the_evictions_of_its_pods() -> None:
+    loop = Loop(
+        kind=LoopKind.MOVED,
+        workload="Job/ml/sweep",
+        times=3,
+        first_ns=NOW_NS - HOUR_NS,
+        last_ns=NOW_NS,
+        moved_for=("Underutilized",),
+    )
+    report = AdviceReport(loops=(loop,))
+    moved = "Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Underutilized)"
+    assert text(findings(advice=report)[FindingCode.CHURN]) == moved
+    failed = replace(interruption("sweep", reason="BackoffLimitExceeded", kind="Job"), involved_namespace="ml")
+    assert text(findings(advice=report, events=[failed])[FindingCode.CHURN]) == (
+        "Job ml/sweep failed (BackoffLimitExceeded); Karpenter evicted its pods 3 times in the last 60m (Underutilized)"
+    )
+    other = replace(failed, involved_name="other")
+    assert text(findings(advice=report, events=[other])[FindingCode.CHURN]) == moved
+
+
 def test_a_kubelet_may_be_three_minor_versions_behind_the_newest() -> None:
     def lines(*minors: int) -> list[VerdictNode]:
         versions = [f"v1.{minor}.4-eks-a737599" for minor in minors]

@@ -142,6 +142,8 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     median_life_ns: int | None = None
     pods: int = 0
     """A workload's current number of pods."""
+    moved_for: tuple[str, ...] = ()
+    """The reasons of a workload's moves, most frequent first."""
 
 
 def is_short(life: Life) -> bool:
@@ -227,4 +229,5 @@ def workload_loops(moved: Iterable[Moved]) -> Iterator[Loop]:
                 first_ns=workload.first_ns,
                 last_ns=workload.last_ns,
                 pods=workload.pods,
+                moved_for=workload.reasons,
             )

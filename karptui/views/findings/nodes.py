@@ -104,13 +104,16 @@ def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool, *workloads = finding.names
     span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
     if not pool:
-        return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}"
+        if finding.detail:
+            moved = f"Karpenter evicted its pods {count_text(finding.pods)} times"
+            return f"Job {workloads[0]} failed ({finding.detail}); {moved}{span}{why}"
+        return f"Pods of {workloads[0]} are moved again and again: {counted(finding.pods, 'eviction')}{span}{why}"
     if finding.manner == "interrupted":
         has = f"it has {counted(finding.of_nodes, 'node')} now"
         return f"Node churn loop in {pool}: {nodes_text(finding)} interrupted{span}, and {has}"
-    why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     text = f"Node churn loop in {pool}: {nodes_text(finding)} removed shortly after launch{span}{why}"
     return f"{text}; {evictions}" if evictions else text
 
