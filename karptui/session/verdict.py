@@ -48,6 +48,7 @@ from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
     Apart,
     ClusterFinding,
+    FindingSeverity,
     LimitLine,
     PendingLine,
     StartingPod,
@@ -120,7 +121,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
-            ignored=tuple(plural(kind) for kind in hidden if kind in OPTIONAL),
+            ignored={plural(kind): _severity(kind) for kind in hidden if kind in OPTIONAL},
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
@@ -133,6 +134,11 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
         )
     )
+
+
+def _severity(kind: Kind) -> FindingSeverity:
+    """Return how much it matters that a kind counts as none: without DaemonSets new nodes have a little more room."""
+    return FindingSeverity.INFO if kind is Kind.DAEMONSET else FindingSeverity.WARNING
 
 
 def _unread_volumes(view: ClusterView) -> Iterator[str]:

@@ -564,8 +564,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
-    ignored: Sequence[str] = ()
-    """Those of them that answers count as none."""
+    ignored: Mapping[str, FindingSeverity] = MappingProxyType({})
+    """Those of them that answers count as none, and how much that matters."""
     assumed: Mapping[str, str] = EMPTY_LABELS
     """NodeClasses that exist and were not read, and the image that is assumed of each."""
     unread: tuple[str, ...] = ()

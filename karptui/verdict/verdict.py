@@ -6,7 +6,7 @@ happen next, what is missing from the data, advice. Within a tier errors come fi
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -665,16 +665,18 @@ def _drift_reason(line: VerdictNode) -> str:
 
 
 def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
-    for detail, kinds in (("", [kind for kind in case.hidden if kind not in case.ignored]), ("none", case.ignored)):
-        if kinds:
-            yield ClusterFinding(
-                # A file may leave them out on purpose.
-                severity=FindingSeverity.INFO if detail and case.is_file else FindingSeverity.WARNING,
-                code=FindingCode.NO_PERMISSION,
-                names=tuple(kinds),
-                manner=Manner.MISSING if case.is_file else Manner.PLAIN,
-                detail=detail,
-            )
+    groups: defaultdict[tuple[FindingSeverity, str], list[str]] = defaultdict(list)
+    for kind in case.hidden:
+        severity = case.ignored.get(kind, FindingSeverity.WARNING)
+        groups[severity, "none" if kind in case.ignored else ""].append(kind)
+    for (severity, counts_as), kinds in groups.items():
+        yield ClusterFinding(
+            severity=severity,
+            code=FindingCode.NO_PERMISSION,
+            names=tuple(kinds),
+            manner=Manner.MISSING if case.is_file else Manner.PLAIN,
+            detail=counts_as,
+        )
     if case.assumed:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,

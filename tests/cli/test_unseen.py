@@ -170,7 +170,7 @@ def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_the
     objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != "DaemonSet"]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     main(["verdict", "--snapshot", str(path)])
-    assert "DaemonSets were not read and count as none" in capsys.readouterr().out
+    assert "DaemonSets were not read, which count as none" in capsys.readouterr().out
 
 
 def a_recording_without(path: Path, kind: str) -> list[str]:
@@ -186,7 +186,7 @@ def test_no_next_command_is_told_if_budgets_of_pods_were_not_read(
 ) -> None:
     main(["verdict", *a_recording_without(tmp_path / "demo.json", "PodDisruptionBudget")])
     output = capsys.readouterr().out
-    assert "PodDisruptionBudgets were not read and count as none" in output
+    assert "PodDisruptionBudgets were not read, which count as none" in output
     assert "next" not in output
     main(["verdict", *a_recording_without(tmp_path / "demo.json", "CronJob")])
     assert "next, once unblocked: " in capsys.readouterr().out
