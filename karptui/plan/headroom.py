@@ -186,7 +186,7 @@ def headroom(
     trial = PodTrial(edited, edited.inventory, copies)
     fits = trial.greatest(trial.needs_no_node, most, trial.on_nodes(most))
     nodes = Counter(
-        filled.state.name for filled in trial.solved(fits).nodes for pod in filled.pods if pod.key in trial.keys
+        filled.state.node_name for filled in trial.solved(fits).nodes for pod in filled.pods if pod.key in trial.keys
     )
     following = trial.claim_of(fits) if fits < most else None
     option = trial.first_type(following)
@@ -204,7 +204,7 @@ def headroom(
         pods=_alike(base, sample),
         starts=len(_placed(edited, copies)),
         has_preferences=edited.settings.preference_policy == RESPECT and _has_preferences(copies[0].template),
-        on_starting=sum(nodes[state.name] for state in edited.prepared.states if not state.is_initialized),
+        on_starting=sum(nodes[state.node_name] for state in edited.prepared.states if not state.is_initialized),
         on_launched=trial.on_claims(fits),
         fits=fits,
         is_fits_at_least=fits == most,
