@@ -34,6 +34,8 @@ PACK_NS: Final = 600 * NS_PER_SECOND
 _QUICK: Final = 3
 _TIGHT: Final = 9
 """Levels of compression: of a frame as it is written, and of key frames and packed frames."""
+_TURN: Final = 250
+"""Changes that are encoded at a time: other threads wait meanwhile."""
 _TABLES: Final = """
 CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE frames(
@@ -217,7 +219,9 @@ class HistoryWriter(History):
     def _insert(self, state: int, from_ns: int, to_ns: int, changes: Sequence[Change], session: int) -> None:
         # Objects of one owner are alike: side by side they take fewer bytes.
         ordered = sorted(changes, key=lambda change: (change.kind, change.key, change.at_ns))
-        data = _zipped(msgspec.json.encode(ordered), _QUICK if state == FrameState.SMALL else _TIGHT)
+        turns = (ordered[start : start + _TURN] for start in range(0, len(ordered), _TURN))
+        text = b"[%b]" % b",".join([msgspec.json.encode(turn)[1:-1] for turn in turns])
+        data = _zipped(text, _QUICK if state == FrameState.SMALL else _TIGHT)
         self._database.execute(
             "INSERT INTO frames(session, from_ns, to_ns, state, count, data) VALUES (?, ?, ?, ?, ?, ?)",
             (session, from_ns, to_ns, state, len(changes), data),
