@@ -270,6 +270,11 @@ def stopping_refusal(case: VerdictCase) -> str:
     return refusal_message(oldest) if oldest is not None else ""
 
 
+def ended_early(case: VerdictCase) -> set[str]:
+    """Return the names of gone NodeClaims whose instance ended before it became a node: no interruptions."""
+    return {event.involved_name for events in early_ends(case).values() for event in events}
+
+
 def early_ends(case: VerdictCase) -> dict[str, list[Event]]:
     """Return events about gone NodeClaims whose instance ended before it became a node, by NodePool.
 

@@ -23,7 +23,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.verdict.launches import early_ends
+from karptui.verdict.launches import ended_early
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
 
 SICK_NS: Final = 10 * 60 * NS_PER_SECOND
@@ -155,7 +155,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
             instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
     # For a deleted node only its NodeClaim's events count: the two cannot be distinguished.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
-    early = {event.involved_name for events in early_ends(case).values() for event in events}
+    early = ended_early(case)
     of_claims = {e.involved_name for e in case.events if e.involved_kind == "NodeClaim" and e.reason in INTERRUPTIONS}
     hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:

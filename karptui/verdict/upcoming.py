@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from karptui.disruption.codes import WhyCode
 from karptui.disruption.termination import deadline_of
@@ -64,18 +66,10 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
         return
     end_ns, _, first = ends[0]
     assert first.claim is not None
-    is_soon = end_ns - case.now_ns <= 2 * HOUR_NS
-    yield ClusterFinding(
-        severity=FindingSeverity.ERROR if is_soon else FindingSeverity.WARNING,
-        code=FindingCode.EXPIRY,
+    yield replace(
+        _ending(end_ns, first, [line.protected_pods for _, _, line in ends], case.now_ns),
         expires_ns=_expires_ns(first, case.now_ns),
-        until_ns=end_ns,
-        objects=(*(f"Pod/{key}" for _, _, line in ends for key in line.protected_pods), f"Node/{first.name}"),
         names=first.protected_pods,
-        nodes=len(ends),
-        pods=sum(len(line.protected_pods) for _, _, line in ends),
-        detail=first.name,
-        screen="claims",
     )
 
 
@@ -86,19 +80,11 @@ def _cut_short(case: VerdictCase) -> Iterator[ClusterFinding]:
     if not lines:
         return
     end_ns, first = lines[0]
-    pods = tuple(key for _, line in lines for key in line.cut_pods)
-    yield ClusterFinding(
-        severity=FindingSeverity.ERROR if end_ns - case.now_ns <= 2 * HOUR_NS else FindingSeverity.WARNING,
-        code=FindingCode.EXPIRY,
+    yield replace(
+        _ending(end_ns, first, [line.cut_pods for _, line in lines], case.now_ns),
         since_ns=first.deleted_ns,
-        until_ns=end_ns,
-        objects=(*(f"Pod/{key}" for key in pods), f"Node/{first.name}"),
         names=folded_by_namespace(first.cut_pods),
-        nodes=len(lines),
-        pods=len(pods),
-        detail=first.name,
         manner=Manner.OWN_GRACE,
-        screen="claims",
     )
 
 
@@ -108,18 +94,26 @@ def _unread(case: VerdictCase) -> Iterator[ClusterFinding]:
     if not lines:
         return
     expires_ns, first = min(lines, key=lambda pair: (pair[0], pair[1].name))
-    pods = tuple(key for _, line in lines for key in line.unread_pods)
-    yield ClusterFinding(
+    yield replace(
+        _ending(expires_ns, first, [line.unread_pods for _, line in lines], case.now_ns),
         severity=FindingSeverity.WARNING,
-        code=FindingCode.EXPIRY,
         expires_ns=expires_ns,
-        until_ns=expires_ns,
-        objects=(*(f"Pod/{key}" for key in pods), f"Node/{first.name}"),
         names=folded_by_namespace(first.unread_pods),
-        nodes=len(lines),
+        manner=Manner.UNREAD,
+    )
+
+
+def _ending(end_ns: int, first: VerdictNode, pods_of_nodes: Sequence[tuple[str, ...]], now_ns: int) -> ClusterFinding:
+    """Return a finding about pods that end with their nodes, the first node at an instant."""
+    pods = [key for keys in pods_of_nodes for key in keys]
+    return ClusterFinding(
+        severity=FindingSeverity.ERROR if end_ns - now_ns <= 2 * HOUR_NS else FindingSeverity.WARNING,
+        code=FindingCode.EXPIRY,
+        until_ns=end_ns,
+        objects=(*(f"Pod/{key}" for key in pods), f"Node/{first.name}"),
+        nodes=len(pods_of_nodes),
         pods=len(pods),
         detail=first.name,
-        manner=Manner.UNREAD,
         screen="claims",
     )
 

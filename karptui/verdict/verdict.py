@@ -58,7 +58,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import (
-    early_ends,
+    ended_early,
     failing_pools,
     is_being_checked,
     launch_findings,
@@ -355,7 +355,7 @@ def _job_failure(workload: str, case: VerdictCase) -> str:
 
 def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
-    early = {event.involved_name for events in early_ends(case).values() for event in events}
+    early = ended_early(case)
     there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {one.name for one in case.pools}
     sizes = Counter(line.pool for line in case.nodes if not line.goes)
     instants: dict[str, dict[str, int]] = {}
