@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, say
-from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
+from karptui.cli.errors import say
+from karptui.cli.listing import json_text, print_csv, refuse_unseen, refuse_unsimulated, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.pages import Entry
 from karptui.cli.streams import put
@@ -52,13 +52,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the blockers. Status 1 if something is missing, 2 if nothing can be read."""
     from karptui.cli.loading import load
     from karptui.session.prepare import prepare_view
-    from karptui.session.readiness import unsimulated_because
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
     loaded = load(args, needed)
     refuse_unseen(loaded, Kind.NODE)
-    if reason := unsimulated_because(loaded.view.state.unread):
-        raise UsageError(reason)
+    refuse_unsimulated(loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
     for note in notes:
         say(note)

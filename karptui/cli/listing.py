@@ -213,6 +213,18 @@ def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
         raise SystemExit(report(loaded))
 
 
+def refuse_unsimulated(loaded: Loaded) -> None:
+    """Refuse a cluster of which kinds were not read that every simulation rests on.
+
+    Raises:
+        UsageError: There are some.
+    """
+    from karptui.session.readiness import unsimulated_because
+
+    if reason := unsimulated_because(loaded.view.state.unread):
+        raise UsageError(reason)
+
+
 def width_of_terminal() -> int:
     """Return the width of a line in cells."""
     import shutil

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, say
-from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.listing import print_rows, refuse_unseen, refuse_unsimulated, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.decode.kinds import Kind
 from karptui.kube.units import counted, first_of, verb
@@ -51,14 +51,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the remedies. Status 1 if something is missing."""
     from karptui.cli.loading import analysed, load
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
-    from karptui.session.readiness import unsimulated_because
     from karptui.views.blockers.trials import REPORT
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *_OWNERS)
     loaded = load(args, needed)
     refuse_unseen(loaded, Kind.NODE)
-    if reason := unsimulated_because(loaded.view.state.unread):
-        raise UsageError(reason)
+    refuse_unsimulated(loaded)
     loaded = analysed(loaded, simulates=True, asks_next=False)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)

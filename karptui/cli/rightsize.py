@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, show_percent, show_progress
-from karptui.cli.listing import report, rows_of, versions_json
+from karptui.cli.listing import refuse_unsimulated, report, rows_of, versions_json
 from karptui.cli.loading import load
 from karptui.cli.many import blocks, chosen, print_document, table_lines
 from karptui.cli.option_values import file_name, http_url, number, window
@@ -59,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.plan.rightsize import rightsize, workloads_of
     from karptui.session.prepare import base_of
-    from karptui.session.readiness import unsimulated_because
     from karptui.session.rightsizing import HOURS, PERCENTILE, live_vpas, recommendations_of, recorded_recommendations
     from karptui.sources.source import SourceError
     from karptui.views.column import plain
@@ -80,8 +79,7 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     is_by_vpas = krr is None and args.prometheus is None and not is_measured
     loaded = load(args, needed, asks=ask if is_by_vpas else None)
-    if reason := unsimulated_because(loaded.view.state.unread):
-        raise UsageError(reason)
+    refuse_unsimulated(loaded)
     base = base_of(loaded.view, loaded.now_ns)
     used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
     workloads = workloads_of(base.inventory)
