@@ -28,6 +28,16 @@ def test_boto3_is_not_one_the_resolver_stepped_back_to() -> None:
     assert release(metadata.version("boto3")) >= (1, 42)
 
 
+def test_the_top_level_holds_only_what_belongs_there() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    names = {line.partition("/")[0] for line in listed.stdout.splitlines()}
+    folders = {"benchmarks", "contrib", "deploy", "docs", "karptui", "snapshots", "styles", "tests", "tools"}
+    files = {"CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md"}
+    assert names == folders | files | {".ci", ".github", ".gitignore", "flake.nix", "pyproject.toml"}
+
+
 def test_the_version_has_one_source() -> None:
     assert "version" in PROJECT["project"]["dynamic"]
     assert "version" not in PROJECT["project"]

@@ -58,7 +58,12 @@ def score() -> None:
     sys.stdout.write(f"{sum(row['now'] for row in after.values())} of {3 * len(after)} points\n")
 
 
-if len(sys.argv) < 2 or sys.argv[1].startswith("-") or not {*sys.argv[2:]} <= INCIDENTS.keys():
+if (
+    len(sys.argv) < 2
+    or sys.argv[1].startswith("-")
+    or sys.argv[1] in INCIDENTS  # the folder was forgotten
+    or not {*sys.argv[2:]} <= INCIDENTS.keys()
+):
     sys.exit(__doc__)
 if sys.argv[1] == "scores":
     score()
