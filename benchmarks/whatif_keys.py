@@ -47,8 +47,8 @@ class Terminal:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         # A scenario that another run has left would be taken up again.
-        state = {"XDG_STATE_HOME": tempfile.mkdtemp()}
-        environment = {**os.environ, **state, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        self.state = tempfile.mkdtemp()
+        environment = {**os.environ, "XDG_STATE_HOME": self.state, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         self._process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment)
         os.close(side)
 

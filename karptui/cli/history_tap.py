@@ -11,7 +11,6 @@ from karptui.files import files_are_forbidden
 if TYPE_CHECKING:
     from karptui.clock import Clock
     from karptui.config import Config
-    from karptui.sources.history.recorder import Limits
     from karptui.sources.history.tap import HistoryTap
     from karptui.sources.source import Source
 
@@ -24,7 +23,7 @@ def history_tap(source: Source | None, config: Config, clock: Clock, path: Path 
     """
     from karptui.paths import history_file
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.history.tap import HistoryTap
+    from karptui.sources.history.tap import HistoryTap, Limits
 
     if isinstance(source, ClusterSource):
         server = source.connection.server
@@ -38,11 +37,5 @@ def history_tap(source: Source | None, config: Config, clock: Clock, path: Path 
         path = path or history_file(source.title, server)
     except OSError:
         return None
-    return HistoryTap(path, source.title, clock, lambda: limits_of(config))
-
-
-def limits_of(config: Config) -> Limits:
-    """Return how much history is kept."""
-    from karptui.sources.history.recorder import Limits
-
-    return Limits(config.history_days, int(config.history_megabytes * 1e6))
+    limits = Limits(config.history_days, int(config.history_megabytes * 1e6))
+    return HistoryTap(path, source.title, clock, limits)

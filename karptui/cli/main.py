@@ -164,6 +164,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv[:1] == ["fleet-member"]:
             return int(import_module("karptui.cli.member").main(argv[1:]))
+        if argv[:1] == ["history-recorder"]:
+            return int(import_module("karptui.sources.history.process").main())
         command, words = split(argv)
         begin(command)
         try:

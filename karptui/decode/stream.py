@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -35,8 +35,6 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """Error messages for the items that could not be decoded and are omitted."""
     versions: tuple[str, ...] = ()
     """``resourceVersion`` of each item."""
-    texts: tuple[bytes, ...] = ()
-    """Each item as JSON; empty unless they are kept."""
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -56,8 +54,6 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     retry_after_seconds: int = 0
     problem: str = ""
     """Error message if the object could not be decoded; ``key`` is set nevertheless."""
-    text: bytes = b""
-    """The object of an ADDED or MODIFIED event as JSON; empty unless it is kept."""
 
 
 class _ListMeta(Wire):
@@ -97,21 +93,36 @@ class _Line(Wire):
     object: msgspec.Raw
 
 
+_PAGE: Final = msgspec.json.Decoder(_RawPage)
+_LINE: Final = msgspec.json.Decoder(_Line)
+
+
+def line_object(data: bytes) -> bytes:
+    """Return the object of a line of a watch as JSON.
+
+    Raises:
+        ValueError: If the line is not a watch event.
+    """
+    return bytes(_decode(_LINE, data).object)
+
+
+def page_objects(data: bytes, kind: Kind, api_kind: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the key and the JSON of each object on a page of a list.
+
+    Raises:
+        ValueError: If the page is not a list.
+    """
+    for text in _decode(_PAGE, data).items or ():
+        yield _key_of(kind, api_kind, _metadata(text)), bytes(text)
+
+
 class StreamDecoder:
     """Decodes pages and lines of a kind; not thread-safe."""
 
-    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "", keeps_texts: bool = False) -> None:
-        """Set up a decoder.
-
-        Args:
-            keeps_texts: Whether to return the JSON of each object, too.
-        """
-        self._keeps_texts = keeps_texts
+    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
         self._pods = msgspec.json.Decoder(_PodPage) if kind is Kind.POD else None
         self._pod_line = msgspec.json.Decoder(_PodLine)
-        self._page = msgspec.json.Decoder(_RawPage)
-        self._line = msgspec.json.Decoder(_Line)
         self._status = msgspec.json.Decoder(_Status)
 
     def page(self, data: bytes) -> Page:
@@ -127,10 +138,9 @@ class StreamDecoder:
                 pass
             else:
                 versions = [item.metadata.resource_version or "" for item in pods.items or ()]
-                raw = _decode(self._page, data).items or () if self._keeps_texts else ()
-                return _page(pods.metadata, [item.pod for item in pods.items or ()], versions, [], map(bytes, raw))
-        page = _decode(self._page, data)
-        items, versions, problems, texts = [], [], [], list[bytes]()
+                return _page(pods.metadata, [item.pod for item in pods.items or ()], versions, [])
+        page = _decode(_PAGE, data)
+        items, versions, problems = [], [], []
         for text in page.items or ():
             try:
                 items.append(self._reader.decode(text))
@@ -138,9 +148,7 @@ class StreamDecoder:
                 problems.append(str(error))
             else:
                 versions.append(_metadata(text).resource_version or "")
-                if self._keeps_texts:
-                    texts.append(bytes(text))
-        return _page(page.metadata, items, versions, problems, texts)
+        return _page(page.metadata, items, versions, problems)
 
     def line(self, data: bytes | memoryview) -> WatchEvent:
         """Decode a line of a watch.
@@ -156,15 +164,12 @@ class StreamDecoder:
             else:
                 if changed.type in _CHANGES:
                     pod, version = changed.object.pod, changed.object.metadata.resource_version
-                    text = bytes(_decode(self._line, data).object) if self._keeps_texts else b""
-                    return WatchEvent(
-                        type=changed.type, item=pod, key=pod.key, resource_version=version or "", text=text
-                    )
-        line = _decode(self._line, data)
+                    return WatchEvent(type=changed.type, item=pod, key=pod.key, resource_version=version or "")
+        line = _decode(_LINE, data)
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
         meta = _metadata(line.object)
-        key, version = self._key(meta), meta.resource_version or ""
+        key, version = _key_of(self._reader.kind, self._reader.api_kind, meta), meta.resource_version or ""
         if line.type == "BOOKMARK":
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
             return WatchEvent(type=line.type, resource_version=version, is_initial_events_end=ended)
@@ -176,13 +181,13 @@ class StreamDecoder:
             item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        text = bytes(line.object) if self._keeps_texts else b""
-        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version, text=text)
+        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
 
-    def _key(self, meta: WireMeta) -> str:
-        if self._reader.kind is not Kind.NODECLASS or not meta.key:
-            return meta.key
-        return nodeclass_key(self._reader.api_kind, meta.key)
+
+def _key_of(kind: Kind, api_kind: str, meta: WireMeta) -> str:
+    if kind is not Kind.NODECLASS or not meta.key:
+        return meta.key
+    return nodeclass_key(api_kind, meta.key)
 
 
 def _metadata(text: msgspec.Raw) -> WireMeta:
@@ -209,11 +214,8 @@ def _error_event(status: _Status) -> WatchEvent:
     )
 
 
-def _page(
-    meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str], texts: Iterable[bytes] = ()
-) -> Page:
+def _page(meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str]) -> Page:
     return Page(
-        texts=tuple(texts),
         items=tuple(items),
         versions=tuple(versions),
         resource_version=meta.resource_version or "",

@@ -73,8 +73,7 @@ class Keeper:
         read_ns = view.live_usage.read_at_ns
         if read_ns and not 0 <= read_ns - self._usage_ns < USAGE_NS:
             self._usage_ns = read_ns
-            measured = tuple(measured_of(view))
-            self._tap.with_recorder(lambda recorder: recorder.measure(read_ns, measured))
+            self._tap.measure(read_ns, measured_of(view))
         self.edits += sum(mark.cause == EDIT for mark in marks)
         self._write(marks, samples)
 
@@ -86,6 +85,6 @@ class Keeper:
 
     def _write(self, marks: Sequence[Mark], samples: Sequence[Sample]) -> None:
         if marks:
-            self._tap.with_recorder(lambda recorder: recorder.mark(*marks))
+            self._tap.mark(*marks)
         if samples:
-            self._tap.with_recorder(lambda recorder: recorder.sample(samples))
+            self._tap.sample(samples)

@@ -14,7 +14,6 @@ from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import out_of_reach, unready_because
 from karptui.session.refusals import RefusalReader
-from karptui.session.throttle import ThreadThrottle
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.tap import HistoryTap
 from karptui.sources.source import Mailbox, Source, SourceError
@@ -102,7 +101,7 @@ class ClusterFollower:
             self._asks_for_evidence = True
             self.evidence.start()
             if self.tap is not None:
-                self.tap.start(lambda: (self.view.evidence, self.view.live_usage), ThreadThrottle().take)
+                self.tap.start(lambda: (self.view.evidence, self.view.live_usage))
 
     def stop(self) -> None:
         """End the source."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -151,8 +151,16 @@ class LocalSource:
 class Tap(Protocol):
     """Records what is put into a mailbox; may be called from any thread."""
 
-    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
-        """Take changed objects as the API server sent them, and None for deleted ones."""
+    def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None]) -> None:
+        """Take changed objects as lines of a watch, and None for deleted ones.
+
+        Args:
+            head: ``apiVersion`` and ``kind``, which the items of a list lack.
+        """
+        ...
+
+    def put_page(self, kind: Kind, head: Mapping[str, str], page: bytes, keys: Collection[str]) -> None:
+        """Take the objects with some keys from a page of a list, as the API server sent it."""
         ...
 
     def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:

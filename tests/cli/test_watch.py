@@ -237,6 +237,8 @@ def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -
     for _ in range(4):
         watch = Watching("--demo", "--history", str(path))
         assert "records" in watch.line()
+        while not newest_ns(path):
+            time.sleep(0.05)
         time.sleep(chance.uniform(0, 2.5))
         before_ns = newest_ns(path)
         watch.process.kill()

@@ -19,9 +19,8 @@ from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.history.recorder import Limits
 from karptui.sources.history.store import History, is_history
-from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.snapshot.scrub import scrub
 from tests.sources.cluster.live import WatchedMailbox
 
@@ -40,7 +39,7 @@ def test_a_history_holds_what_the_server_holds(start_plane: Callable[..., Contro
     client.create(NODES_PATH, (a_node(number) for number in range(5)))
     client.create(PODS_PATH, (a_pod(f"pod-{number}", f"node-{number % 5}") for number in range(30)))
     connection = load_connection(kubeconfig=plane.kubeconfig, environ={})
-    tap = HistoryTap(path, connection.context, SystemClock(), Limits)
+    tap = HistoryTap(path, connection.context, SystemClock(), Limits())
     tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
     source, mailbox = ClusterSource(connection), WatchedMailbox(tap=tap)
     source.start(mailbox)

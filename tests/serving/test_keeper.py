@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,15 +30,12 @@ FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)
 
 
 class Notes:
-    """Stands for the tap, and for its recorder."""
+    """Stands for the tap."""
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
         self.samples: list[Sample] = []
         self.readings: list[tuple[int, tuple[Measured, ...]]] = []
-
-    def with_recorder(self, use: Any) -> None:
-        use(self)
 
     def mark(self, *marks: Mark) -> None:
         self.marks += marks
@@ -46,8 +43,8 @@ class Notes:
     def sample(self, samples: list[Sample]) -> None:
         self.samples += samples
 
-    def measure(self, at_ns: int, measured: tuple[Measured, ...]) -> None:
-        self.readings.append((at_ns, measured))
+    def measure(self, at_ns: int, measured: Iterable[Measured]) -> None:
+        self.readings.append((at_ns, tuple(measured)))
 
 
 class Demo:

@@ -18,9 +18,8 @@ from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResu
 from karptui.session.follower import ClusterFollower
 from karptui.session.moments import CachedPlay, MomentSessions, PlayCache
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.history.recorder import Limits
 from karptui.sources.history.store import HistoryError
-from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.history.writer import HistoryWriter
 from tests.histories import BEGIN_NS, record_demo
 from tests.session.test_play_sessions import Making, Screens, on_the_way
@@ -44,7 +43,7 @@ class Followed(Screens):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.clock = FrozenClock(BEGIN_NS + 60 * NS_PER_SECOND)
-        tap = HistoryTap(path, "prod", self.clock, Limits)
+        tap = HistoryTap(path, "prod", self.clock, Limits())
         evidence = msgspec.structs.replace(NO_EVIDENCE, price_settings=DISCOUNT)
         self.follower = ClusterFollower(StorySource(), evidence=EvidenceSource(evidence), tap=tap)
         self.making, self.plays = Making(), PlayCache()

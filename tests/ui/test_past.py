@@ -17,9 +17,8 @@ from karptui.screens.forward import ForwardScreen
 from karptui.screens.history import HistoryScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.session.answers import PastMoment, PlayMoment
-from karptui.sources.history.recorder import Limits
 from karptui.sources.history.store import Mark
-from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
@@ -77,7 +76,7 @@ def following(path: Path, source: Source | None = None) -> KarptuiApp:
         source or StorySource(),
         clock=clock,
         evidence=story_evidence(),
-        tap_of=lambda _: StillTap(path, "prod", clock, Limits),
+        tap_of=lambda _: StillTap(path, "prod", clock, Limits()),
     )
 
 
@@ -286,7 +285,7 @@ async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do
             StorySource(),
             clock=FrozenClock(at(120)),
             evidence=story_evidence(),
-            tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits),
+            tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits()),
             connect=lambda _: StorySource(),
         )
         async with app.run_test(size=(160, 30)) as pilot:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from karptui import crash
@@ -46,8 +45,10 @@ class Changes(NamedTuple):
     """Current objects by key; None for a deleted one."""
     versions: dict[str, int]
     """Versions by key, if known."""
-    texts: dict[str, bytes]
-    """The JSON of current objects by key; empty unless the history is recorded."""
+    lines: dict[str, bytes]
+    """Lines of a watch by key; empty unless the history is recorded."""
+    page: bytes = b""
+    """The page of a list that they are on, if the history is recorded."""
 
 
 PAGE_LIMIT: Final = 500
@@ -123,12 +124,7 @@ class Reflector:
         self._turns = turns or SpacedTurns(waits, FORBIDDEN_SECONDS)
         self._attempts = Ceiling(waits, *ATTEMPTS)
         self._pages = Ceiling(waits, *PAGES)
-        self._decoder = StreamDecoder(
-            resource.kind,
-            api_version=resource.api_version,
-            api_kind=resource.api_kind,
-            keeps_texts=board.tap is not None,
-        )
+        self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)
         self._seen = SeenKeys()
         self._past = StoragePast(self._seen, self._collection)
         self._status = ResourceStatus(resource, board, waits)
@@ -225,12 +221,14 @@ class Reflector:
             if (seconds := self._pages.wait_seconds()) > 0:
                 self._waits.pause(seconds)
             with answers_counted():
-                page = self._decoded(self._page(token))
+                data = self._page(token)
+                page = self._decoded(data)
             self._past.check_list(page.resource_version)
             for problem in page.problems:
                 self._status.note(problem)
             before = self._seen.count
-            yield self._newer(page)
+            yield self._newer(page, data if self._board.tap is not None else b"")
+            del data
             if page.remaining is not None:
                 self._status.total = self._seen.count + page.remaining
             empty_pages = 0 if self._seen.count > before else empty_pages + 1
@@ -252,16 +250,13 @@ class Reflector:
         del data  # not kept by a traceback
         raise UnreachableError(f"{self._transport.server} did not answer with a list of {self.resource.title}: {why}")
 
-    def _newer(self, page: Page) -> Changes:
-        newer = Changes({}, {}, {})
-        numbers = map(version_number, page.versions)
-        for item, version, text in zip_longest(page.items, numbers, page.texts):
+    def _newer(self, page: Page, data: bytes) -> Changes:
+        newer = Changes({}, {}, {}, data)
+        for item, version in zip(page.items, map(version_number, page.versions), strict=True):
             if self._seen.is_older(item.key, version):
                 self._seen.still(item.key)
             else:
                 newer.objects[item.key], newer.versions[item.key] = item, version
-                if text is not None:
-                    newer.texts[item.key] = text
         return newer
 
     def _check_size(self, *, is_endless: bool = False) -> None:
@@ -342,12 +337,12 @@ class Reflector:
                 stream.allow_silence(SILENCE_SECONDS)
             phase = Phase.LIVE if self._version else Phase.SYNCING
             if self._status.is_due(phase, self._seen.count):
-                self._report(phase, is_proven=any(event.type != "BOOKMARK" for event in events))
+                self._report(phase, is_proven=any(event.type != "BOOKMARK" for event, _ in events))
 
-    def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
+    def _changed_by(self, events: Iterable[tuple[WatchEvent, Line]]) -> Generator[Changes]:
         """Yield the changes of events; the list among them is yielded separately."""
-        changes = Changes({}, {}, {})
-        for event in events:
+        changes, is_recorded = Changes({}, {}, {}), self._board.tap is not None
+        for event, line in events:
             number = version_number(event.resource_version)
             if event.type == "ERROR":
                 yield changes
@@ -367,7 +362,8 @@ class Reflector:
                 else:
                     # What cannot be read is not shown: its last readable state would be a lie.
                     changes.objects[event.key], changes.versions[event.key] = event.item, number
-                    changes.texts[event.key] = event.text
+                    if is_recorded and event.item is not None:
+                        changes.lines[event.key] = bytes(line)
             elif event.is_initial_events_end and not self._version:
                 yield changes
                 changes = Changes({}, {}, {})
@@ -379,9 +375,9 @@ class Reflector:
                 self._past.reach(number)
         yield changes
 
-    def _events(self, lines: list[Line]) -> tuple[list[WatchEvent], str]:
-        """Return the events before the first unreadable line, and its error."""
-        decode, events = self._decoder.line, list[WatchEvent]()
+    def _events(self, lines: list[Line]) -> tuple[list[tuple[WatchEvent, Line]], str]:
+        """Return the events before the first unreadable line with their lines, and its error."""
+        decode, events = self._decoder.line, list[tuple[WatchEvent, Line]]()
         with self._decoding:
             for line in lines:
                 try:
@@ -390,7 +386,7 @@ class Reflector:
                     return events, one_line(str(error), 120)
                 if not event.key and event.type not in UNNAMED:
                     return events, f"{event.type} of an object without a name"
-                events.append(event)
+                events.append((event, line))
         return events, ""
 
     def _unreadable(self, problem: str) -> UnreadableEventError:
@@ -406,7 +402,7 @@ class Reflector:
 
     def _put(self, changes: Changes) -> None:
         self._seen.change(changes.objects, changes.versions)
-        self._board.put(self.resource, changes.objects, changes.texts)
+        self._board.put(self.resource, changes.objects, changes.lines, changes.page)
 
     def _begin_list(self) -> None:
         self._seen.begin()

@@ -32,14 +32,21 @@ class Board:
         return self._mailbox.tap
 
     def put(
-        self, resource: Resource, changes: Mapping[str, Any], texts: Mapping[str, bytes] = MappingProxyType({})
+        self,
+        resource: Resource,
+        changes: Mapping[str, Any],
+        lines: Mapping[str, bytes] = MappingProxyType({}),
+        page: bytes = b"",
     ) -> None:
-        """Add changes; with a tap, the JSON of the current objects too."""
+        """Add changes; with a tap, the lines of a watch or the page of a list that they come from, too."""
         if not changes:
             return
         if self.tap is not None:
-            recorded = {key: texts.get(key) if item is not None else None for key, item in changes.items()}
-            self.tap.put(resource.kind, resource.api_version, resource.api_kind, recorded)
+            head = {"apiVersion": resource.api_version, "kind": resource.api_kind}
+            if page:
+                self.tap.put_page(resource.kind, head, page, changes.keys())
+            else:
+                self.tap.put(resource.kind, head, {key: lines.get(key) for key in changes})
         self._mailbox.put(resource.kind, changes)
 
     def wait_until_nodes_shown(self, seconds: float) -> None:

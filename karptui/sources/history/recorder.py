@@ -1,30 +1,28 @@
-"""Records a cluster while it is followed: takes changes, and writes them once a second."""
+"""Records a cluster while it is followed: takes changes, and writes them at each step."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from karptui import crash
-from karptui.aws.evidence import Evidence
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
+from karptui.decode.stream import line_object, page_objects
 from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
-from karptui.kube.live_usage import LiveUsage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, Mark, Sample
+from karptui.sources.history.tap import FACTS_SECONDS, Limits
 from karptui.sources.history.writer import HistoryWriter
-from karptui.sources.snapshot.recording import recording_fields
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.source import COMPLETE, Phase, SourceStatus
 
 PACK_SECONDS: Final = 600.0
-FACTS_SECONDS: Final = 10.0
 KEY_SECONDS: Final = 3 * 3600.0
 KEY_CHANGES: Final = 150_000
 """Number of changes after which new key frames are written, so that every instant opens quickly."""
@@ -43,6 +41,7 @@ MOST_FAILURES: Final = 10
 """Number of consecutive failures to write that end the recording."""
 _USAGE: Final = "usage"
 _DELETED: Final = msgspec.Raw(b"null")
+_MEASURED: Final = msgspec.msgpack.Decoder(list[Measured])
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _CHANGED_BY_PEOPLE: Final = frozenset(
     {
@@ -68,13 +67,6 @@ class _ManagedFields(msgspec.Struct):
 _MANAGED_FIELDS: Final = msgspec.json.Decoder(list[_ManagedFields])
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Limits of a history."""
-
-    days: float = 7.0
-    bytes: int = 1 << 30
-
-
 class Recorder:
     """Takes changes and writes them, in one thread.
 
@@ -88,24 +80,15 @@ class Recorder:
         clock: Clock,
         *,
         limits: Limits = Limits(),  # noqa: B008 - immutable
-        evidence: Callable[[], tuple[Evidence, LiveUsage]] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
-        pause: Callable[[], object] = bool,
     ) -> None:
-        """Set up without touching a file.
-
-        Args:
-            evidence: Returns the current settings, prices, offerings and usage.
-            pause: Called after each object, so that large lists do not delay others.
-        """
+        """Set up without touching a file."""
         self.path = path
         self.trouble = ""
         self._cluster = cluster
         self._clock = clock
         self._limits = limits
-        self._evidence = evidence
         self._monotonic = monotonic
-        self._pause = pause
         self._pending: dict[tuple[Kind, str], Change] = {}
         self._marks: list[Mark] = []
         self._samples: list[Sample] = []
@@ -117,9 +100,10 @@ class Recorder:
         self._written: dict[tuple[Kind, str], int] = {}
         """Hash of the last recorded version of nodes, which are reported again without a change."""
         self._lease_at = float("-inf")
+        self._fields: Mapping[str, bytes] = {}
+        """The fields of a recording that are no objects, as JSON."""
         self._facts: dict[str, int] = {}
         """Hash of each recorded field."""
-        self._last_evidence: tuple[Evidence, LiveUsage] | None = None
         self._writer: HistoryWriter | None = None
         self._is_open = False
         """Whether the session's first key frames are written."""
@@ -129,17 +113,20 @@ class Recorder:
 
     # From the source
 
-    def put(
-        self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None], at_ns: int = 0
-    ) -> None:
-        """Take changed objects as the API server sent them, and None for deleted ones.
+    def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None], at_ns: int = 0) -> None:
+        """Take changed objects as lines of a watch, and None for deleted ones.
 
         Args:
+            head: ``apiVersion`` and ``kind``, which the items of a list lack.
             at_ns: When that was; 0 is now.
         """
-        head = {"apiVersion": api_version, "kind": api_kind}
-        objects = ((key, {**_FIELDS.decode(text), **head} if text is not None else None) for key, text in texts.items())
-        self._add(kind, objects, at_ns)
+        texts = ((key, line_object(line) if line is not None else None) for key, line in lines.items())
+        self._add(kind, ((key, {**_FIELDS.decode(text), **head} if text else None) for key, text in texts), at_ns)
+
+    def put_page(self, kind: Kind, head: Mapping[str, str], page: bytes, keys: Collection[str], at_ns: int = 0) -> None:
+        """Take the objects with some keys from a page of a list."""
+        objects = page_objects(page, kind, head["kind"])
+        self._add(kind, ((key, {**_FIELDS.decode(text), **head}) for key, text in objects if key in keys), at_ns)
 
     def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None], at_ns: int = 0) -> None:
         """Take changed objects that are decoded already."""
@@ -150,6 +137,11 @@ class Recorder:
         self._phases[status.kind] = status.phase
         (self._left_out.add if status.is_unread else self._left_out.discard)(status.kind)
 
+    def take_facts(self, fields: Mapping[str, bytes]) -> None:
+        """Take the fields of a recording that are no objects, as JSON."""
+        self._fields = fields
+        self._facts_at = float("-inf")
+
     def mark(self, *marks: Mark) -> None:
         """Add instants worth going to."""
         self._marks += marks
@@ -158,11 +150,11 @@ class Recorder:
         """Add figures of NodePools."""
         self._samples += samples
 
-    def measure(self, at_ns: int, measured: Iterable[Measured]) -> None:
-        """Add a reading of the usage of containers."""
+    def measure(self, at_ns: int, measured: bytes) -> None:
+        """Add a reading of the usage of containers: a list of ``Measured`` in msgpack."""
         if self._usage is None:
             self._usage = UsagePeriod(at_ns, at_ns)
-        add_reading(self._usage, at_ns, measured)
+        add_reading(self._usage, at_ns, _MEASURED.decode(measured))
 
     def _add(self, kind: Kind, objects: Iterable[tuple[str, Mapping[str, Any] | None]], at_ns: int) -> None:
         at_ns = self._after_written(at_ns or self._clock.now_ns())
@@ -170,7 +162,6 @@ class Recorder:
             change = _change(at_ns, kind, key, manifest)
             if self._is_news(kind, key, change):
                 self._pending[kind, key] = change
-            self._pause()
 
     def _is_news(self, kind: Kind, key: str, change: Change) -> bool:
         """Whether an object must be recorded: a node without its heartbeat may be the same as before."""
@@ -293,23 +284,13 @@ class Recorder:
             writer.write_samples(samples)
 
     def _write_facts(self, writer: HistoryWriter) -> None:
-        at_ns = self._now_ns()
-        fields: dict[str, Any] = {"unread": sorted(str(kind) for kind in self._left_out)}
-        if self._evidence is not None:
-            evidence = self._evidence()
-            if self._last_evidence is not None and all(
-                new is old for new, old in zip(evidence, self._last_evidence, strict=True)
-            ):
-                fields = {"unread": fields["unread"]}
-            else:
-                self._last_evidence = evidence
-                fields |= flat(recording_fields(*evidence))
-        now = self._monotonic()
-        for name, value in fields.items():
-            new = hash(msgspec.json.encode(value))
+        at_ns, now = self._now_ns(), self._monotonic()
+        unread = msgspec.json.encode(sorted(str(kind) for kind in self._left_out))
+        for name, data in {"unread": unread, **self._fields}.items():
+            new = hash(data)
             if self._facts.get(name) == new or (name == _USAGE and now < self._measured_at):
                 continue
-            size_bytes = writer.write_fact(at_ns, name, value)
+            size_bytes = writer.write_fact(at_ns, name, msgspec.Raw(data))
             self._facts[name] = new
             if name == _USAGE:
                 self._measured_at = now + size_bytes / USAGE_BYTES_PER_SECOND
@@ -364,9 +345,3 @@ def _manager(manifest: Mapping[str, Any] | None) -> str:
         return ""
     own = [entry for entry in entries if not entry.subresource]
     return max(own, key=lambda entry: entry.time).manager if own else ""
-
-
-def flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recording's fields, with a separate field for each part of the evidence, because few of them change."""
-    parts = {f"evidence.{name}": value for name, value in fields.get("evidence", {}).items()}
-    return {**{name: value for name, value in fields.items() if name != "evidence"}, **parts}

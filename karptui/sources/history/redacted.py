@@ -13,10 +13,10 @@ from karptui.decode.kinds import Kind
 from karptui.decode.reader import key_of
 from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.sources.history.moments import recording_at
-from karptui.sources.history.recorder import flat
 from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot import public
+from karptui.sources.snapshot.recording import flat
 from karptui.sources.snapshot.redact import Redactor
 
 NAME: Final = "redacted"

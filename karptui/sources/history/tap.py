@@ -1,12 +1,14 @@
-"""Takes a cluster's objects for its history. Cheap to import: a thread imports the recorder after the first rows."""
+"""Takes a cluster's objects for its history, which another process writes. Cheap to import."""
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -15,25 +17,36 @@ from karptui.aws.evidence import Evidence
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage
+from karptui.paths import own_command
 from karptui.sources.source import SourceStatus
 
 if TYPE_CHECKING:
-    from karptui.sources.history.recorder import Limits, Recorder
+    from karptui.kube.container_usage import Measured
+    from karptui.sources.history.store import Mark, Sample
 
+RECORDER: Final = "history-recorder"
+"""The command of the process that writes, `karptui.sources.history.process`."""
+FACTS_SECONDS: Final = 10.0
 _STEP_SECONDS: Final = 1.0
-_LARGE_BYTES: Final = 1 << 18
-"""Objects of one call that take more than this, such as a page of a list, wait compressed."""
+_LARGE_BYTES: Final = 32 << 20
+"""If more than this waits for the process, further pages and lines wait compressed."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Limits of a history."""
+
+    days: float = 7.0
+    bytes: int = 1 << 30
 
 
 class HistoryTap:
-    """Queues changes for the recorder, whose thread takes them; implements ``sources.source.Tap``."""
+    """Sends changes to the process that writes the history; implements ``sources.source.Tap``.
 
-    def __init__(self, path: Path, cluster: str, clock: Clock, limits: Callable[[], Limits]) -> None:
-        """Set up without touching a file.
+    A message is the name of a method of the `Recorder`, and its arguments.
+    """
 
-        Args:
-            limits: Returns the limits of the history; called in the recorder's thread.
-        """
+    def __init__(self, path: Path, cluster: str, clock: Clock, limits: Limits) -> None:
+        """Set up without touching a file."""
         self.path = path
         """The history's file."""
         self.trouble = ""
@@ -43,85 +56,157 @@ class HistoryTap:
         self._cluster = cluster
         self._clock = clock
         self._limits = limits
-        self._queue: deque[Callable[[Recorder], None]] = deque()
+        self._queue: deque[tuple[int, object]] = deque()
+        """Messages with their size in bytes; a compressed message is bytes."""
+        self._waiting_bytes = 0
+        """Approximate size of the queue."""
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
+        self._evidence: tuple[Evidence, LiveUsage] | None = None
+        """What was sent last."""
 
-    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
-        """Take changed objects as the API server sent them, and None for deleted ones."""
-        at_ns, waiting = self._clock.now_ns(), _waiting(texts)
-        self.with_recorder(lambda recorder: recorder.put(kind, api_version, api_kind, waiting(), at_ns))
+    def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None]) -> None:
+        """Take changed objects as lines of a watch, and None for deleted ones."""
+        size = sum(len(line) for line in lines.values() if line is not None)
+        self._send("put", kind, head, lines, self._clock.now_ns(), size=size)
+
+    def put_page(self, kind: Kind, head: Mapping[str, str], page: bytes, keys: Collection[str]) -> None:
+        """Take the objects with some keys from a page of a list."""
+        self._send("put_page", kind, head, page, frozenset(keys), self._clock.now_ns(), size=len(page))
 
     def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
         """Take changed objects that are decoded already."""
-        at_ns = self._clock.now_ns()
-        self.with_recorder(lambda recorder: recorder.put_manifests(kind, manifests, at_ns))
+        self._send("put_manifests", kind, manifests, self._clock.now_ns())
 
     def report(self, status: SourceStatus) -> None:
         """Take the state of a kind."""
-        self.with_recorder(lambda recorder: recorder.report(status))
+        self._send("report", status)
 
-    def with_recorder(self, use: Callable[[Recorder], None]) -> None:
-        """Call a function with the recorder later, in its thread."""
-        if not self.trouble and not self._stopped.is_set():
-            self._queue.append(use)
+    def mark(self, *marks: Mark) -> None:
+        """Take instants worth going to."""
+        self._send("mark", *marks)
 
-    def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]], pause: Callable[[], object] = bool) -> None:
-        """Begin to record, in a thread; does nothing the second time.
+    def sample(self, samples: Iterable[Sample]) -> None:
+        """Take figures of NodePools."""
+        self._send("sample", tuple(samples))
+
+    def measure(self, at_ns: int, measured: Iterable[Measured]) -> None:
+        """Take a reading of the usage of containers."""
+        # To pickle 100,000 of them would hold Python's lock for too long.
+        self._send("measure", at_ns, msgspec.msgpack.encode(list(measured)))
+
+    def _send(self, name: str, *args: object, size: int = 0) -> None:
+        """Send a message soon. May be called from any thread."""
+        if self.trouble or self._stopped.is_set():
+            return
+        message: object = (name, args)
+        if size and self._waiting_bytes > _LARGE_BYTES:
+            message = _compressed(message)
+            size = len(message)
+        self._waiting_bytes += size
+        self._queue.append((size, message))
+
+    def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
+        """Begin to record; does nothing the second time.
 
         Args:
             evidence: Returns the current settings, prices, offerings and usage.
-            pause: Called often, so that the recorder does not delay others.
         """
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._run, args=(evidence, pause), name="karptui history", daemon=True
-            )
+            self._thread = threading.Thread(target=self._run, args=(evidence,), name="karptui history", daemon=True)
             self._thread.start()
 
     def stop(self, seconds: float = 2.0) -> None:
-        """Write the remaining changes, and end."""
+        """Send the remaining changes, and end: the process writes them before it ends."""
         self._stopped.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
+        if self._thread is None:
+            self._queue.clear()
+        elif self._thread is not threading.current_thread():
             self._thread.join(seconds)
-        self._queue.clear()
 
-    def _run(self, evidence: Callable[[], tuple[Evidence, LiveUsage]], pause: Callable[[], object]) -> None:
-        during = "opening the history"
+    # In the thread
+
+    def _run(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
+        during = "sending changes to the process that records the history"
         try:
-            from karptui.sources.history.recorder import Recorder  # noqa: PLC0415  slower than the first rows
-
-            limits = self._limits()
-            recorder = Recorder(self.path, self._cluster, self._clock, limits=limits, evidence=evidence, pause=pause)
-            if recorder.open():
-                during = "recording the history"
-                self.is_recording = True
-                self._record(recorder)
-            self.trouble = recorder.trouble
+            self._record(evidence)
         except Exception as error:  # noqa: BLE001  what is followed must go on
             self.trouble = crash.message(error, during, crash.record(error, during))
         self.is_recording = False
         self._queue.clear()
 
-    def _record(self, recorder: Recorder) -> None:
-        is_last = False
-        while not (recorder.trouble or (is_last and not self._queue)):
-            is_waiting = recorder.is_full or not self._queue
-            is_last = self._stopped.wait(_STEP_SECONDS if is_waiting else 0.0)
-            while self._queue and not recorder.is_full:
-                self._queue.popleft()(recorder)
-            recorder.step()
-        recorder.close()
+    def _record(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
+        import subprocess  # noqa: PLC0415  after the first rows
+
+        try:
+            process = subprocess.Popen(  # noqa: S603  karptui itself
+                own_command(RECORDER),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                process_group=0,  # ctrl-c is for this process; the other ends after it
+            )
+        except OSError as error:
+            self.trouble = f"the process that records the history cannot be started: {error.strerror or error}"
+            return
+        opened = threading.Event()
+        assert process.stdin is not None
+        listener = threading.Thread(
+            target=self._listen, args=(process.stdout, opened), name="karptui history answers", daemon=True
+        )
+        listener.start()
+        with contextlib.suppress(BrokenPipeError):  # its end is told by the listener
+            self._feed(process.stdin, opened, evidence)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.wait()
+        listener.join()
+
+    def _feed(
+        self, stream: IO[bytes], opened: threading.Event, evidence: Callable[[], tuple[Evidence, LiveUsage]]
+    ) -> None:
+        _write(stream, ("open", (self.path, self._cluster, self._limits)))
+        stream.flush()
+        opened.wait()
+        is_last, facts_at = False, float("-inf")
+        while not (self.trouble or (is_last and not self._queue)):
+            now = self._clock.now_ns() / 1e9
+            if not 0 <= now - facts_at < FACTS_SECONDS:
+                facts_at = now
+                self._send_facts(stream, evidence())
+            while self._queue and not self.trouble:
+                size, message = self._queue.popleft()
+                self._waiting_bytes -= size
+                _write(stream, message)
+            _write(stream, ("step", ()))
+            stream.flush()
+            is_last = self._stopped.wait(_STEP_SECONDS)
+
+    def _send_facts(self, stream: IO[bytes], evidence: tuple[Evidence, LiveUsage]) -> None:
+        from karptui.sources.snapshot.recording import flat, recording_fields  # noqa: PLC0415  after the first rows
+
+        before, self._evidence = self._evidence, evidence
+        if before is None or any(new is not old for new, old in zip(evidence, before, strict=True)):
+            fields = {name: msgspec.json.encode(value) for name, value in flat(recording_fields(*evidence)).items()}
+            _write(stream, ("take_facts", (fields,)))
+
+    def _listen(self, answers: IO[bytes], opened: threading.Event) -> None:
+        """Take the process's lines: an empty one once the history is open, and why nothing is recorded (any more)."""
+        with answers:
+            for line in answers:
+                self.trouble = line.decode(errors="replace").strip()
+                self.is_recording = not self.trouble
+                opened.set()
+        if not (self.trouble or self._stopped.is_set()):
+            self.trouble = "the process that records the history has ended"
+        opened.set()
 
 
-def _waiting(texts: Mapping[str, bytes | None]) -> Callable[[], Mapping[str, bytes | None]]:
-    """Return a function that returns texts, which take little memory until then.
-
-    Compressing does not hold Python's lock.
-    """
-    if sum(len(text) for text in texts.values() if text is not None) < _LARGE_BYTES:
-        return lambda: texts
+def _compressed(message: object) -> bytes:
     import zstandard  # noqa: PLC0415  only for histories
 
-    packed = zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(texts))
-    return lambda: msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(packed), type=dict[str, bytes | None])
+    return zstandard.ZstdCompressor(level=1).compress(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def _write(stream: IO[bytes], message: object) -> None:
+    stream.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))

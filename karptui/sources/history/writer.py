@@ -34,8 +34,8 @@ PACK_NS: Final = 600 * NS_PER_SECOND
 _QUICK: Final = 3
 _TIGHT: Final = 9
 """Levels of compression: of a frame as it is written, and of key frames and packed frames."""
-_TURN: Final = 250
-"""Changes that are encoded at a time: other threads wait meanwhile."""
+_LOCK_SECONDS: Final = 2.0
+"""The recorder of a karptui that was killed writes what it has before it ends."""
 _TABLES: Final = """
 CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE frames(
@@ -219,9 +219,7 @@ class HistoryWriter(History):
     def _insert(self, state: int, from_ns: int, to_ns: int, changes: Sequence[Change], session: int) -> None:
         # Objects of one owner are alike: side by side they take fewer bytes.
         ordered = sorted(changes, key=lambda change: (change.kind, change.key, change.at_ns))
-        turns = (ordered[start : start + _TURN] for start in range(0, len(ordered), _TURN))
-        text = b"[%b]" % b",".join([msgspec.json.encode(turn)[1:-1] for turn in turns])
-        data = _zipped(text, _QUICK if state == FrameState.SMALL else _TIGHT)
+        data = _zipped(msgspec.json.encode(ordered), _QUICK if state == FrameState.SMALL else _TIGHT)
         self._database.execute(
             "INSERT INTO frames(session, from_ns, to_ns, state, count, data) VALUES (?, ?, ?, ?, ?, ?)",
             (session, from_ns, to_ns, state, len(changes), data),
@@ -266,7 +264,7 @@ def _create(path: Path, cluster: str) -> None:
 def _locked(path: Path) -> sqlite3.Connection:
     """Return a connection that holds a lock until it is closed or the process ends, on every system."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    lock = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    lock = sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -88,6 +88,12 @@ def recording_fields(evidence: Evidence, live_usage: LiveUsage) -> dict[str, Any
     return document | evidence_document(evidence, live_usage)
 
 
+def flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recording's fields, with a separate field for each part of the evidence, because few of them change."""
+    parts = {f"evidence.{name}": value for name, value in fields.get("evidence", {}).items()}
+    return {**{name: value for name, value in fields.items() if name != "evidence"}, **parts}
+
+
 def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: bool = False) -> int:
     """Write a recording, packed when the name ends in .gz, and return its size in bytes.
 

@@ -3,13 +3,14 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
+from karptui.decode.stream import line_object, page_objects
 from karptui.sources.cluster import reflector
 from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.collection import Collection
@@ -138,11 +139,20 @@ class Taken:
     def __init__(self) -> None:
         self.texts: list[tuple[str, str, str]] = []
 
-    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
-        assert (kind, api_version, api_kind) == (Kind.POD, "v1", "Pod")
-        for key, text in texts.items():
-            version = json.loads(text)["metadata"]["resourceVersion"] if text is not None else "deleted"
-            self.texts.append((key, version, "" if text is None else json.loads(text)["spec"]["nodeName"]))
+    def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None]) -> None:
+        assert (kind, head) == (Kind.POD, {"apiVersion": "v1", "kind": "Pod"})
+        for key, line in lines.items():
+            self._keep(key, None if line is None else line_object(line))
+
+    def put_page(self, kind: Kind, head: Mapping[str, str], page: bytes, keys: Container[str]) -> None:
+        assert (kind, head) == (Kind.POD, {"apiVersion": "v1", "kind": "Pod"})
+        for key, text in page_objects(page, kind, "Pod"):
+            if key in keys:
+                self._keep(key, text)
+
+    def _keep(self, key: str, text: bytes | None) -> None:
+        version = json.loads(text)["metadata"]["resourceVersion"] if text is not None else "deleted"
+        self.texts.append((key, version, "" if text is None else json.loads(text)["spec"]["nodeName"]))
 
     def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
         raise AssertionError

@@ -29,10 +29,12 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history import recorder as recorder_module
 from karptui.sources.history.moments import recording_at
-from karptui.sources.history.recorder import Limits, Recorder
+from karptui.sources.history.recorder import Recorder
 from karptui.sources.history.store import FORMAT, Change, History, HistoryError, Mark, Sample, is_history
+from karptui.sources.history.tap import Limits
 from karptui.sources.history.writer import HistoryBusyError, HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.recording import flat, recording_fields
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.text import SnapshotError
 from karptui.sources.source import Mailbox, Phase, SourceStatus
@@ -71,6 +73,10 @@ class Bench:
         self.pass_seconds()
         self.recorder.step()
         assert not self.recorder.trouble
+
+    def take_facts(self, evidence: Evidence = NO_EVIDENCE, usage: LiveUsage = NO_LIVE_USAGE) -> None:
+        fields = flat(recording_fields(evidence, usage))
+        self.recorder.take_facts({name: msgspec.json.encode(value) for name, value in fields.items()})
 
     def close(self) -> None:
         self.recorder.close()
@@ -191,7 +197,8 @@ def test_who_changed_a_nodepool_is_recorded(path: Path) -> None:
         {"manager": "karpenter", "time": "2026-11-20T12:00:00Z", "subresource": "status"},
     ]
     pool = a_manifest("NodePool", "spot", api_version="karpenter.sh/v1", metadata={"managedFields": entries}, spec={})
-    bench.recorder.put(Kind.NODEPOOL, "karpenter.sh/v1", "NodePool", {"spot": msgspec.json.encode(pool)})
+    head = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    bench.recorder.put(Kind.NODEPOOL, head, {"spot": msgspec.json.encode({"type": "ADDED", "object": pool})})
     bench.step()
     (change,) = History(path).objects_at(bench.clock.instant_ns).values()
     assert change.manager == "argocd-controller"
@@ -199,14 +206,13 @@ def test_who_changed_a_nodepool_is_recorded(path: Path) -> None:
 
 
 def test_settings_and_prices_are_recorded_when_they_change(path: Path) -> None:
-    now = [(NO_EVIDENCE, NO_LIVE_USAGE)]
-    bench = Bench(path, evidence=lambda: now[0])
+    bench = Bench(path)
+    bench.take_facts()
     bench.live(Kind.NODE)
     bench.put(node("a", "t"))
     bench.step()
     before_ns = bench.clock.instant_ns
-    now[0] = Evidence(settings=parse_settings({"BATCH_IDLE_DURATION": "5s"})), NO_LIVE_USAGE
-    bench.pass_seconds(10)
+    bench.take_facts(Evidence(settings=parse_settings({"BATCH_IDLE_DURATION": "5s"})))
     bench.step()
     history = History(path)
     assert recording_at(history, before_ns)["settings"] == {}
@@ -448,7 +454,8 @@ def test_damaged_bytes_are_an_error_and_no_traceback(
 def whole_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a small history with everything in it."""
     path = tmp_path_factory.mktemp("history") / "prod.karptui"
-    bench = Bench(path, evidence=lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
+    bench = Bench(path)
+    bench.take_facts()
     bench.live(Kind.POD)
     bench.put(*(pod(f"web-{number}") for number in range(50)))
     bench.step()
@@ -530,8 +537,8 @@ def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
         SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)
 
 
-def measured(*names: str) -> list[Measured]:
-    return [Measured(f"Deployment/shop/{name}", "app", 100, 1 << 20) for name in names]
+def measured(*names: str) -> bytes:
+    return msgspec.msgpack.encode([Measured(f"Deployment/shop/{name}", "app", 100, 1 << 20) for name in names])
 
 
 def measure(bench: Bench, minutes: int, *names: str) -> None:
@@ -582,15 +589,14 @@ def test_a_history_of_before_has_no_usage_and_gets_some(path: Path) -> None:
 
 
 def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path) -> None:
-    usage = [NO_LIVE_USAGE]
-    bench = Bench(path, evidence=lambda: (NO_EVIDENCE, usage[0]))
+    bench = Bench(path)
     bench.live(Kind.POD)
     bench.step()
     numbers = random.Random(1)
     for _ in range(120):
         at_ns = bench.clock.now_ns()
         pods = {f"shop/web-{one}": first_seen(UsageSample(at_ns, numbers.randrange(4000), one)) for one in range(2_000)}
-        usage[0] = LiveUsage(pods=pods, read_at_ns=at_ns, is_asked=True)
+        bench.take_facts(usage=LiveUsage(pods=pods, read_at_ns=at_ns, is_asked=True))
         bench.pass_seconds(59)
         bench.step()
     bench.close()

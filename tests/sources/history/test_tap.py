@@ -1,8 +1,15 @@
-"""What comes before the recorder is there is not lost, and a history that cannot be written disturbs nothing."""
+"""The process that records a history: it gets what was sent before it was there, and what stops it is told."""
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +19,36 @@ from karptui.aws.evidence import NO_EVIDENCE
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import NO_LIVE_USAGE
-from karptui.sources.history.recorder import Limits, Recorder
-from karptui.sources.history.store import History
-from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history import process
+from karptui.sources.history import tap as tap_module
+from karptui.sources.history.recorder import Recorder
+from karptui.sources.history.store import History, Mark, is_history
+from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.source import Phase, SourceStatus
 from tests.builders import a_manifest
 
+HEAD = {"apiVersion": "v1", "kind": "Pod"}
+LIVE = SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0)
+
 
 def tap_to(path: Path) -> HistoryTap:
-    return HistoryTap(path, "prod", SystemClock(), Limits)
+    return HistoryTap(path, "prod", SystemClock(), Limits())
+
+
+def until(tap: HistoryTap, condition: Any) -> None:
+    assert tap._thread is not None
+    for _ in range(2_000):
+        if condition():
+            return
+        tap._thread.join(0.01)
+    raise AssertionError(tap.trouble)
 
 
 def start(tap: HistoryTap) -> None:
-    """Start recording, and wait until the recorder is there or has failed."""
+    """Start recording, and wait until the process has opened the history or has failed."""
     tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
-    for _ in range(1_000):
-        if tap.is_recording or tap.trouble:
-            return
-        assert tap._thread is not None
-        tap._thread.join(0.01)
+    until(tap, lambda: tap.is_recording or tap.trouble)
 
 
 def put(tap: HistoryTap, *names: str) -> None:
@@ -39,8 +56,7 @@ def put(tap: HistoryTap, *names: str) -> None:
 
 
 def keys(path: Path) -> set[str]:
-    history = History(path)
-    return {key for _, key in history.objects_at(1 << 62)}
+    return {key for _, key in History(path).objects_at(1 << 62)} if is_history(path) else set()
 
 
 @pytest.fixture
@@ -48,44 +64,35 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "prod.karptui"
 
 
-def test_what_comes_before_the_recorder_is_recorded(path: Path) -> None:
+def test_what_is_sent_before_the_process_is_there_is_recorded(path: Path) -> None:
     tap = tap_to(path)
-    tap.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
+    tap.report(LIVE)
     put(tap, "early")
     assert not path.exists()
     start(tap)
+    start(tap)
     assert tap.is_recording
     put(tap, "late")
-    tap.stop()
+    tap.mark(Mark(at_ns=1, cause="edit"))
+    tap.stop(30)
     assert keys(path) == {"early", "late"}
-
-
-def test_stopping_writes_what_is_left_and_starting_twice_does_nothing(path: Path) -> None:
-    tap = tap_to(path)
-    tap.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
-    start(tap)
-    start(tap)
-    put(tap, "last")
-    tap.stop()
-    assert keys(path) == {"last"}
+    assert [mark.cause for mark in History(path).marks(0, 2)] == ["edit"]
+    assert not tap.trouble
     HistoryWriter(path, "prod").close()
 
 
-def test_a_large_list_waits_compressed_and_the_recorder_pauses_for_each_object(path: Path) -> None:
+@pytest.mark.parametrize("large_bytes", [-1, 1 << 30], ids=["compressed", "as sent"])
+def test_pages_and_lines_are_recorded(path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int) -> None:
+    monkeypatch.setattr(tap_module, "_LARGE_BYTES", large_bytes)
     tap = tap_to(path)
-    texts = {f"shop/web-{number}": a_text(f"web-{number}") for number in range(2_000)}
-    tap.put(Kind.POD, "v1", "Pod", texts)
-    tap.put(Kind.POD, "v1", "Pod", {"shop/web-0": None})
-    tap.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
-    paused: list[None] = []
-    tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE), lambda: paused.append(None))
+    pods = [a_manifest("Pod", f"web-{number}", namespace="shop", spec={}) for number in range(4)]
+    tap.put_page(Kind.POD, HEAD, json.dumps({"items": pods}).encode(), {f"shop/web-{number}" for number in range(3)})
+    line = json.dumps({"type": "ADDED", "object": a_manifest("Pod", "api", namespace="shop", spec={})}).encode()
+    tap.put(Kind.POD, HEAD, {"shop/web-0": None, "shop/api": line})
+    tap.report(LIVE)
+    start(tap)
     tap.stop(30)
-    assert keys(path) == texts.keys() - {"shop/web-0"}
-    assert len(paused) == 2_001
-
-
-def a_text(name: str) -> bytes:
-    return json.dumps(a_manifest("Pod", name, namespace="shop", spec={"containers": [{"name": "c" * 99}]})).encode()
+    assert keys(path) == {"shop/web-1", "shop/web-2", "shop/api"}
 
 
 def test_a_history_that_another_process_writes_keeps_nothing_in_memory(path: Path) -> None:
@@ -93,6 +100,7 @@ def test_a_history_that_another_process_writes_keeps_nothing_in_memory(path: Pat
     tap = tap_to(path)
     put(tap, "a")
     start(tap)
+    until(tap, lambda: not tap._queue)
     put(tap, "b")
     assert tap.trouble == "another karptui records this cluster"
     assert not tap.is_recording
@@ -110,15 +118,77 @@ def test_a_tap_that_is_stopped_before_it_starts_records_nothing(path: Path) -> N
     assert not path.exists()
 
 
+def test_a_process_that_is_killed_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Popen(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self.pid)
+
+    monkeypatch.setattr(subprocess, "Popen", Popen)
+    tap = tap_to(path)
+    start(tap)
+    os.kill(started[0], signal.SIGKILL)
+    until(tap, lambda: not tap.is_recording)
+    assert tap.trouble == "the process that records the history has ended"
+    tap.stop()
+
+
+def test_a_process_that_cannot_be_started_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tap_module, "own_command", lambda *_: [str(path)])
+    tap = tap_to(path)
+    start(tap)
+    assert tap.trouble == "the process that records the history cannot be started: No such file or directory"
+    tap.stop()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from karptui.aws.evidence import NO_EVIDENCE
+from karptui.clock import SystemClock
+from karptui.decode.kinds import Kind
+from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.sources.history.tap import HistoryTap, Limits
+from karptui.sources.source import Phase, SourceStatus
+tap = HistoryTap(Path(sys.argv[1]), "prod", SystemClock(), Limits())
+tap.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
+tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
+for name in ("a", "after a is flushed"):
+    tap.put_manifests(Kind.POD, {name: {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {}}})
+    while tap._queue or not tap.is_recording:
+        tap._thread.join(0.01)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_sent_is_written_although_the_sender_was_killed(path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False).returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 20
+    while "a" not in keys(path):
+        assert time.monotonic() < deadline
+        os.sched_yield()
+
+
 @pytest.mark.crashes
 def test_an_error_in_the_recorder_is_told_and_not_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(recorder: Recorder) -> Any:
         raise ValueError("no such luck")
 
     monkeypatch.setattr(Recorder, "open", fail)
-    tap = tap_to(path)
-    put(tap, "a")
-    start(tap)
-    assert "opening the history" in tap.trouble
-    assert "no such luck" in tap.trouble
-    tap.stop()
+    answers = io.BytesIO()
+    process.record(io.BytesIO(pickle.dumps(("open", (path, "prod", Limits())))), answers)
+    answer = answers.getvalue().decode()
+    assert "opening the history" in answer
+    assert "no such luck" in answer
+    assert answer.count("\n") == 1
+
+
+def test_a_message_that_is_cut_off_does_not_count(path: Path) -> None:
+    messages = [("open", (path, "prod", Limits())), ("report", (LIVE,)), ("step", ())]
+    cut = pickle.dumps(("put_manifests", (Kind.POD, {"a": a_manifest("Pod", "a", spec={})}, 1)))[:-20]
+    answers = io.BytesIO()
+    process.record(io.BytesIO(b"".join(map(pickle.dumps, messages)) + cut), answers)
+    assert answers.getvalue() == b"\n"
+    assert keys(path) == set()
