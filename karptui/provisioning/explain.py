@@ -122,7 +122,10 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     takes_no_part: str = ""
     """Why the NodePool is skipped."""
     is_meant: bool = False
-    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels that the pod selects."""
+    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels that the pod selects.
+
+    Also one that would take the pod if it were ready.
+    """
     types_left: tuple[TypesLeft, ...] = ()
     label_costs: tuple[LabelCost, ...] = ()
     """Requirements that exclude types, the strictest first."""
@@ -220,10 +223,17 @@ def _explain_skipped(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> 
         weight=pool.weight,
         position=-1,
         takes_no_part=refused or skip_text(pool, is_served=is_served, left_out=prepared.left_out),
-        is_meant=not untolerated(pool.taints, pod.template.tolerations) and _has_selected(pool, pod),
+        is_meant=_is_meant(pool, pod, requirements),
         refused=refused,
         types_seen=prepared.guessed_pools.get(pool.name),
     )
+
+
+def _is_meant(pool: NodePool, pod: Pod, requirements: Requirements) -> bool:
+    """Return whether a pod is for a skipped NodePool: selects its labels, or fits one that is not ready."""
+    if skip_reason(pool) is SkipReason.NOT_READY:
+        return may_go_to(pod, pool, requirements)
+    return not untolerated(pool.taints, pod.template.tolerations) and _has_selected(pool, pod)
 
 
 def _has_selected(pool: NodePool, pod: Pod) -> bool:

@@ -97,7 +97,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         until = None if None in forced else max(end for end in forced if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
     since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
-    is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is Manner.PLAIN
+    is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is not Manner.NEVER
     ends_soon = until is not None and until - case.now_ns < ENDS_SOON_NS and not any(line.goes for line in lines)
     is_brief = ends_soon if code is FindingCode.POD_DND else is_new
     objects = [blocker.object_ref for blocker in blockers if blocker.object_ref]

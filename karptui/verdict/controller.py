@@ -8,7 +8,7 @@ from typing import Final
 from karptui.disruption.churn.life import Removal
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.pending.causes import Cause
+from karptui.pending.causes import FAULTY, Cause
 from karptui.verdict.finding import (
     ClusterFinding,
     Controller,
@@ -16,6 +16,7 @@ from karptui.verdict.finding import (
     FindingCode,
     FindingSeverity,
     Manner,
+    PendingLine,
     VerdictCase,
 )
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
@@ -33,6 +34,8 @@ CRASHING: Final = "CrashLoopBackOff"
 MANY_RESTARTS: Final = 3
 CRASHED_NS: Final = 30 * 60 * NS_PER_SECOND
 """Restarts are over if the last one is older than this."""
+_WITHOUT_KARPENTER: Final = FAULTY - {Cause.NO_POOL} | {Cause.OTHER_SCHEDULER}
+"""Causes for which pods are pending whether Karpenter acts or not."""
 LEASE_GRACE_NS: Final = 60 * NS_PER_SECOND
 """Karpenter renews its lease every few seconds: one this old has no live holder."""
 
@@ -61,7 +64,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
         own = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
         yield _degraded(case, unready, own.since_ns)
     if is_running(controller) and not has_leader(controller, case.now_ns):
-        explained = pending.take(lambda _: True)
+        explained = pending.take(_needs_karpenter)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.NO_LEADER,
@@ -176,7 +179,8 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     controller = case.controller
     since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=None)
     is_short = _is_restarting(controller.pods, since, case.now_ns)
-    explained = pending.take(lambda _: True)
+    own = {pod.key for pod in controller.pods}
+    explained = pending.take(lambda group: own.issuperset(group.pods) or _needs_karpenter(group))
     return ClusterFinding(
         severity=FindingSeverity.WARNING if is_short else FindingSeverity.ERROR,
         code=FindingCode.KARPENTER_DOWN,
@@ -192,6 +196,11 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         pending=explained,
         screen="pods",
     )
+
+
+def _needs_karpenter(group: PendingLine) -> bool:
+    """Return whether pods may be pending because Karpenter does not act; others would be pending even if it did."""
+    return not group.is_stuck or group.cause not in _WITHOUT_KARPENTER
 
 
 def _is_restarting(pods: Sequence[ControllerPod], since_ns: int | None, now_ns: int) -> bool:

@@ -154,6 +154,29 @@ def fine_closed_at_night(c: Cluster) -> None:
 
 
 @quiet(
+    story="The evening's load has gone. Karpenter consolidates the twelve nodes of pool web one after the other, as the disruption budget allows; one drains for 50 seconds, and ten more are "
+    "waiting for their turn.",
+    cause="consolidation takes one node after the other.",
+    thread="kubernetes-sigs/karpenter#2705",
+    must_not=["stuck|never", r"no progress"],
+)
+def fine_consolidation_takes_turns(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "web", disruption={"budgets": [{"nodes": "1"}]})
+    pairs = [add_node(c, "web", "m6i.2xlarge", c.zones[number % 3], age=f"{2 + number}h") for number in range(11)]
+    add_workload(c, "orders/storefront", on=pairs, age="2h", cpu="900m", memory="2Gi")
+    going = add_node(c, "web", "m6i.2xlarge", c.zones[0], age="14h", deleting="50s")
+    conditions(
+        going,
+        condition("DisruptionReason", "True", c.at("60s"), "Underutilized"),
+        condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"),
+    )
+    for one in both(going):
+        text = f"Disrupting {one['kind']}: Underutilized"
+        c.event(one, "DisruptionTerminating", text, last="50s", kind="Normal")
+
+
+@quiet(
     story="A new image rolls through pool web: eight of twelve nodes are replaced, two at a time at most, the last three minutes "
     "ago. One node is draining for a minute and its replacement is ready.",
     cause="the drift of web advances, 8 of 12 nodes are done.",

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import CHURN
-from tests.incidents.fleets import fleet, gone_claim, usual
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node, both, conditions
 from tests.incidents.objects import API, condition
-from tests.incidents.pods import PROTECTED, add_pdb, add_pod, add_volume, add_workload, no_node, refuse_pods
+from tests.incidents.pods import (
+    PROTECTED,
+    add_pdb,
+    add_pod,
+    add_volume,
+    add_workload,
+    no_node,
+    refuse_pods,
+    required,
+    waiting,
+)
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.removals import BUDGET
 
@@ -232,3 +242,77 @@ def drain_and_nodes_for_a_pod_that_stays(c: Cluster) -> None:
         c.event(pod, "Nominated", place, last=f"{9 + 7 * number}m", kind="Normal")
         c.event(claim, "DisruptionTerminating", "Disrupting NodeClaim: Empty", last=f"{3 + 7 * number}m", kind="Normal")
     add_node(c, "general", "m6i.xlarge", c.zones[0], age="4m")
+
+
+@incident(
+    story="Neither of the two Karpenter pods has led for 12 minutes. Eight pods are pending because of that. Five more would be pending if Karpenter worked: "
+    "a Fargate profile lost its role, and a pod must not share a zone with one that runs in each zone.",
+    cause="Karpenter has had no leader for 12 minutes, so 8 pods of orders/checkout are pending; 2 pods of finance/reports are pending because their Fargate profile is "
+    "broken, and 3 of geo/api because of the anti-affinity of geo/lidar.",
+    thread="aws/karpenter-provider-aws#6068, aws/containers-roadmap#2654",
+    must=[
+        r"karpenter",
+        "leader|lease",
+        r"8 pods pending[^\n]{0,12}orders/checkout",
+        "finance/reports",
+        "fargate",
+        "geo/api",
+        "anti-?affinity",
+        n(3),
+    ],
+    must_not=[LAUNCHES, ROOM, r"1[0-3] pods pending"],
+    other=[order_of("no leader", "fargate|geo/api")],
+)
+def no_leader_and_pods_it_could_not_help(c: Cluster) -> None:
+    pairs = usual(c, 6)
+    c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("12m")
+    waiting(c, "orders/checkout", 8, "11m")
+    labels = {"app.kubernetes.io/name": "reports", "eks.amazonaws.com/fargate-profile": "finance"}
+    spec = {"schedulerName": "fargate-scheduler"}
+    text = "Misconfigured Fargate Profile: fargate profile finance blocked for new launches due to: Pod execution role is not found in auth config."
+    for pod in waiting(c, "finance/reports", 2, "47m", labels=labels, scheduled=False, spec=spec):
+        c.event(pod, "FailedScheduling", text, last="1m", first="47m", count=10, source="fargate-scheduler")
+    zone = "topology.kubernetes.io/zone"
+    add_workload(c, "geo/lidar", kind="StatefulSet", on=pairs[:3], age="9d", cpu="50m", memory="64Mi")
+    waiting(c, "geo/api", 3, "55m", spec=required("podAntiAffinity", "lidar", zone))
+
+
+@incident(
+    story="The release of the inference service asks for GPUs by a ResourceClaim, which Karpenter does not support. A NodePool of another team comes first and has a taint of that team.",
+    cause="4 pods of ml/inference use a ResourceClaim (Dynamic Resource Allocation), which Karpenter does not support; taints of other NodePools do not matter.",
+    thread="kubernetes-sigs/karpenter#1231",
+    must=[r"resource ?claim|dynamic resource|\bDRA\b", n(4), "inference", r"not (yet )?support|unsupported"],
+    must_not=[LAUNCHES, ROOM, r"taint[^\n]{0,60}not tolerated"],
+)
+def resource_claims_and_a_tainted_pool(c: Cluster) -> None:
+    usual(c, 3, template={"taints": [{"key": "team", "value": "orders", "effect": "NoSchedule"}]})
+    add_pool(c, "gpu", families=("g5",), template={"taints": [GPU_TAINT]})
+    spec = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}], **GPU_POD}
+    del spec["nodeSelector"]
+    pods = waiting(c, "ml/inference", 4, "40m", cpu="2", memory="8Gi", spec=spec)
+    for pod in pods:
+        pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+    error = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
+    unschedulable(c, pods, error, minutes=40)
+
+
+@incident(
+    story="The subnets of the EC2NodeClass that ordinary pods depend on lost their tags 35 minutes ago. The NodePool for GPUs has another EC2NodeClass and is ready, but its taint keeps ordinary pods off.",
+    cause="EC2NodeClass default finds no subnets for 35 minutes, so NodePool general launches nothing, and 7 pods of orders/checkout are pending; NodePool gpu has nothing to do with it.",
+    thread="aws/karpenter-provider-aws#4165",
+    must=[r"EC2NodeClass default", "subnets?", r"\bgeneral\b", n(7), "orders/checkout", r"3[45] ?m"],
+    must_not=[LAUNCHES, ROOM, ICE, r"taint[^\n]{0,60}not tolerated"],
+    first=1,
+)
+def broken_class_next_to_a_tainted_pool(c: Cluster) -> None:
+    gone = ("SubnetsNotFound", "SubnetSelector did not match any Subnets")
+    add_nodeclass(c, broken={"SubnetsReady": gone}, since="35m", status={"subnets": []})
+    add_nodeclass(c, "gpu")
+    add_pool(c, "general", not_ready=("UnhealthyDependents", "SubnetsReady=False", "35m"))
+    add_pool(c, "gpu", families=("g5",), nodeclass="gpu", template={"taints": [GPU_TAINT]})
+    fleet(c, "general", "orders/storefront", 4)
+    pairs = [add_node(c, "gpu", "g5.2xlarge", zone, gpus=1, age="5d") for zone in c.zones[:2]]
+    add_workload(
+        c, "ml/ranker", on=pairs, age="5d", cpu="6", memory="20Gi", requests={"nvidia.com/gpu": "1"}, spec=GPU_POD
+    )
+    waiting(c, "orders/checkout", 7, "33m")

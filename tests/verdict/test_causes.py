@@ -58,14 +58,22 @@ CRASHING = ControllerPod(
 )
 
 
-def test_karpenter_that_is_down_explains_all_pending_pods_and_has_no_next_command() -> None:
+def test_karpenter_that_is_down_explains_pending_pods_and_has_no_next_command() -> None:
     controller = Controller(pods=(CRASHING, CRASHING), replicas=2, deployment="kube-system/karpenter")
-    by_code = findings(controller=controller, pending=[WEB])
+    by_code = findings(controller=controller, pending=[replace(WEB, cause=Cause.CLAIM)])
     assert list(by_code) == [FindingCode.KARPENTER_DOWN]
     assert text(by_code[FindingCode.KARPENTER_DOWN]) == (
         "Karpenter is not running: 0 of 2 pods ready for 35m (CrashLoopBackOff, last exit OOMKilled, 11 restarts). "
         "No node is launched or removed; 2 pods pending (shop/web-*)"
     )
+
+
+@pytest.mark.parametrize("cause", [Cause.UNPLACED, Cause.OTHER_SCHEDULER])
+def test_karpenter_that_is_down_does_not_explain_pods_that_it_could_not_help(cause: Cause) -> None:
+    controller = Controller(pods=(CRASHING, CRASHING), replicas=2, deployment="kube-system/karpenter")
+    by_code = findings(controller=controller, pending=[replace(WEB, cause=cause)])
+    assert list(by_code) == [FindingCode.KARPENTER_DOWN, FindingCode.PENDING]
+    assert not by_code[FindingCode.KARPENTER_DOWN].pending.pods
 
 
 @pytest.mark.parametrize(

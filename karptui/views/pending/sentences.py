@@ -246,6 +246,9 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 
 
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
+    rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
+    if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
+        return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
     pool = furthest(group.explanation) if group.explanation is not None else None
     named = named_pools(group.first)
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
@@ -253,9 +256,6 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         return f"no NodePool {names}" if is_short else f"NodePool {names}, selected by {NODEPOOL}, does not exist"
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
-    rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
-    if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
-        return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
     gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
