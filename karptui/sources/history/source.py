@@ -27,7 +27,7 @@ from karptui.sources.snapshot.text import MemoryLimit, SnapshotError, sentence
 from karptui.sources.source import LocalSource, Mailbox, SourceError, kept_as
 
 _Decoded: TypeAlias = Mapping[tuple[str, str], tuple[int, Any]]
-"""Objects by kind and key, with the hash of the JSON that they were decoded from."""
+"""Objects by kind and key, with the time of their change: a history has one change of an object at a time."""
 _NONE: Final[_Decoded] = MappingProxyType({})
 
 
@@ -77,16 +77,15 @@ def read_past(history: History, at_ns: int, before: PastCluster | None = None) -
     objects: dict[Kind, dict[str, Any]] = {}
     problems: dict[Kind, tuple[str, ...]] = {}
     decoded: dict[tuple[str, str], tuple[int, Any]] = {}
+    kinds = {str(kind): kind for kind in Kind}
     readers = {kind: KindReader(kind) for kind in Kind}
     for place, change in history.objects_at(at_ns).items():
-        kind, digest = Kind(change.kind), hash(bytes(change.manifest))
-        item = known.get(place)
-        if item is None or item[0] != digest:
+        kind, item = kinds[change.kind], known.get(place)
+        if item is None or item[0] != change.at_ns:
             reader = readers[kind] if kind is not Kind.NODECLASS else _reader_of(change)
             try:
-                item = digest, _pod(change.manifest) if kind is Kind.POD else None
-                if item[1] is None:
-                    item = digest, reader.decode(change.manifest)
+                decoded_object = _pod(change.manifest) if kind is Kind.POD else None
+                item = change.at_ns, decoded_object or reader.decode(change.manifest)
             except DecodeError as error:
                 problems[kind] = (*problems.get(kind, ()), sentence(where, error))
                 continue
