@@ -118,19 +118,9 @@ def single_file(environment: dict[str, str], source: Path, out: Path, version: s
     (wheel,) = out.glob(f"karptui-{version}-*.whl")
     with zipfile.ZipFile(wheel) as packed_wheel:
         packed_wheel.extractall(source / "site")
-    words = ["--onefile", "--name", "karptui", "--log-level", "ERROR", "--distpath", "dist"]
-    words += ["--collect-data", "karptui", "--collect-submodules", "karptui", "--copy-metadata", "karptui"]
-    (source / "made").mkdir()
     environment = {**environment, "PYTHONPATH": str(source / "site")}
-    run(
-        environment,
-        source / "made",
-        sys.executable,
-        "-m",
-        "PyInstaller",
-        *words,
-        str(source / "contrib/single_file.py"),
-    )
+    words = ["--log-level", "ERROR", "--distpath", "made/dist", "--workpath", "made"]
+    run(environment, source, sys.executable, "-m", "PyInstaller", *words, "contrib/karptui.spec")
     system, machine = platform.system().lower(), ARCHITECTURES[platform.machine().lower()]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:

@@ -124,3 +124,15 @@ def test_a_changelog_that_is_not_ready_stops_it(text: str, version: str, reason:
 def test_another_version_than_that_of_the_commit_stops_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert release.main(["9.9.9", "--dry-run", "--out", str(tmp_path)]) == 1
     assert "not 9.9.9" in capsys.readouterr().err
+
+
+def test_the_single_file_has_the_data_of_the_services_that_are_asked() -> None:
+    spec = (ROOT / "contrib/karptui.spec").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^SERVICES = \{(.*)\}$", spec, re.MULTILINE)
+    asked = {
+        service
+        for path in (ROOT / "karptui").rglob("*.py")
+        for service in re.findall(r"\.client\(\"([a-z0-9-]+)\"", path.read_text(encoding="utf-8"))
+    }
+    assert asked
+    assert asked <= {*re.findall(r'"([^"]+)"', names)}
