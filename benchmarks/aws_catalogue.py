@@ -40,8 +40,8 @@ def main() -> None:
     from karptui.aws.catalogue import instance_type_facts
     from karptui.aws.instance_types import instance_types
     from karptui.aws.ledger import build_ledger
-    from karptui.aws.market import built_in_market
     from karptui.aws.nodeclass import SubnetZone, parse_spec_and_status
+    from karptui.aws.prices import built_in_market
     from karptui.karpenter.settings import Settings
 
     zones = [SubnetZone(f"us-east-1{letter}", f"use1-az{number}") for number, letter in enumerate("abcdef", 1)]

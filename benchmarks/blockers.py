@@ -29,10 +29,10 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, OwnerReference
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.provisioning import Prepared, prepare
 
 NOW_NS = 1_795_000_000_000_000_000

@@ -18,8 +18,8 @@ from karptui.whatif.schema.complete import complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validate import check
-from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import set_value
+from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document
 
 ROUNDS = 30

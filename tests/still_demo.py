@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 from karptui.clock import Clock, FrozenClock
-from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.source import Answer, DemoSource
+from karptui.sources.demo.world import DemoPlay
 from karptui.sources.source import Mail, Mailbox, Phase
 
 

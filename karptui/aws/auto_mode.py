@@ -15,7 +15,6 @@ import msgspec
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
-from karptui.aws.market import Market
 from karptui.aws.nodeclass import (
     AUTO_MODE,
     RAID0,
@@ -28,7 +27,7 @@ from karptui.aws.nodeclass import (
     read_auto_mode,
 )
 from karptui.aws.pod_slots import eni_limited_pods
-from karptui.aws.prices import PriceSettings
+from karptui.aws.prices import Market, PriceSettings
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import (
     AUTO_MODE_GROUP,

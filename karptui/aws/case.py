@@ -19,9 +19,9 @@ from karptui.aws.kubelet import CEL_GATE, compile_problem, expressions, failures
 from karptui.aws.kubelet_rules import parse_problem, rule_breaks, unmanaged_fields
 from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
 from karptui.aws.launch import FilterStep, launch_steps
-from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.offerings import PlacementGroup, incompatibility
+from karptui.aws.prices import Market, OfferingKey, built_in_market, region_of
 from karptui.decode.errors import field_error
 from karptui.errors import RequestError
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType, Offering

@@ -20,8 +20,8 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import Resolved, instance_types
 from karptui.aws.kubelet import expressions
-from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ami, Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
+from karptui.aws.prices import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType
 from karptui.karpenter.inventory import Inventory

@@ -21,8 +21,8 @@ from karptui.kube.units import first_of
 
 if TYPE_CHECKING:
     from karptui.aws.cluster_types import MarketOf
-    from karptui.aws.market import Market
     from karptui.aws.nodeclass import SubnetZone
+    from karptui.aws.prices import Market
 from karptui.aws.nodeclass import Subnet
 
 

@@ -13,10 +13,10 @@ from karptui.aws.capacity import capacity
 from karptui.aws.catalogue import instance_type_facts, with_provider_tables
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
-from karptui.aws.market import Market
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.offerings import PlacementGroup, SoldAs, incompatibility, sold_as
 from karptui.aws.overhead import overhead
+from karptui.aws.prices import Market
 from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Subnet, subnets_of
+from karptui.aws.prices import OfferingKey
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory

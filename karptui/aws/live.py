@@ -11,15 +11,17 @@ import msgspec
 from karptui.aws.catalogue import PriceList, instance_type_facts, price_list
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.launch_refusals import ALL_AVAILABLE, UnavailableOfferings
-from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
     LIST_PRICES,
+    Market,
     NodePrices,
+    OfferingKey,
     PriceOrigin,
     PriceSettings,
     PriceSource,
     PriceTable,
+    built_in_market,
     currency_of,
     table_from_list,
     table_from_metrics,

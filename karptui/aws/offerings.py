@@ -24,8 +24,8 @@ from karptui.aws.labels import (
     has_value,
     requirements,
 )
-from karptui.aws.market import Market, OfferingKey
 from karptui.aws.nodeclass import AL2023, EXPIRING, CapacityReservation, Ec2NodeClass, NetworkInterface
+from karptui.aws.prices import Market, OfferingKey
 from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.rules import Rules

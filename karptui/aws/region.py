@@ -10,8 +10,8 @@ import msgspec
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import ZONE_ID
-from karptui.aws.market import region_of
 from karptui.aws.nodeclass import SubnetZone, read_auto_mode, readable
+from karptui.aws.prices import region_of
 from karptui.karpenter.labels import ZONE
 from karptui.karpenter.nodeclass import NodeClass, is_auto_mode, is_ec2
 from karptui.kube.node import Node

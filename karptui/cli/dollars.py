@@ -13,7 +13,7 @@ from karptui.cli.loading import Loaded, load, with_notes
 from karptui.cli.options import add_span_flags, add_step_flag, refuse_unused
 from karptui.cli.source import chosen_history
 from karptui.decode.kinds import Kind
-from karptui.kube.past_time import PastTime
+from karptui.kube.timestamps import PastTime
 
 if TYPE_CHECKING:
     from karptui.session.dollars import Dollars

@@ -11,7 +11,7 @@ from karptui.cli.listing import has_lines_above, print_lines, print_rows, report
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags, add_step_flag
 from karptui.cli.source import chosen_history
 from karptui.decode.kinds import Kind
-from karptui.kube.past_time import PastTime
+from karptui.kube.timestamps import PastTime
 
 if TYPE_CHECKING:
     from karptui.sources.history.store import History

@@ -14,7 +14,7 @@ from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import FAILED, NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.errors import RequestError
 from karptui.views.sanitize import clean, page
-from karptui.workers.places import workers_at
+from karptui.workers.near import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
 
 if TYPE_CHECKING:

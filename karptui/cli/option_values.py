@@ -11,7 +11,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
 
 _LONGEST_WINDOW_HOURS: Final = 90 * 24
 
@@ -132,7 +132,7 @@ def instant(text: str) -> int:
 
 def past_time(text: str) -> PastTime:
     """Return a moment of a history."""
-    from karptui.kube.past_time import parse_past
+    from karptui.kube.timestamps import parse_past
 
     try:
         return parse_past(text)

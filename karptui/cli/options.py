@@ -24,7 +24,7 @@ from karptui.cli.option_values import (
 )
 
 if TYPE_CHECKING:
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
 
 LIVE_FLAGS: Final = ("context", "kubeconfig", "as_user", "as_group", "request_timeout")
 """Flags of a live cluster, by the names of their values like all of these."""

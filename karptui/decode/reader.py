@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from karptui.decode import karpenter, node, objects, storage, vpa, workload
+from karptui.decode import karpenter, objects, storage, vpa, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
@@ -121,7 +121,7 @@ def loose(text: bytes | msgspec.Raw) -> Any:
 
 
 _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
-    Kind.NODE: node.WireNode,
+    Kind.NODE: objects.WireNode,
     Kind.POD: WirePod,
     Kind.NODEPOOL: karpenter.WireNodePool,
     Kind.NODECLAIM: karpenter.WireNodeClaim,
@@ -149,7 +149,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.VPA: vpa.WireVpa,
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
-    Kind.NODE: node.build_node,
+    Kind.NODE: objects.build_node,
     Kind.POD: lambda wire: build_pod(wire, TEMPLATES),
     Kind.NODECLAIM: karpenter.build_nodeclaim,
     Kind.NODEOVERLAY: karpenter.build_overlay,

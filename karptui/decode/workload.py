@@ -17,9 +17,8 @@ from karptui.decode.wire import (
     label_selector,
     object_fields,
 )
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import PodTemplate
-from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget, PodTemplateObject, Service, Workload
 
 
 class WireBudgetSpec(Wire):

@@ -15,8 +15,7 @@ from karptui.disruption.budget_calendar import DAY_NS, WEEK_NS, open_spans
 from karptui.disruption.budgets import Reason, read_line, read_window
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.past_time import parse_past
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, parse_past
 
 MOST_BUDGETS: Final = 50
 """Most budgets of a NodePool, by its CRD."""

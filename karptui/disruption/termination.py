@@ -1,4 +1,4 @@
-"""What initiated a node's deletion, which command includes it, and when its drain is forced to end.
+"""What initiated a node's deletion, which command includes it, when its drain is forced to end, and expiry.
 
 Karpenter records only some causes of a deletion and keeps its command queue in memory, so both are derived from
 objects. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
@@ -7,7 +7,7 @@ objects. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -182,3 +182,56 @@ def warnings_by_object(events: Iterable[Event]) -> dict[tuple[str, str], Instanc
 def _is_about(event: Event, claim: NodeClaim, node_name: str) -> bool:
     named = {"Node": node_name, "NodeClaim": claim.name}.get(event.involved_kind)
     return bool(named) and named == event.involved_name
+
+
+WAVE_NS: Final = 30 * 60 * NS_PER_SECOND
+"""Expiries within this period count as simultaneous: new nodes take minutes, and nothing spreads expiries out."""
+
+
+class Expiry(msgspec.Struct, frozen=True, gc=False):
+    """A NodeClaim's expiry."""
+
+    claim_name: str
+    node_name: str
+    """Empty if it has no Node."""
+    at_ns: int
+    forced_end_ns: int | None
+    """When the subsequent drain is forced to end; None without a terminationGracePeriod, when it may never end."""
+
+
+def expiry_of(node: StateNode) -> Expiry | None:
+    """Return a node's expiry; None if it does not expire or is being deleted."""
+    return claim_expiry(node.claim, node.node.name if node.node is not None else "")
+
+
+def claim_expiry(claim: NodeClaim | None, node_name: str = "") -> Expiry | None:
+    """Return a NodeClaim's expiry; None if it does not expire or is being deleted."""
+    if claim is None or claim.is_deleting:
+        return None
+    at_ns = claim.expires_ns
+    if at_ns is None:
+        return None
+    grace_ns = claim.termination_grace_period_ns
+    return Expiry(claim.name, node_name, at_ns, None if grace_ns is None else at_ns + grace_ns)
+
+
+def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
+    """Return a cluster's expiries, earliest first."""
+    expiries = (expiry for node in nodes if (expiry := expiry_of(node)) is not None)
+    return tuple(sorted(expiries, key=lambda expiry: (expiry.at_ns, expiry.claim_name)))
+
+
+def expiry_wave(coming: Sequence[Expiry]) -> Sequence[Expiry]:
+    """Return the largest set of expiries within ``WAVE_NS`` of each other; of equal ones, the earliest.
+
+    Args:
+        coming: Expiries, earliest first.
+    """
+    best: Sequence[Expiry] = ()
+    start = 0
+    for end, expiry in enumerate(coming):
+        while expiry.at_ns - coming[start].at_ns > WAVE_NS:
+            start += 1
+        if end + 1 - start > len(best):
+            best = coming[start : end + 1]
+    return best

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from karptui.karpenter.pdb_limits import PdbLimits
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
+from karptui.kube.workload import PodDisruptionBudget
 
 
 class PdbCredits:

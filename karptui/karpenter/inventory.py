@@ -16,11 +16,10 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event, KubeObject, Lease, Namespace, PriorityClass
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.vpa import VerticalPodAutoscaler
-from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget, PodTemplateObject, Service, Workload
 
 
 class CapacityBuffer(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -12,8 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from karptui.kube.group import group_by
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.workload import PodDisruptionBudget
 
 
 def is_always_blocking(budget: PodDisruptionBudget) -> bool:

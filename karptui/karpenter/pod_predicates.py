@@ -17,11 +17,11 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, POD_DELET
 from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
 from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import DEFAULTS, Settings
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_float
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.workload import PodDisruptionBudget
 
 STUCK_AFTER_NS: Final = 60 * NS_PER_SECOND
 """Time after the deletionTimestamp (which includes the grace period) when a drain stops waiting for a pod."""

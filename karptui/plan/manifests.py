@@ -16,8 +16,7 @@ from karptui.whatif.field_path import path_text
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validate import document_violations, object_violations
 from karptui.whatif.situation import EditedCluster
-from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import ProblemSeverity
+from karptui.whatif.yaml.tree import ProblemSeverity, parse
 
 
 class Manifests(msgspec.Struct, frozen=True):

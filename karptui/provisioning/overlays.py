@@ -18,7 +18,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.quantity import Quantity
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.provisioning.validation import requirement_problems
+from karptui.provisioning.waiting_pods import requirement_problems
 
 _STANDARD_RESOURCES: Final = frozenset(
     {

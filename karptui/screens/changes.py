@@ -10,7 +10,7 @@ from textual import work
 
 from karptui.changes.row import COST, EDITED_KINDS, SETTINGS, ObjectChange
 from karptui.decode.kinds import Kind
-from karptui.kube.past_time import PastTime
+from karptui.kube.timestamps import PastTime
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import OwnRows

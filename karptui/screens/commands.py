@@ -27,7 +27,7 @@ from karptui.views.sanitize import clean
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
 
 
 class CommandHost(Host, Protocol):
@@ -485,7 +485,7 @@ def _about(app: CommandHost) -> None:
 
 
 def _past(text: str) -> PastTime:
-    from karptui.kube.past_time import parse_past  # noqa: PLC0415 - only when asked for
+    from karptui.kube.timestamps import parse_past  # noqa: PLC0415 - only when asked for
 
     try:
         return parse_past(text)

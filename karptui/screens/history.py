@@ -11,7 +11,7 @@ from textual import work
 from textual.containers import Horizontal
 from textual.content import Content
 
-from karptui.kube.past_time import PastTime
+from karptui.kube.timestamps import PastTime
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows

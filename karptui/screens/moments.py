@@ -11,7 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from karptui.errors import RequestError
-from karptui.kube.past_time import parse_past
+from karptui.kube.timestamps import parse_past
 from karptui.screens.command_line import CommandError
 from karptui.screens.destinations import ToForward, ToMoment
 from karptui.screens.host import host_of

@@ -19,7 +19,7 @@ from karptui.session.row_server import List, RowServer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
     from karptui.serving.blockers import Remedies
     from karptui.serving.objects import Objects
     from karptui.session.answers import (

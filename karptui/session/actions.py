@@ -202,7 +202,7 @@ def open_actions(
         raise NotAllowedError(f"the audit file has no folder: {error.strerror or error}") from error
     server: ActionServer
     if isinstance(source, ClusterSource):
-        from karptui.sources.actions.live import LiveServer  # noqa: PLC0415 - imports the official client
+        from karptui.sources.actions.writer import LiveServer  # noqa: PLC0415 - imports the official client
 
         server = LiveServer(source.connection, request_seconds=request_seconds)
     else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
     from karptui.kube.live_usage import LiveUsage
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
     from karptui.pending.groups import PendingGroup, PendingReport
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry

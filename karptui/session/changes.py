@@ -12,8 +12,7 @@ import msgspec
 
 from karptui.changes.changes import Fault, Moment, VerdictLine, changes_between
 from karptui.changes.row import EDITED_KINDS, ObjectChange
-from karptui.kube.past_time import PastTime
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, PastTime
 from karptui.kube.units import instant_text
 from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
 

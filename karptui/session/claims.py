@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from karptui.disruption.expiry import Expiry, claim_expiry
-from karptui.disruption.termination import Deadline, deadline_of
+from karptui.disruption.termination import Deadline, Expiry, claim_expiry, deadline_of
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim, claim_key
 from karptui.kube.node import Node

@@ -17,9 +17,9 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.node import Node
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import Owners, PodEntry, owners_of

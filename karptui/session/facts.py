@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import NextReport
     from karptui.disruption.churn.report import Churn
-    from karptui.disruption.expiry import Expiry
+    from karptui.disruption.termination import Expiry
     from karptui.session.budgets import BudgetEntry
     from karptui.session.capacity import CapacityEntry
     from karptui.session.dollars import Dollars

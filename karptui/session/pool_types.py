@@ -15,8 +15,8 @@ from karptui.aws.cluster_types import ClusterTypes, cluster_types, without_full_
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.launch_refusals import UnavailableOfferings
 from karptui.aws.live import live_instance_types
-from karptui.aws.market import region_of
 from karptui.aws.nodeclass import NodeClassError, subnets_of
+from karptui.aws.prices import region_of
 from karptui.aws.region import node_zones, zones_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead

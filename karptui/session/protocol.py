@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from karptui.actions.action import Action, Document
     from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
-    from karptui.kube.past_time import PastTime
+    from karptui.kube.timestamps import PastTime
     from karptui.plan.actions import Expected
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom

@@ -17,9 +17,8 @@ from karptui.aws.ledger import (
     largest_pod,
     matching_overhead_percent,
 )
-from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
+from karptui.aws.prices import NodePrices, OfferingKey, Price, PriceOrigin, PriceSource
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements

@@ -17,8 +17,8 @@ from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.situation import WhatIfBase
 from karptui.whatif.yaml.export import Change, changes_of, export_commands, export_yaml
-from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document
 
 MOST_NOTED: Final = 20

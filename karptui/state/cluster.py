@@ -16,9 +16,8 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.objects import Event
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
-from karptui.kube.workload import DaemonSet
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget
 from karptui.state.usage import NO_USAGE, NodeUsage, PodsByNode
 
 _NO_KEYS: Final[Mapping[str, str]] = MappingProxyType({})

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.yaml.parse import Document, Parsed, parse
+from karptui.whatif.yaml.tree import Document, Parsed, parse
 
 T = TypeVar("T")
 

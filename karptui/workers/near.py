@@ -20,7 +20,7 @@ from multiprocessing import resource_tracker
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
+from karptui.workers.workers import MOST_LOST, Question, Workers, WorkersError, never, packed, unpacked
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -169,3 +169,24 @@ def _end_with(lifeline: Connection) -> None:
 
 def _answer(question: Question, item: bytes) -> bytes:
     return packed(question(_STATE["common"], unpacked(item), never))
+
+
+MOST_PROCESSES: Final = 256
+FAR: Final = ("tcp://", "tls://")
+"""How the address of a Dask scheduler begins."""
+
+
+def workers_at(text: str) -> Workers:
+    """Return the workers for the user's text: a number of local processes, or a Dask scheduler's address.
+
+    Raises:
+        WorkersError: if it is neither, or no scheduler answers.
+    """
+    if text.startswith(FAR):
+        from karptui.workers.far import FarWorkers  # noqa: PLC0415 - Dask is imported only when asked for
+
+        return FarWorkers(text)
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
+        raise WorkersError(f"{text!r} is neither a number of processes nor the address of a Dask scheduler (tcp://…)")
+
+    return NearWorkers(int(text))

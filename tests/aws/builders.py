@@ -7,8 +7,8 @@ from typing import Any
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import instance_types
-from karptui.aws.market import Market, built_in_market
 from karptui.aws.nodeclass import Ec2NodeClass, SubnetZone, parse_spec_and_status
+from karptui.aws.prices import Market, built_in_market
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings, parse_settings
 

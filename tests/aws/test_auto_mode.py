@@ -9,9 +9,8 @@ import pytest
 
 from karptui.aws.auto_mode import auto_mode_types, is_launched
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.market import built_in_market
 from karptui.aws.nodeclass import read_auto_mode
-from karptui.aws.prices import PriceSettings
+from karptui.aws.prices import PriceSettings, built_in_market
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import AUTO_MODE_LABELS
 from karptui.karpenter.nodeclass import NodeClass

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.evidence import offering_value
-from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import Market, OfferingKey, built_in_market
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, UNFULFILLABLE, InstanceType
 from karptui.karpenter.inventory import Inventory

@@ -10,9 +10,8 @@ from karptui.aws.evidence import (
     with_rules,
 )
 from karptui.aws.launch_refusals import UnavailableOfferings
-from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.prices import PriceSource
+from karptui.aws.prices import OfferingKey, PriceSource
 from karptui.aws.region import FactPhase, FactStatus, Place
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo
 from karptui.karpenter.instance_type import NO_SPOT_ROLE, UNFULFILLABLE, InstanceType, Offering

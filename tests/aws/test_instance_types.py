@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import incompatible_types
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID
-from karptui.aws.market import Market, OfferingKey
 from karptui.aws.offerings import PlacementGroup
+from karptui.aws.prices import Market, OfferingKey
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings

@@ -11,7 +11,7 @@ from karptui.aws.launch_refusals import (
     recent_launch_refusals,
     unavailable_now,
 )
-from karptui.aws.market import OfferingKey
+from karptui.aws.prices import OfferingKey
 from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclass import NodeClass

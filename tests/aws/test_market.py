@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.aws.market import built_in_market, region_of
 from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import built_in_market, region_of
 from tests.aws.builders import ZONES, a_market
 
 

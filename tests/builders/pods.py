@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from karptui.kube.objects import OwnerReference
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Toleration
-from karptui.kube.workload import DaemonSet
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget
 from tests.builders.instants import DAY_NS, HOUR_NS, NOW_NS, SECOND_NS
 from tests.builders.parts import amounts, an_owner
 

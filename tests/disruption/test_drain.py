@@ -13,9 +13,9 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
+from karptui.kube.workload import PodDisruptionBudget
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

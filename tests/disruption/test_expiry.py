@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_calendar, expiry_of, expiry_wave
+from karptui.disruption.termination import WAVE_NS, Expiry, expiry_calendar, expiry_of, expiry_wave
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.disruption.making import a_claim, a_fleet
 

@@ -18,9 +18,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
-from karptui.kube.workload import Workload
+from karptui.kube.workload import PodDisruptionBudget, Workload
 from karptui.provisioning import prepare
 from karptui.provisioning.state_node import StateNode
 from tests import story_e

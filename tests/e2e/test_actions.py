@@ -18,8 +18,7 @@ from karptui.actions.action import Operation, action_on
 from karptui.actions.outcome import Result
 from karptui.cli.main import main
 from karptui.sources.actions.audit import AuditFile
-from karptui.sources.actions.live import LiveServer
-from karptui.sources.actions.writer import Writer
+from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.connection import Connection
 from tests.loopback import Call, LoopbackServer
 from tests.sources.actions.permits import permit

@@ -21,7 +21,7 @@ from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.controller import Endpoint, find_controller
+from karptui.sources.metrics.source import Endpoint, find_controller
 from karptui.sources.source import Phase, SourceError
 from karptui.sources.usage import read_nodes
 from tests.builders import a_manifest

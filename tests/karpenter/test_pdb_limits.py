@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from karptui.karpenter.pdb_limits import PdbBlockKind, PdbLimits, is_always_closed, refused_selectors
 from karptui.karpenter.pod_predicates import PodPredicates
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.workload import PodDisruptionBudget
 from tests.builders import NOW_NS, a_pdb, a_pod, a_pod_template
 
 EMPTY_SELECTOR = LabelSelector()

@@ -7,9 +7,9 @@ import pytest
 from karptui.karpenter.labels import DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
 from karptui.karpenter.pod_predicates import PodPredicates, eviction_cost
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.taints import Toleration
+from karptui.kube.workload import PodDisruptionBudget
 from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 
 EVERYTHING = (Toleration(operator="Exists"),)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.kube.durations import format_duration
-from karptui.kube.past_time import parse_past
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_past, parse_timestamp
 
 NEWEST = "2026-11-28T14:23:10.5Z"
 DAY_NS = 24 * 3600 * NS_PER_SECOND

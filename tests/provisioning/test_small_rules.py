@@ -27,9 +27,8 @@ from karptui.provisioning.overlays import OverlayStore, overlaid
 from karptui.provisioning.ports import clash, clashes
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.topology_spec import NamespaceIndex
-from karptui.provisioning.validation import requirement_problems
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes
-from karptui.provisioning.waiting_pods import buffer_pods
+from karptui.provisioning.waiting_pods import buffer_pods, requirement_problems
 from tests.builders import (
     NOW_NS,
     a_daemonset,

@@ -12,8 +12,7 @@ from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.past_time import parse_past
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, parse_past
 from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResult
 from karptui.session.follower import ClusterFollower
 from karptui.session.moments import CachedPlay, MomentSessions, PlayCache

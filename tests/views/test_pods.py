@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.kube.objects import OwnerReference
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodEntry
 from karptui.sources.source import Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from karptui.whatif.edits import PutObject, RemoveNode
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sheet import Sheet, joined, scenario_of, sheet_of, with_document
-from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.tree import parse
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\nspec:\n  weight: 5\n"
 OTHER = POOL.replace("name: a", "name: b")

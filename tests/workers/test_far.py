@@ -15,7 +15,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.workers import far
-from karptui.workers.places import workers_at
+from karptui.workers.near import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
 from tests.troubles import EXTRA_POOL, troubles_document
 from tests.workers import questions

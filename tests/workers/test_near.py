@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 import pytest
 
-from karptui.workers.near import NearWorkers
-from karptui.workers.places import workers_at
+from karptui.workers.near import NearWorkers, workers_at
 from karptui.workers.workers import WorkersError, in_order
 from tests.workers import questions
 

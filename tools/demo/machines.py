@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from karptui.aws.instance_types import allocatable, instance_types
-from karptui.aws.market import built_in_market
 from karptui.aws.nodeclass import parse_spec_and_status
+from karptui.aws.prices import built_in_market
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units

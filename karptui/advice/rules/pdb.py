@@ -10,10 +10,10 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, span
 from karptui.karpenter.pdb_limits import is_always_blocking, is_always_closed
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, verb
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.whatif.edits import ObjectRef, SetField
 
 

@@ -15,7 +15,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.do_not_disrupt import protects_node
-from karptui.disruption.expiry import WAVE_NS, expiry_calendar, expiry_wave
+from karptui.disruption.termination import WAVE_NS, expiry_calendar, expiry_wave
 from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool

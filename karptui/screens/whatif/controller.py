@@ -28,8 +28,7 @@ from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
 from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of
 from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
-from karptui.whatif.yaml.parse import Document, parse
-from karptui.whatif.yaml.tree import ProblemSeverity
+from karptui.whatif.yaml.tree import Document, ProblemSeverity, parse
 
 NAMES_AFTER_NS: Final = 5_000_000_000
 """How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""

@@ -31,7 +31,7 @@ from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import Sheet
 from karptui.whatif.sweep import parse_sweep, parse_values, proposed_values
-from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.tree import Document
 
 GROUP: Final = "asking"
 POLICIES: Final = "policies"

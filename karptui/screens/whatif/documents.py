@@ -18,9 +18,8 @@ from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validate import Checked, check_parsed
 from karptui.whatif.sheet import Originals, Sheet, joined, with_document
-from karptui.whatif.yaml.parse import Parsed, parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
-from karptui.whatif.yaml.tree import Problem, ProblemSeverity
+from karptui.whatif.yaml.tree import Parsed, Problem, ProblemSeverity, parse
 from karptui.whatif.yaml.write import as_document
 
 NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})

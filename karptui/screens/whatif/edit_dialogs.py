@@ -22,7 +22,7 @@ from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, Qui
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.quick_edits.requirements import add_daemonset, own_pool, split_pool, types_left, values_left
 from karptui.whatif.schema.offers import KnownValues
-from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.tree import Document
 
 OPENABLE: Final = tuple(
     str(kind) for kind in (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.PDB, *WORKLOAD_KINDS)

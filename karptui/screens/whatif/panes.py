@@ -24,7 +24,7 @@ from karptui.views.whatif.sentences import headline
 from karptui.views.whatif.totals import beside, mode_text, short_lines, totals_lines
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
-from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.tree import Document
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.pick_list import Line, LineList
 from karptui.widgets.sentences import Sentences

@@ -15,8 +15,8 @@ from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.schema.offers import KnownValues
-from karptui.whatif.yaml.parse import Document
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.yaml.tree import Document
 
 
 class QuickControl(NamedTuple):

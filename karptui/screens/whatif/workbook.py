@@ -24,7 +24,7 @@ from karptui.whatif.run import Answer
 from karptui.whatif.scenario import MOST_BYTES, Replay, Scenario, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas
 from karptui.whatif.sheet import TYPING, History, Sheet, changed_documents, scenario_of
-from karptui.whatif.yaml.parse import Parsed, parse
+from karptui.whatif.yaml.tree import Parsed, parse
 
 
 class Workbook:

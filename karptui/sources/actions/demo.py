@@ -14,10 +14,9 @@ from karptui.actions.request import Access, Request, merge_patched
 from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.demo.machines import drain
-from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.pods import arrive, evict, successor
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.demo.world import Manifest, is_owned_by, key_of, terminating
+from karptui.sources.demo.world import DemoPlay, Manifest, is_owned_by, key_of, terminating
 
 _KINDS: Final = {kind.plural: name for name, kind in API_KINDS.items()}
 

@@ -14,8 +14,8 @@ from zlib import crc32
 
 import msgspec
 
-from karptui.aws.market import built_in_market
 from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import built_in_market
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
 from karptui.karpenter.controller import ControllerInfo, KarpenterVersion

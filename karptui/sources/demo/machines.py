@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.pods import arrive, current, daemon_pods, end_job, evict
 from karptui.sources.demo.world import (
     DISRUPTED,
     LIFECYCLE,
     NOT_READY,
     UNREGISTERED,
+    DemoPlay,
     DemoWorld,
     Manifest,
     a_suffix,

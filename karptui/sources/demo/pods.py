@@ -6,8 +6,8 @@ import random
 from functools import partial
 from typing import Final
 
-from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.world import (
+    DemoPlay,
     DemoWorld,
     Manifest,
     a_suffix,

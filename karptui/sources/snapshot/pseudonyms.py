@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Final
 
-from karptui.aws.market import region_of
+from karptui.aws.prices import region_of
 from karptui.kube.generated_names import WRITTEN_KINDS, stem
 from karptui.sources.snapshot import public
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from karptui.aws.catalogue import instance_type_facts, region_zones, regions
 from karptui.aws.labels import ZONE_ID, requirements
-from karptui.aws.market import region_of
 from karptui.aws.nodeclass import AL2023
+from karptui.aws.prices import region_of
 from karptui.karpenter.labels import (
     INSTANCE_TYPE,
     KEY_ALIASES,

@@ -9,7 +9,7 @@ from typing import Final
 
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
+from karptui.disruption.termination import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING, DrainStage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text, span_text

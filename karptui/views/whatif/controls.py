@@ -29,8 +29,7 @@ from karptui.whatif.field_path import Path, path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
 from karptui.whatif.sheet import Originals
-from karptui.whatif.yaml.parse import Document, Parsed
-from karptui.whatif.yaml.tree import NodeKind, Problem, ProblemSeverity, YamlNode
+from karptui.whatif.yaml.tree import Document, NodeKind, Parsed, Problem, ProblemSeverity, YamlNode
 
 MOST_WORDS: Final = 60
 MOST_NAME: Final = 24

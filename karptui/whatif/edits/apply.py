@@ -42,9 +42,8 @@ from karptui.whatif.edits.document import (
     with_field,
 )
 from karptui.whatif.edits.draft import ClusterDraft
-from karptui.whatif.edits.objects import convert, delete_object, put_object, settle_pool
+from karptui.whatif.edits.objects import convert, delete_object, judge_nodeclasses, put_object, run_version, settle_pool
 from karptui.whatif.edits.pods import TemplateRead, copy, give_template, is_same, read_template, scale, with_status
-from karptui.whatif.edits.version import judge_nodeclasses, run_version
 from karptui.whatif.field_path import Path, path_text
 from karptui.whatif.situation import EditedCluster, TypesResult, WhatIfBase, settings_of_types
 

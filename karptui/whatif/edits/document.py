@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node, cordoned
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
 from karptui.kube.resources import amounts_document
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.workload import DaemonSet, Workload
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget, Workload
 from karptui.whatif.edits import EditError
 from karptui.whatif.field_path import Path, path_text, value_at
 from karptui.whatif.schema.schema import shipped_schemas

@@ -18,8 +18,8 @@ from karptui.decode.pod_template import build_template, split_labels, volumes_of
 from karptui.decode.pod_wire import WirePod
 from karptui.karpenter.labels import POD_DELETION_COST
 from karptui.kube.objects import OwnerReference
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.draft import ClusterDraft
 from karptui.whatif.situation import as_pending

@@ -10,8 +10,8 @@ from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.fields import At, Body, Input, Option, QuickEdit, refuse
 from karptui.whatif.schema.offers import KnownValues
-from karptui.whatif.yaml.parse import Document, parse
 from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, remove_item, set_value
+from karptui.whatif.yaml.tree import Document, parse
 from karptui.whatif.yaml.write import as_document
 
 _COUNTED: Final = frozenset({"In", "NotIn"})

@@ -19,8 +19,19 @@ from karptui.whatif.schema.schema import (
     with_defaults,
 )
 from karptui.whatif.schema.structure import did_you_mean, structure_violations
-from karptui.whatif.yaml.parse import Document, Lines, Parsed, parse
-from karptui.whatif.yaml.tree import Fault, NodeKind, Problem, ProblemSeverity, YamlNode, nearest, read
+from karptui.whatif.yaml.tree import (
+    Document,
+    Fault,
+    Lines,
+    NodeKind,
+    Parsed,
+    Problem,
+    ProblemSeverity,
+    YamlNode,
+    nearest,
+    parse,
+    read,
+)
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEY = re.compile(

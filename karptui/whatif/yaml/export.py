@@ -24,7 +24,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.schema.schema import KindSchema, Schemas
-from karptui.whatif.yaml.parse import Document, Parsed
+from karptui.whatif.yaml.tree import Document, Parsed
 from karptui.whatif.yaml.write import as_document, clean_object
 
 Schema = Mapping[str, Any]

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import Path, path_text, value_at
-from karptui.whatif.yaml.parse import Document, parse
 from karptui.whatif.yaml.place import FieldPlace
-from karptui.whatif.yaml.tree import read
+from karptui.whatif.yaml.tree import Document, parse, read
 from karptui.whatif.yaml.write import UnwritableError
 
 

@@ -9,7 +9,7 @@ from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetSetting
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS
 from karptui.whatif.scenario import Opening, Replay
-from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.tree import Document
 from tests.screens.whatif.hand import Listener
 
 POOL = ObjectRef("NodePool", "general")

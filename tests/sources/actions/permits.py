@@ -7,9 +7,8 @@ from pathlib import Path
 from karptui.config import ContextSettings
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.guard import permit_for
-from karptui.sources.actions.live import LiveServer
 from karptui.sources.actions.permit import Permit
-from karptui.sources.actions.writer import Writer
+from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 

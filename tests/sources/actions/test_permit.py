@@ -11,9 +11,8 @@ from karptui import files
 from karptui.config import ContextSettings
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.guard import permit_for
-from karptui.sources.actions.live import LiveServer
 from karptui.sources.actions.permit import NotAllowedError, Permit
-from karptui.sources.actions.writer import Writer
+from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.official_client import api_client
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.demo.source import DemoSource, LargeDemo

@@ -5,7 +5,7 @@ import pytest
 from karptui.karpenter.controller import KarpenterVersion
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
+from karptui.sources.metrics.source import Controller, Endpoint, find_controller
 from karptui.sources.source import SourceError
 
 from .conftest import KarpenterCluster, lease, pod, service

@@ -28,8 +28,7 @@ from karptui.whatif.edits import (
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
-from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import Problem, ProblemSeverity
+from karptui.whatif.yaml.tree import Problem, ProblemSeverity, parse
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
 
 POOL = ObjectRef("NodePool", "general")

@@ -18,10 +18,10 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.kube.yaml_reader import load_documents
 from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField

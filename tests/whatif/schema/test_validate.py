@@ -14,8 +14,7 @@ from karptui.karpenter.rules import NEWEST
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.schema.schema import Origin, Schemas, object_meta, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validate import check
-from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import ProblemSeverity
+from karptui.whatif.yaml.tree import ProblemSeverity, parse
 from karptui.whatif.yaml.write import as_document
 
 from .mutations import mutate

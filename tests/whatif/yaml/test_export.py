@@ -31,8 +31,8 @@ from karptui.whatif.yaml.export import (
     merge_patch,
     strategic_patch,
 )
-from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import set_value
+from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import UnwritableError, as_document, ordered, write_scalar
 from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from karptui.kube.yaml_reader import MAX_DEPTH, YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import ProblemSeverity, find, nearest
+from karptui.whatif.yaml.tree import ProblemSeverity, find, nearest, parse
 
 from .yaml_texts import texts
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import Path
-from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, append_item, get_value, remove_item, set_value
+from karptui.whatif.yaml.tree import parse
 
 from .yaml_texts import NAMES, VALUES, texts
 

@@ -14,8 +14,8 @@ from karptui.karpenter.nodeclaim import NodeClaim, claim_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.node import Node
-from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.scenario import Replay
 
