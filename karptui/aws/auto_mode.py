@@ -84,7 +84,6 @@ def auto_mode_types(
     """Return every type that Auto Mode launches for a NodeClass, with Auto Mode's charge included in the prices.
 
     Args:
-        nodeclass: NodeClass of the group ``eks.amazonaws.com``.
         settings: Karpenter's settings; Auto Mode's are not visible.
         nodes: Nodes of the NodeClass; their reported capacity is used.
         seen_zones: Zones of nodes, for a NodeClass without subnets in its status.

@@ -92,7 +92,6 @@ def cluster_types(
     Placement groups are not visible in the cluster: a NodeClass with one is resolved without it, and noted.
 
     Args:
-        inventory: NodeClasses, nodes and NodeClaims are used.
         market_of: Returns a region's market; the built-in catalogue's by default.
         facts: EC2's data about its types; the built-in catalogue's by default.
         full_subnets: IDs of subnets that Karpenter excludes because they have no free addresses.

@@ -57,7 +57,6 @@ def device_pools(instance_type: str, settings: Settings, sharing: str) -> tuple[
     """Return the devices of an instance type.
 
     Args:
-        instance_type: Its name; only some accelerated types have devices.
         settings: Feature gates, IGNORE_DRA_REQUESTS and the version's rules are used.
         sharing: The NodeClass's annotation, or an empty string.
     """

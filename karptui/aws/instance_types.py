@@ -41,7 +41,6 @@ def instance_types(
     Args:
         nodeclass: Determines zones, operating system, disks and reserved resources.
         settings: VM_MEMORY_OVERHEAD_PERCENT, RESERVED_ENIS and the gate ReservedCapacity are used.
-        facts: EC2's data of the types; the built-in catalogue's by default.
         discovered_memory_bytes: Memory reported by nodes, by type; see `karptui.aws.cluster_types`.
         before: Result for the same facts, NodeClass and settings with another market or other reports. Unchanged
             capacity, overhead and offerings are reused.

@@ -138,7 +138,6 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
     If a NodeClaim allowed spot and on-demand, Karpenter requested spot, unless spot was excluded already.
 
     Args:
-        refusals: Refused launches, oldest first.
         zones: All zones: without a zone in the message, EC2 refused a type in all of them.
     """
     until: dict[OfferingKey, int] = {}

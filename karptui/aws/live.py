@@ -60,7 +60,6 @@ def live_market(
     Args:
         zones: The cluster's zones, from its EC2NodeClasses and nodes.
         facts: Answers of the AWS APIs; ignored for another region.
-        refused: Offerings that Karpenter excludes after failed launches.
         has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of a NodePool, and
             would
             be overlaid twice: only its availability is used.

@@ -155,7 +155,6 @@ class NodePrices(msgspec.Struct, frozen=True, eq=False):
 
         Args:
             zone: Zone name; if empty, only on-demand prices are available.
-            capacity_type: ``on-demand``, ``spot`` or ``reserved``.
             is_auto_mode: Whether EKS Auto Mode runs it, which adds a share of the on-demand price; None for the
                 cluster's
                 default.

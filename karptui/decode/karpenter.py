@@ -180,11 +180,7 @@ class WireBuffer(wires.WireObject):
 
 
 def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
-    """Return a NodePool.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a NodePool."""
     spec = wire.spec or WirePoolSpec()
     template = spec.template or WireTemplate()
     claim = template.spec or WireClaimSpec()
@@ -215,11 +211,7 @@ def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
 
 
 def build_nodeclaim(wire: WireNodeClaim) -> NodeClaim:
-    """Return a NodeClaim.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a NodeClaim."""
     spec, status = wire.spec or WireClaimSpec(), wire.status or WireClaimStatus()
     return NodeClaim(
         **as_arguments(object_fields(wire.metadata)),
@@ -241,11 +233,7 @@ def build_nodeclaim(wire: WireNodeClaim) -> NodeClaim:
 
 
 def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, raw: Mapping[str, Any]) -> NodeClass:
-    """Return a NodeClass of any provider.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a NodeClass of any provider."""
     status = wire.status or EMPTY
     try:
         reported = msgspec.convert(status, WireConditioned)
@@ -265,11 +253,7 @@ def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, ra
 
 
 def build_overlay(wire: WireOverlay) -> NodeOverlay:
-    """Return a NodeOverlay.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a NodeOverlay."""
     spec = wire.spec or WireOverlaySpec()
     return NodeOverlay(
         **as_arguments(object_fields(wire.metadata)),
@@ -283,11 +267,7 @@ def build_overlay(wire: WireOverlay) -> NodeOverlay:
 
 
 def build_capacity_buffer(wire: WireBuffer) -> CapacityBuffer:
-    """Return a CapacityBuffer.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a CapacityBuffer."""
     spec, status = wire.spec or WireBufferSpec(), wire.status or WireBufferStatus()
     scalable = spec.scalable_ref or WireNamed()
     return CapacityBuffer(

@@ -70,11 +70,7 @@ class WireEvent(WireObject):
 
 
 def build_event(wire: WireEvent) -> Event:
-    """Return an Event.
-
-    Raises:
-        FieldError: If a timestamp is invalid.
-    """
+    """Return an Event."""
     involved = wire.involved_object or wire.regarding or WireInvolved()
     source = wire.source or wire.deprecated_source or WireSource()
     series = wire.series or WireSeries()
@@ -114,11 +110,7 @@ class WireLease(WireObject):
 
 
 def build_lease(wire: WireLease) -> Lease:
-    """Return a Lease.
-
-    Raises:
-        FieldError: If a timestamp is invalid.
-    """
+    """Return a Lease."""
     return Lease(
         **as_arguments(object_fields(wire.metadata)),
         holder=wire.spec.holder_identity or "",
@@ -197,11 +189,7 @@ def _cordoned_ns(spec: WireNodeSpec) -> int:
 
 
 def build_node(wire: WireNode) -> Node:
-    """Return a Node.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a Node."""
     spec, status = wire.spec or WireNodeSpec(), wire.status or WireNodeStatus()
     info = status.node_info or WireNodeInfo()
     return Node(

@@ -68,11 +68,7 @@ class TemplateInterner:
         by_text[digest] = ref(template, lambda gone: forget(by_text, digest, gone))
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
-        """Return a template for these parts, an existing one if it is equal.
-
-        Raises:
-            FieldError: If a field is invalid.
-        """
+        """Return a template for these parts, an existing one if it is equal."""
         template = build_template(parts)
         key = _digest(template)
         with self._lock:
@@ -180,11 +176,7 @@ _READINESS: Final[Mapping[str | None, bool]] = {"True": True, "False": False}
 
 
 def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
-    """Return a pod.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a pod."""
     _, own_labels = split_labels(wire.metadata.labels)
     spec = wire.spec
     parts = template_parts(wire)
@@ -248,9 +240,6 @@ def pod_of(
     """Return a pod with the given template.
 
     The API server sets PodScheduled on a gated pod; in a manifest there may only be the gates.
-
-    Raises:
-        FieldError: If a field is invalid.
     """
     scheduled = ready = None
     for condition in status.conditions or ():

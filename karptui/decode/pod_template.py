@@ -75,11 +75,7 @@ def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str
 
 
 def build_template(parts: TemplateParts) -> PodTemplate:
-    """Return the template of a pod spec.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return the template of a pod spec."""
     spec, requests = parts.spec, _requests(parts)
     containers = _container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits)
     inits = _container_requests(spec.init_containers, _INITS, copies_limits=parts.copies_limits)

@@ -46,12 +46,7 @@ class BuiltPod(wires.TextPod):
 
 
 def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
-    """Return a pod.
-
-    Raises:
-        FieldError: If a field is invalid.
-        msgspec.ValidationError: If a field has the wrong type.
-    """
+    """Return a pod."""
     meta, spec, status = text.metadata, text.spec, text.status or _NO_STATUS
     labels, own_labels = _labels(meta.labels)
     # Remove the pod's own fields before the rest is compared.

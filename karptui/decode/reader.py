@@ -67,11 +67,7 @@ class KindReader:
         return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw)
 
     def convert(self, raw: Mapping[str, Any]) -> Any:
-        """Return the domain object of a plain mapping.
-
-        Raises:
-            DecodeError: If a field is invalid; names kind, object and field.
-        """
+        """Return the domain object of a plain mapping."""
         try:
             wire = msgspec.convert(raw, self.wire_type)
         except msgspec.ValidationError as error:

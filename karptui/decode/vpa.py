@@ -51,11 +51,7 @@ class WireVpa(wires.WireObject):
 
 
 def build_vpa(wire: WireVpa) -> VerticalPodAutoscaler:
-    """Return a VerticalPodAutoscaler.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a VerticalPodAutoscaler."""
     spec, status = wire.spec or WireVpaSpec(), wire.status or WireVpaStatus()
     reference = spec.target_ref or {}
     found = (status.recommendation or WireRecommendation()).container_recommendations or ()

@@ -163,11 +163,7 @@ def as_arguments(fields: ObjectFields) -> dict[str, Any]:
 
 
 def required_name(meta: Named) -> str:
-    """Return the object's name.
-
-    Raises:
-        FieldError: If it has none.
-    """
+    """Return the object's name."""
     if not meta.name:
         raise FieldError("metadata.name", "is missing")
     return meta.name
@@ -188,11 +184,7 @@ def owners(wires: Iterable[WireOwner] | None) -> tuple[OwnerReference, ...]:
 
 
 def timestamp(text: str | None, path: str) -> int:
-    """Return a timestamp in nanoseconds since the epoch, 0 if absent.
-
-    Raises:
-        FieldError: If the text is not an RFC 3339 timestamp.
-    """
+    """Return a timestamp in nanoseconds since the epoch, 0 if absent."""
     if not text:
         return ABSENT_NS
     try:
@@ -202,11 +194,7 @@ def timestamp(text: str | None, path: str) -> int:
 
 
 def duration(text: str | None, path: str) -> int | None:
-    """Return a duration in nanoseconds; None for ``Never`` or if absent.
-
-    Raises:
-        FieldError: If the text is not a duration.
-    """
+    """Return a duration in nanoseconds; None for ``Never`` or if absent."""
     if text is None or text == "Never":
         return None
     try:
@@ -216,11 +204,7 @@ def duration(text: str | None, path: str) -> int | None:
 
 
 def quantities(wires: Mapping[str, str | int | float | None] | None, path: str) -> ResourceList:
-    """Return a resource list.
-
-    Raises:
-        FieldError: If an amount is not a quantity; names the resource.
-    """
+    """Return a resource list."""
     if not wires:
         return resources.EMPTY
     try:

@@ -116,11 +116,7 @@ class WirePodTemplateObject(WireObject):
 
 
 def build_daemonset(wire: WireWorkload) -> DaemonSet:
-    """Return a DaemonSet.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a DaemonSet."""
     fields = object_fields(wire.metadata)
     spec = wire.spec or WireWorkloadSpec()
     template = spec.template or WirePodTemplate()
@@ -133,11 +129,7 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
 
 
 def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Workload:
-    """Return any other workload.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return any other workload."""
     fields = object_fields(wire.metadata)
     spec = wire.spec or WireWorkloadSpec()
     selector = spec.selector
@@ -155,11 +147,7 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
 
 
 def build_pod_template(wire: WirePodTemplateObject) -> PodTemplateObject:
-    """Return a ``v1 PodTemplate``.
-
-    Raises:
-        FieldError: If a field is invalid.
-    """
+    """Return a ``v1 PodTemplate``."""
     fields = object_fields(wire.metadata)
     return PodTemplateObject(
         **as_arguments(fields),

@@ -141,11 +141,7 @@ class Consolidator:
         self._is_spot_to_spot_on = is_spot_to_spot_on
 
     def compute(self, candidates: Sequence[Candidate]) -> Command | Refusal:
-        """Return the command that removes the candidates together, or why there is none.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
-        """
+        """Return the command that removes the candidates together, or why there is none."""
         try:
             result = self._weigh(tuple(candidates))
         except FutileError:
@@ -253,9 +249,6 @@ def multi_node_command(
     """Return the command that removes the longest prefix of nodes, by savings per disruption cost, if there is one.
 
     Karpenter's search stops after a minute; here it always completes.
-
-    Raises:
-        SimulationError: If there is no NodePool to schedule with.
     """
     command, scores = _search(within_budgets(by_savings(candidates, chance), budgets), consolidator, policy)
     if scores is not None:

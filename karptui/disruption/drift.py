@@ -50,11 +50,7 @@ def compute(
     may_terminate_first: bool = False,
     chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
-    """Return the command for the first node whose pods can all be scheduled, with any number of new nodes.
-
-    Raises:
-        SimulationError: If there is no NodePool to schedule with.
-    """
+    """Return the command for the first node whose pods can all be scheduled, with any number of new nodes."""
     for candidate in in_order(candidates, chance):
         if not budgets.get(candidate.pool.name, 0):
             continue

@@ -157,7 +157,6 @@ def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> Joi
     """Return the savings of removing nodes together: at most the sum of single removals.
 
     Args:
-        alone: The nodes, each with its savings alone.
         joint: Joint removals; None if none are simulated.
     """
     priced = [node for node in alone if node.saves_per_hour is not None]

@@ -99,7 +99,6 @@ def lanes_of(
     """Return each method's state for a node.
 
     Args:
-        methods: The methods that can disrupt it, in Karpenter's order.
         now: Its verdict in the current state; None if not computed yet.
         with_others: Its outcome by MultiNodeConsolidation; None if that does not disrupt it or was not run.
     """

@@ -292,7 +292,6 @@ def next_pass(
 
     Args:
         fleet: Its disruption state, with known nominations and running commands.
-        simulator: Removes nodes; the provisioning engine if None.
         after: A method whose validation failed: the pass continues with the methods after it.
         ignores_pause: Whether to proceed as if every NodeClaim had a provider ID.
         only: Names of the nodes that Emptiness, drift and consolidation may take; None for all.
@@ -321,10 +320,6 @@ def validated(run: MethodRun, simulator: Simulator, method: Method, command: Com
 
     Emptiness continues with the nodes that are still empty. Consolidation requires all nodes, and that their pods need
     no other new node than the command's.
-
-    Args:
-        run: The methods' run at the time of validation.
-        simulator: A simulator at the same time.
     """
     left = run.budgets(method.reason)
     kept: list[Candidate] = []

@@ -65,11 +65,7 @@ class EngineSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return the placement of pods without the candidates, except pods that may not be evicted now.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
-        """
+        """Return the placement of pods without the candidates, except pods that may not be evicted now."""
         if self._before is not None:
             self._before()
         lifted = [pod.uid for candidate in candidates for pod in candidate.reschedulable_pods] if with_blocked else ()
@@ -78,11 +74,7 @@ class EngineSimulator:
     def remove_lifting(
         self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool, credited: str = ""
     ) -> Simulation:
-        """Return the same, with the pods ``lifted`` (uids) treated as evictable.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
-        """
+        """Return the same, with the pods ``lifted`` (uids) treated as evictable."""
         if not self._prepared.pools:
             raise SimulationError(NO_NODEPOOLS)
         predicates = self._fleet.pods
@@ -237,11 +229,7 @@ class LiftingSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return the placement of pods without the candidates, including the pods treated as evictable.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
-        """
+        """Return the placement of pods without the candidates, including the pods treated as evictable."""
         lifted = self._lifted
         if with_blocked:
             lifted = [*lifted, *(pod.uid for candidate in candidates for pod in candidate.reschedulable_pods)]

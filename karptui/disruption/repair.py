@@ -156,9 +156,6 @@ class Repair:
         """Return the command that would repair a node without blockers; None if it is healthy.
 
         Returns the simulation instead if its pods have no other place.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
         """
         resolved, ailment = self._fleet.resolved(node.nodepool_name), self.ailment_of(node)
         if resolved is None or ailment is None:
@@ -211,11 +208,7 @@ class Repair:
     def compute(
         self, cases: Iterable[RepairCase], budgets: Mapping[str, int], simulator: Simulator
     ) -> tuple[Command, ...]:
-        """Return the command for the first node that can be repaired.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
-        """
+        """Return the command for the first node that can be repaired."""
         tripped = self._tripped
         for case in sorted(cases, key=lambda case: (-case.ailment.score, case.legacy_cost, case.candidate.name)):
             candidate = case.candidate

@@ -60,7 +60,7 @@ class FutileError(Exception):
 
 
 class SimulationError(Exception):
-    """Raised when Karpenter cannot start a simulation because no NodePool accepts pods, with its message."""
+    """Raised by simulators and methods when no NodePool accepts pods, with Karpenter's message."""
 
 
 class NewNode(msgspec.Struct, frozen=True, eq=False):
@@ -169,9 +169,6 @@ class Simulator(Protocol):
             is_consolidation: Whether nodes within consolidateAfter accept pods only if necessary.
             with_blocked: Whether pods of the candidates that may not be evicted now also need a place.
             credited: A reservation that gets a slot back, which pods then wait for; empty for none.
-
-        Raises:
-            SimulationError: If there is no NodePool to schedule with.
         """
         ...
 
@@ -180,8 +177,6 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
     """Return the reason why a pod cannot be scheduled in a simulated removal.
 
     Args:
-        pod: A pod that was not scheduled, or only to an uninitialized node.
-        others: Number of other such pods.
         asks_nodes: Whether to try all existing nodes too, which is slow in a large cluster.
     """
     if pod.key not in solution.errors:
@@ -235,9 +230,6 @@ def remove_or_terminate_first(
     Args:
         may_terminate_first: Whether the method's terminate-first feature gate is on.
         with_blocked: Whether pods that may not be evicted now also need a place.
-
-    Raises:
-        SimulationError: If there is no NodePool to schedule with.
     """
     simulation = simulator.remove((candidate,), is_consolidation=False, with_blocked=with_blocked)
     reservation = candidate.node.labels.get(RESERVATION_ID, "")

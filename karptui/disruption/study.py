@@ -209,11 +209,7 @@ class DisruptionStudy:
     def _judged(
         self, node: StateNode, findings: NodeFindings, drain: DrainState, wanted: WantedBy | None
     ) -> NodeFindings:
-        """Return findings with lanes and WHY.
-
-        Args:
-            wanted: Which methods want it; computed if None.
-        """
+        """Return findings with lanes and WHY."""
         now = findings.outlook.now if findings.outlook is not None else None
         lanes: tuple[Lane, ...] = ()
         if node.claim is not None:
@@ -451,7 +447,6 @@ def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Anal
     """Return the complete analysis, for callers that can wait.
 
     Args:
-        study: A study that has not started.
         keys: Nodes whose removal is simulated; all if None.
     """
     for _ in study.survey():

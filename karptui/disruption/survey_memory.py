@@ -53,11 +53,7 @@ class NodeFacts(msgspec.Struct, frozen=True, eq=False):
 
 
 class SurveyMemory:
-    """Inputs of a survey, compared with those of the previous one.
-
-    Args:
-        before: The previous survey's memory; None for the first.
-    """
+    """Inputs of a survey, compared with those of the previous one."""
 
     def __init__(self, fleet: Fleet, survey: BlockerSurvey, before: SurveyMemory | None = None) -> None:
         self._fleet = fleet

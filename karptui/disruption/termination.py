@@ -119,7 +119,6 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
     """Return the most likely cause of a node's deletion; None if it is not being deleted.
 
     Args:
-        pool: Its NodePool; None if deleted.
         events: Interruptions; events about other nodes are ignored.
     """
     if node.claim is None or not node.claim.is_deleting:
@@ -131,9 +130,6 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
     """Return the most likely cause of a NodeClaim's deletion.
 
     Args:
-        claim: The NodeClaim, being deleted or in its last known state.
-        node_name: Its Node's name; empty without one.
-        pool: Its NodePool; None if deleted.
         events: Interruptions; events about other nodes are ignored.
     """
     condition = claim.condition(DISRUPTION_REASON)
@@ -222,11 +218,7 @@ def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
 
 
 def expiry_wave(coming: Sequence[Expiry]) -> Sequence[Expiry]:
-    """Return the largest set of expiries within ``WAVE_NS`` of each other; of equal ones, the earliest.
-
-    Args:
-        coming: Expiries, earliest first.
-    """
+    """Return the largest set of expiries within ``WAVE_NS`` of each other; of equal ones, the earliest."""
     best: Sequence[Expiry] = ()
     start = 0
     for end, expiry in enumerate(coming):

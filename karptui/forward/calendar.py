@@ -47,7 +47,6 @@ class Agenda:
     """Scheduled events; of two at one instant, the one scheduled first comes first."""
 
     def __init__(self, now_ns: int) -> None:
-        """Begin at an instant."""
         self.now_ns = now_ns
         self.steps: list[Step] = []
         self.is_woken = False

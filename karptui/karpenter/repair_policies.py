@@ -150,8 +150,6 @@ class RepairPolicies:
         """Return the repair that is due for a node, or None.
 
         Args:
-            node: The node.
-            now_ns: Current time.
             not_before_ns: Earliest start of tolerations: the end of the last reboot.
         """
         due = [match for match in self._matches(node, not_before_ns) if match[2] <= now_ns]

@@ -189,11 +189,7 @@ def drills(
 
 
 def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
-    """Return the outcome of one loss: its nodes, and its offerings or NodePool, are removed, and pods are rescheduled.
-
-    Raises:
-        RequestError: The cluster has no such zone, capacity type or NodePool.
-    """
+    """Return the outcome of one loss: its nodes, its offerings or NodePool are removed, and pods are rescheduled."""
     inventory = base.inventory
     members = list(_members(inventory))
     gone = tuple(sorted(name for name, labels in members if loss.kind.of(labels) == loss.name))

@@ -114,7 +114,6 @@ def headrooms(
     """Return the headroom of each pod: the least first.
 
     Args:
-        most: Limit of the pods that are tried.
         pool: A NodePool whose own headroom sorts the result; empty for none.
 
     Raises:
@@ -132,11 +131,7 @@ def headrooms(
 
 
 def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
-    """Return a pod of every workload on a NodePool's nodes; of every workload if it has no pods.
-
-    Raises:
-        RequestError: There is no such NodePool.
-    """
+    """Return a pod of every workload on a NodePool's nodes; of every workload if it has no pods."""
     pools = {nodepool.name for nodepool in base.inventory.nodepools}
     if pool not in pools:
         raise no_such("NodePool", pool, sorted(pools))
@@ -164,11 +159,7 @@ def headroom(
     """Return the headroom of a pod.
 
     Args:
-        most: Limit of the pods that are tried.
         pools: NodePools that are also asked alone; None for each.
-
-    Raises:
-        RequestError: The pod cannot be added.
     """
     from_base = {pod.key for pod in base.inventory.pods}
     edited = apply(base, sample.edits(most))

@@ -171,21 +171,13 @@ def plan(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Plan:
-    """Return the effect of edits on a cluster.
-
-    Raises:
-        EditError: An edit is invalid.
-    """
+    """Return the effect of edits on a cluster."""
     now, then = each(played_with, (base, horizon_ns), ((), tuple(edits)), reporter)
     return plan_of(base, edits, now, then, reporter)
 
 
 def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Played, reporter: Reporter = silent) -> Plan:
-    """Return the effect of edits on a cluster, from the forecasts without and with them.
-
-    Raises:
-        EditError: An edit is invalid.
-    """
+    """Return the effect of edits on a cluster, from the forecasts without and with them."""
     edited = apply(base, edits)
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
     *_, answer = answers(base, scenario, reporter, edited=edited)

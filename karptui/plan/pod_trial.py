@@ -74,11 +74,7 @@ class PodTrial:
         return self._latest
 
     def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
-        """Return the greatest count for which a monotone condition is true; it must be true for 0.
-
-        Args:
-            guess: The count to begin with.
-        """
+        """Return the greatest count for which a monotone condition is true; it must be true for 0."""
         low, high = 0, most + 1
         for count in (guess, guess + 1):
             if low < count < high:
@@ -198,11 +194,7 @@ class SamplePod(msgspec.Struct, frozen=True):
 
 
 def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
-    """Return a pod, or a pod of a workload.
-
-    Raises:
-        RequestError: There is none.
-    """
+    """Return a pod, or a pod of a workload."""
     name = f"{ref.kind}/{ref.key}"
     pods = [pod for pod in base.inventory.pods if pod.is_active]
     if ref.kind == "Pod":

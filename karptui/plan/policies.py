@@ -340,12 +340,7 @@ def beats(outcomes: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> 
 
 
 def worth_of(outcomes: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is_beaten: bool) -> Worth:
-    """Return whether a policy is worth it.
-
-    Args:
-        outcomes: Its results by seed.
-        today: Results without a change.
-    """
+    """Return whether a policy is worth it."""
     if not all(each.is_saving_known for each in (*outcomes, *today)):
         return Worth.UNKNOWN
     is_today = outcomes[0].is_as_it_is

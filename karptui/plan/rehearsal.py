@@ -98,10 +98,7 @@ def drain_groups(
     """Simulate the drain of nodes that Karpenter does not manage.
 
     Args:
-        situation: The cluster, with its planned NodePools.
         prices: Known prices per hour by node.
-        at_once: Nodes drained at a time.
-        horizon_ns: Limit of the simulated time.
     """
     inventory, settings, now_ns = situation.inventory, situation.settings, situation.now_ns
     durations = observed(inventory.nodeclaims)
@@ -250,7 +247,6 @@ def rehearsals(
     Args:
         wanted: Names of node groups, or ``label=value`` of nodes; every node group without any.
         manifests: Edits applied first: planned NodePools, NodeClasses and DaemonSets.
-        at_once: Nodes drained at a time.
 
     Raises:
         RequestError: There is no such node group.

@@ -215,11 +215,7 @@ def workloads_of(inventory: Inventory) -> dict[str, list[Pod]]:
 def size(
     workload: str, pods: Sequence[Pod], wanted: Mapping[str, Recommendation], used_memory: Mapping[str, int]
 ) -> tuple[Sizing, Templates]:
-    """Return a workload's new requests, and its changed templates.
-
-    Args:
-        wanted: Recommendations by container.
-    """
+    """Return a workload's new requests, and its changed templates."""
     used = max(used_memory.get(pod.key, 0) for pod in pods)
     caveats: set[Caveat] = set()
     made: dict[PodTemplate, PodTemplate] = {}

@@ -78,7 +78,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
             only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
             journal: Records every change, to restore the cluster at an instant.
-            reporter: Called with the passed and the total seconds of all seeds; may raise ``Cancelled``.
         """
         count = seeds + 1 if journal is not None and seeds > 1 else seeds
 
@@ -170,7 +169,6 @@ class _Forecasts:
 
         Args:
             base: Its pause is called during forecasts too.
-            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
         """
         self._base = base
         self._simulation_seconds = simulation_seconds

@@ -50,7 +50,6 @@ def types_exhausted(
     """Count the types that meet each criterion, for Karpenter's message.
 
     Args:
-        pod_key: ``namespace/name``.
         types: Its types within the limits.
         unmet_min_values: Labels with fewer values than ``minValues`` among the remaining types.
     """
@@ -262,11 +261,7 @@ class ClaimCheck:
     def judge_new(
         self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
     ) -> Fit | Rejection:
-        """Return a new claim with the pod, or the first reason against it.
-
-        Args:
-            types: Its types within the limits.
-        """
+        """Return a new claim with the pod, or the first reason against it."""
         stage = stage_memory.stage
         owner = queued.owner
         if not stage_memory.tolerates(template.taints):
@@ -310,12 +305,7 @@ class ClaimCheck:
     def _ruled(
         self, stage_memory: StageMemory, before: RequirementSet, joined: RequirementSet, hostname: str
     ) -> Sequence[RequirementSet] | Rejection:
-        """Return a new claim's requirements for each topology choice, or the first topology rule that is unmet.
-
-        Args:
-            before: Requirements of the claim without the pod.
-            joined: Requirements of the claim with the pod.
-        """
+        """Return a new claim's requirements for each topology choice, or the first topology rule that is unmet."""
         ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage_memory.stage.strict.value)
         unmet = self._first_unmet(stage_memory, unmet, hostname)
         if unmet is not None:

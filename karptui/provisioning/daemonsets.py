@@ -184,12 +184,7 @@ class DaemonGroup:
 
 
 def group_by_daemons(types: int, compatible: Sequence[tuple[DaemonPod, int]]) -> list[DaemonGroup]:
-    """Split types by the DaemonSet pods that run on them; groups are ordered by their first type.
-
-    Args:
-        types: The template's types.
-        compatible: Each DaemonSet pod with the types that it runs on.
-    """
+    """Split types by the DaemonSet pods that run on them; groups are ordered by their first type."""
     groups: list[tuple[int, tuple[DaemonPod, ...]]] = [(types, ())] if types else []
     for daemon, its_types in compatible:
         split = []

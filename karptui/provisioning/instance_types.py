@@ -371,10 +371,6 @@ _MOST_NAMES: Final = 2
 def refused_text(types: Iterable[InstanceType], requirements: Requirements, requests: ResourceList) -> str:
     """Return EC2's reasons for refusing compatible types with enough room: ``insufficient capacity in EC2 (spot c7i)``.
 
-    Args:
-        requirements: Requirements of the NodePool and the pod.
-        requests: Requests of the pod.
-
     Returns:
         Text for each error code; empty if EC2 refused none of the types.
     """

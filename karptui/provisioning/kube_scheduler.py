@@ -102,7 +102,6 @@ class Scheduler:
             bound: Returns the bound pods of a namespace, by template.
             rng: Chooses between equal nodes, as kube-scheduler does randomly; None for a fixed choice.
             first: Index of the node at which the search starts.
-            excluded: Provider ids of removed nodes.
             moving: Bound pods to be rescheduled, whose current nodes do not count.
         """
         self._bound = bound

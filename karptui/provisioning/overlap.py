@@ -107,11 +107,7 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap | None]:
-    """Compute the overlap step by step: yield None between steps, and finally the result.
-
-    Args:
-        generation: Cluster generation to store in the result.
-    """
+    """Compute the overlap step by step: yield None between steps, and finally the result."""
     census = _Census(prepared)
     for start in range(0, len(prepared.inventory.pods), PODS_A_STEP):
         yield None

@@ -54,8 +54,6 @@ class StateNode:
         """Track a node.
 
         Args:
-            node: The Node, if it has joined the cluster.
-            claim: The NodeClaim, if Karpenter launched it.
             is_commanded: Whether it is part of a disruption command, which is only in Karpenter's memory.
             rules: Rules of the Karpenter version, which may not have reboots.
         """

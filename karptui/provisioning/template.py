@@ -116,7 +116,6 @@ def make_templates(
     """Return the templates in the order Karpenter tries them, and the NodePools without any type.
 
     Args:
-        pools: NodePools in order.
         is_strict: Whether unmet ``minValues`` exclude a NodePool.
 
     Returns:

@@ -46,7 +46,6 @@ class Topology:
         Args:
             inverse_bases: Their required anti-affinity.
             moving: Pods by uid that are rescheduled: their current nodes do not count.
-            gone_nodes: Provider ids of removed nodes.
             is_scheduler: Whether only domains with a node count.
         """
         self._is_scheduler = is_scheduler

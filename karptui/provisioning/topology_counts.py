@@ -183,7 +183,6 @@ class RunningPods:
         """Return the counts at a later time, updated instead of recounted.
 
         Args:
-            active: Tracked nodes then that are not being deleted.
             changes: All changed tracked nodes; every bound pod must belong to a tracked node.
         """
         later = RunningPods(pods, nodes, active, self._labels_of, self._universe)

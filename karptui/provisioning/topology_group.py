@@ -65,11 +65,7 @@ class TopologyGroup:
                 self._least.clear()
 
     def allows_host(self, hostname: str, pod_host: Requirement | None, *, is_selected: bool) -> bool:
-        """Return whether a hostname rule allows a pod on a host.
-
-        Args:
-            is_selected: Whether the rule selects the pod.
-        """
+        """Return whether a hostname rule allows a pod on a host."""
         count = self.counts.get(hostname, 0)
         if self.kind is TopologyKind.SPREAD:
             return count + is_selected <= self.spec.max_skew

@@ -164,11 +164,7 @@ class VolumeIndex:
         return tuple(alternative for alternative in combined if alternative is not None)
 
     def reach(self, pod: Pod) -> tuple[tuple[str, tuple[Requirements, ...]], ...]:
-        """Return the claim and possible locations of each volume of a pod that is not available everywhere.
-
-        Raises:
-            VolumeLookupError: A claim, a bound volume or a storage class does not exist.
-        """
+        """Return the claim and possible locations of each volume of a pod that is not available everywhere."""
         claims = [claim for volume in pod.volumes if (claim := self._claim(pod, volume)) is not None]
         locations = ((claim.key, tuple(self._alternatives_of(claim))) for claim in claims)
         return tuple((key, alternatives) for key, alternatives in locations if alternatives)

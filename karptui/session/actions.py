@@ -97,11 +97,7 @@ class Actions:
         return tuple(map(self._preview, actions))
 
     def carry_out(self, previews: Sequence[Preview], reason: str) -> Iterator[tuple[Preview, Outcome]]:
-        """Carry out previewed actions one after the other, up to the first failure.
-
-        Raises:
-            NotAllowedError: as ``previews``.
-        """
+        """Carry out previewed actions one after the other, up to the first failure."""
         self._check_number(previews)
         for preview in previews:
             outcome = self._carried_out(preview, reason)
@@ -184,10 +180,6 @@ def open_actions(
     request_seconds: float | None = None,
 ) -> Actions:
     """Open the actions on a source's cluster, by the rules of the configuration.
-
-    Args:
-        is_asked: whether ``--allow-actions`` was given.
-        is_past: whether a past moment is shown.
 
     Raises:
         NotAllowedError: actions are not allowed here, or the audit file has no folder.

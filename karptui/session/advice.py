@@ -84,12 +84,7 @@ class AdviceGrouping(Grouping):
 
 
 def grouped(entries: Sequence[AdviceEntry], grouping: AdviceGrouping, folding: Folding) -> list[AdviceLine]:
-    """Return headings and rows: groups in the order of their first row.
-
-    Args:
-        grouping: What groups have in common; without any there are no headings.
-        folding: Which groups show their heading only.
-    """
+    """Return headings and rows: groups in the order of their first row."""
     if not grouping.has_groups:
         return list(entries)
     lines: list[AdviceLine] = []

@@ -439,11 +439,7 @@ class Analyst:
             study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
 
     def _forecast_at_rest(self, job: _Job, study: DisruptionStudy, throttle: ThreadThrottle, focus: Focus) -> None:
-        """Forecast joint removals, until the focus changes.
-
-        Raises:
-            Superseded: A newer generation is due.
-        """
+        """Forecast joint removals, until the focus changes."""
         from karptui.session.prepare import removal_forecasts  # noqa: PLC0415 - as below
 
         began = self._clock()
@@ -526,11 +522,7 @@ class Analyst:
                 self._rest(min((limit for limit in (seconds, left) if limit is not None), default=None))
 
     def _give_way(self, throttle: ThreadThrottle, began: float) -> None:
-        """Let others have their turn between two removals.
-
-        Raises:
-            Superseded: when the question should be broken off.
-        """
+        """Let others have their turn between two removals."""
         if self.is_superseded(began):
             raise Superseded
         throttle.take()

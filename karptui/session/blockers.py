@@ -281,8 +281,6 @@ def grouped(
     """Return headings and rows: groups by the money they hold, rows in the order they come in.
 
     Args:
-        grouping: What groups have in common; without any there are no headings.
-        folding: Which groups show their heading only.
         joint: Joint removals; without it what several nodes hold is an upper bound.
     """
     if not grouping.has_groups:
@@ -315,7 +313,6 @@ def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -
 
     Args:
         name: Of the row; its rows follow one by one if it is an exception to the folding.
-        folding: Which groups differ from the default.
     """
     idle = tuple(entry for entry in entries if entry.is_idle)
     if len(idle) < FEWEST_IDLE:

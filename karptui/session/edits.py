@@ -28,9 +28,6 @@ def recent_edits(path: Path, now_ns: int, within_ns: int = _KEPT_NS) -> tuple[Ed
 
     Args:
         within_ns: How far back; everything recorded since is read.
-
-    Raises:
-        HistoryError: if it cannot be read.
     """
     with closing(History(path)) as history:
         sessions = history.sessions()

@@ -70,19 +70,11 @@ class Feed:
         return await asyncio.to_thread(self.follower.fetch_raw, kind, key)
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it.
-
-        Raises:
-            SourceError: if it cannot be read, with a message.
-        """
+        """Return an object as the API server has it."""
         return await asyncio.to_thread(self.follower.fetch_object, kind, key)
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds.
-
-        Raises:
-            SourceError: if they cannot be read, with a message.
-        """
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds."""
         return await asyncio.to_thread(self.follower.crds)
 
     def tick(self) -> None:

@@ -223,23 +223,11 @@ class ClusterFollower:
             return f"# {error}\n"
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it; may take as long as a request.
-
-        Args:
-            kind: as the API writes it, such as ``EC2NodeClass``.
-            key: ``namespace/name``, or the name of a cluster-scoped object.
-
-        Raises:
-            SourceError: if it cannot be read, with a message.
-        """
+        """Return an object as the API server has it; may take as long as a request."""
         if self.source is None:
             raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
         return self.source.fetch_object(kind, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds; none if the source has none.
-
-        Raises:
-            SourceError: if they cannot be read, with a message.
-        """
+        """Return the CustomResourceDefinitions of Karpenter's kinds; none if the source has none."""
         return self.source.crds() if self.source is not None else ()

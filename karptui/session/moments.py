@@ -75,11 +75,7 @@ class MomentSource(LocalSource):
         put_all(mailbox, self._inventory, self._at_ns)
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Refuse: no API server has objects that are played.
-
-        Raises:
-            SourceError: always.
-        """
+        """Refuse: no API server has objects that are played."""
         raise SourceError(f"{kind} {key} is played: no API server has it; d describes what is known of it")
 
 

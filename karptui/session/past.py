@@ -27,9 +27,7 @@ def open_moment(
 
     Args:
         from_ns: Where steps begin.
-        now_ns: What times ago and times of day are relative to.
         before: The source shown so far, whose objects may be used again.
-        title: The name of the followed cluster.
 
     Raises:
         HistoryError: if the history cannot be read, with a message for the user.

@@ -133,9 +133,6 @@ def with_metrics(
 
     A type without nodes has known cpu, memory and offerings, but no labels: it is left out if any other
     label is requested. Its overhead is the largest share among nodes of other types.
-
-    Args:
-        metrics: Karpenter's metrics; None if they are not read.
     """
     offerings = _offerings(metrics) if metrics is not None else {}
     if metrics is None or not offerings:

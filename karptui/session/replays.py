@@ -174,11 +174,7 @@ class _Report:
         self._throttle = ThreadThrottle()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of progress.
-
-        Raises:
-            Cancelled: when there is a newer question.
-        """
+        """Take note of progress."""
         from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
 
         self._replayer.progress = ReplayProgress(self._number, done, total)

@@ -64,11 +64,7 @@ class Sweeper:
 
 
 def point_of(common: Any, value: str, is_stopped: Callable[[], bool]) -> SweepPoint:
-    """Return the result of one value; also runs in other processes.
-
-    Raises:
-        Cancelled: if the sweep was cancelled.
-    """
+    """Return the result of one value; also runs in other processes."""
     from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
     from karptui.whatif.sweep import sweep_point  # noqa: PLC0415 - as above
 

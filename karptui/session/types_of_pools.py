@@ -47,7 +47,6 @@ class TypesOfPool:
         """Store the inputs.
 
         Args:
-            problem: Why there are no types, as text; empty if there are.
             pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
         self.pool_types, self.context, self.problem, self.pods = types, context, problem, pods

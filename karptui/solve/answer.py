@@ -200,11 +200,7 @@ def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
 def ranked(
     tried: Sequence[Tried], criteria: Sequence[Criterion]
 ) -> tuple[Tried | None, Tried | None, tuple[Tried, ...]]:
-    """Return the best change, the next that does not contain it, and the others with the reason why they lost.
-
-    Args:
-        tried: The changes, in the order of trying.
-    """
+    """Return the best change, the next that does not contain it, and the others with the reason why they lost."""
     in_order = sorted(tried, key=key_of(criteria))
     if not in_order:
         return None, None, ()
@@ -235,11 +231,7 @@ def _drift(ours: float, theirs: float) -> str:
 
 
 def costs_more(more: float, *, has_prices: bool) -> str:
-    """Return that a change costs more, with the amount if prices are on.
-
-    Args:
-        more: Price per hour.
-    """
+    """Return that a change costs more, with the amount if prices are on."""
     if more < LEAST_CHANGE:
         return "costs a little more"
     return f"costs {per_hour_text(more)} more" if has_prices else "costs more"

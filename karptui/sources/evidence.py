@@ -32,9 +32,7 @@ class EvidenceSource:
         """Set up without sending requests.
 
         Args:
-            base: Known facts: settings, the types of a snapshot, price factors.
             aws: Asks the AWS APIs; starts once the cluster's region is known.
-            usage: Asks metrics-server while usage is shown.
         """
         self._metrics = metrics
         self._aws = aws

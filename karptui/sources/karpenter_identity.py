@@ -67,11 +67,7 @@ class ProxyClient(Protocol):
         accept: str = JSON,
         read_seconds: float | None = None,
     ) -> bytes:
-        """Return the body of the answer.
-
-        Raises:
-            SourceError: when there is none, or it is an error.
-        """
+        """Return the body of the answer."""
         ...
 
 

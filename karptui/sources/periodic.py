@@ -33,11 +33,6 @@ class PeriodicSource(ABC, Generic[NewsT]):
     """Errors that are rarely gone within a minute."""
 
     def __init__(self, news: NewsT, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
-        """Prepare to read.
-
-        Args:
-            news: Facts known before the first reading.
-        """
         self._news = news
         self._clock = clock or SystemClock()
         self._wait = wait
@@ -47,11 +42,7 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
     @abstractmethod
     def read(self) -> float:
-        """Read once, keep new facts as ``_news``, and return the seconds until the next reading.
-
-        Raises:
-            SourceError: if that fails.
-        """
+        """Read once, keep new facts as ``_news``, and return the seconds until the next reading."""
 
     @abstractmethod
     def failed(self, error: SourceError, seconds: float) -> None:
@@ -99,11 +90,7 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
 
 def failed_status(before: FactStatus, error: SourceError, *, now_ns: int, rest_seconds: float) -> FactStatus:
-    """Return the status after a failed reading: earlier results are kept, with their age.
-
-    Args:
-        rest_seconds: Time until the next reading.
-    """
+    """Return the status after a failed reading: earlier results are kept, with their age."""
     return FactStatus(
         phase=FactPhase.CACHED if before.as_of_ns else FactPhase.UNAVAILABLE,
         sentence=str(error),

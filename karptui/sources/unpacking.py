@@ -49,12 +49,7 @@ class Unpacker:
         return self._gzip is None or self._gzip.eof
 
     def parts(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the content of a piece in small parts.
-
-        Raises:
-            BombError: when it takes far more memory than its size.
-            zlib.error: when it is damaged.
-        """
+        """Yield the content of a piece in small parts."""
         if self._gzip is None:
             self._check(piece)
             yield piece

@@ -78,23 +78,13 @@ class _MetricsPage(msgspec.Struct, Generic[_ItemT]):
 
 
 def read_nodes(client: ProxyClient) -> UsageReading:
-    """Return the usage of nodes.
-
-    Raises:
-        LiveUsageError: if metrics-server is missing or forbidden.
-        SourceError: if the API server does not answer.
-    """
+    """Return the usage of nodes."""
     items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
     return _reading({item.metadata.name: (item, (_ContainerUsage(usage=item.usage),)) for item in items})
 
 
 def read_pods(client: ProxyClient) -> UsageReading:
-    """Return the usage of pods, summed over containers, and that of each container.
-
-    Raises:
-        LiveUsageError: if metrics-server is missing or forbidden.
-        SourceError: if the API server does not answer.
-    """
+    """Return the usage of pods, summed over containers, and that of each container."""
     items = _items(client, "pods", _MetricsPage[_PodMetrics])
     return _reading({f"{item.metadata.namespace}/{item.metadata.name}": (item, item.containers) for item in items})
 

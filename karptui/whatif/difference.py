@@ -134,9 +134,6 @@ def blocker_changes(
 
     This takes longer than a replay on a large cluster, so it is computed afterwards. NodeClaims that the edits drift
     count as drifted. The blockers of nodes that the edits remove are removed, if a method wanted the node.
-
-    Args:
-        reporter: Called with the progress in nodes; may raise `Cancelled`.
     """
     inventory = with_drift(edited.inventory, base, edited)
     if edited.removed:

@@ -89,8 +89,6 @@ def _bound(
 
     Args:
         solution: What Karpenter decides; its pods come first.
-        gone: Provider ids of the nodes that are removed.
-        moved: Their pods.
     """
     pods = [ignored_pod.pod for ignored_pod in prepared.ignored]
     if not prepared.pools:

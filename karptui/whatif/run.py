@@ -49,12 +49,7 @@ def answers(
     *,
     edited: EditedCluster | None = None,
 ) -> Iterator[Answer]:
-    """Yield the effect of a scenario, and then the same with the blockers that its edits add and remove.
-
-    Args:
-        clock: Returns seconds, for the duration.
-        edited: The edited cluster, if it exists already.
-    """
+    """Yield the effect of a scenario, and then the same with the blockers that its edits add and remove."""
     replay(base, scenario.replay, reporter)
     began = clock()
     try:

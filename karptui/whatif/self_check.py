@@ -87,7 +87,6 @@ def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = sil
 
     Args:
         last: Number of NodeClaims to check, completed to whole batches.
-        reporter: Called with the progress in NodeClaims; may raise `Cancelled`.
     """
     launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
     newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))

@@ -159,7 +159,6 @@ class WhatIfBase(Situation):
         types_for: Returns instance types; called again only after edits that may change them.
         karpenter_version: The cluster's Karpenter version, such as ``1.14.1``; empty if unknown.
         prices: Displayed prices of nodes; None for the prices that Karpenter decides by.
-        types: Its instance types if they are known already.
     """
 
     def __init__(

@@ -46,11 +46,7 @@ def own_version() -> str:
 
 
 def _check_tls(security: Any) -> None:
-    """Check that the certificates can be read which Dask's own configuration names.
-
-    Raises:
-        WorkersError: when there are none, or they cannot be read.
-    """
+    """Check that the certificates can be read which Dask's own configuration names."""
     try:
         context = security().get_connection_args("client").get("ssl_context")
     except OSError as error:
@@ -80,11 +76,7 @@ class _Hope:
         self._looked_at = self._empty_since = time.monotonic()
 
     def check(self) -> None:
-        """Do nothing while something may come.
-
-        Raises:
-            WorkersError: when nothing will.
-        """
+        """Do nothing while something may come."""
         if self._client.status not in ("running", "connecting"):
             raise WorkersError(f"the Dask scheduler at {self._address} is gone")
         now = time.monotonic()
@@ -156,11 +148,7 @@ class FarWorkers:
                 self._client.close(timeout=1)
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield positions and results as soon as they are ready.
-
-        Raises:
-            WorkersError: if the scheduler or all workers are gone, workers die repeatedly, or a question fails.
-        """
+        """Yield positions and results as soon as they are ready."""
         try:
             yield from self._run(question, common, items)
         except OSError:  # TimeoutError included: no worker takes the common data, or the connection is lost
@@ -215,11 +203,7 @@ class FarWorkers:
                 self._client.cancel([*pending, shared], force=True)
 
     def _ready(self, pending: Iterable[Any], hope: _Hope) -> list[Any]:
-        """Return the finished items as soon as there are any, or after a cancellation.
-
-        Raises:
-            WorkersError: if nothing can finish any more.
-        """
+        """Return the finished items as soon as there are any, or after a cancellation."""
         while not self._is_cancelled.is_set():
             hope.check()
             # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
@@ -229,12 +213,7 @@ class FarWorkers:
         return []
 
     def _result(self, future: Any, seconds: float) -> Any:
-        """Fetch an answer.
-
-        Raises:
-            _NotThereError: when it has not come within some seconds.
-            WorkersError: when workers have died over and over, or the question has failed.
-        """
+        """Fetch an answer."""
         try:
             given = future.result(timeout=seconds)
         except Exception as error:
@@ -255,11 +234,7 @@ class FarWorkers:
             return error
 
     def _check(self) -> None:
-        """Compare versions by standard library functions, because workers may lack karptui.
-
-        Raises:
-            WorkersError: naming the first that has another version.
-        """
+        """Compare versions by standard library functions, because workers may lack karptui."""
         versions = self._client.run(metadata.version, "karptui", on_error="return")
         pythons = self._client.run(platform.python_version_tuple, on_error="return")
         # A worker that has left meanwhile gives an error of its connection, or nothing.
@@ -289,11 +264,7 @@ _kept = threading.local()
 
 
 def answer(question: Question, common: bytes, token: str, item: bytes, version: str) -> bytes:
-    """Answer one question on a worker, which may have joined later than versions were compared.
-
-    Raises:
-        WorkersError: when it has another version.
-    """
+    """Answer one question on a worker, which may have joined later than versions were compared."""
     if version != own_version():
         raise WorkersError(f"a worker has {own_version()}, the client {version}: they must be equal")
     if getattr(_kept, "token", "") != token:

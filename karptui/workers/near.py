@@ -47,11 +47,7 @@ class NearWorkers:
         """Do nothing: processes last as long as a run."""
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield positions and results as soon as they are ready.
-
-        Raises:
-            WorkersError: if processes die repeatedly.
-        """
+        """Yield positions and results as soon as they are ready."""
         self._is_cancelled.clear()
         return self._here(question, common, items) if self.count <= 1 else self._elsewhere(question, common, items)
 

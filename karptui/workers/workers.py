@@ -22,7 +22,7 @@ MOST_LOST: Final = 3
 
 
 class WorkersError(RequestError):
-    """The workers cannot be used, or are lost; the text is a message for the user."""
+    """The workers cannot be used, die repeatedly or are lost; the text is a message for the user."""
 
 
 class Workers(Protocol):

@@ -68,13 +68,7 @@ _OF_INITIATOR: Final = {
 
 
 def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]) -> Removal:
-    """Return the reason for a NodeClaim's removal.
-
-    Args:
-        claim: Its last known state.
-        pool: Its NodePool; None if deleted.
-        events: Events about the claim and its node.
-    """
+    """Return the reason for a NodeClaim's removal."""
     initiator = claim_initiator(claim, claim.node_name, pool, events)
     if initiator in _OF_INITIATOR and initiator not in (Initiator.NODEPOOL_DELETED, Initiator.STATIC_SCALE_DOWN):
         return _OF_INITIATOR[initiator]

@@ -156,9 +156,6 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
     """Return, by removed NodeClaim, the launch of the same type that undid the removal.
 
     Only removals of underutilized and empty nodes count; each launch undoes at most one removal.
-
-    Args:
-        removed: Removed NodeClaims of a NodePool.
     """
     by_claim: dict[str, Life] = {}
     used: set[str] = set()
@@ -181,11 +178,7 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
 
 
 def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
-    """Yield the loops of NodePools.
-
-    Args:
-        removed: Removed NodeClaims by NodePool.
-    """
+    """Yield the loops of NodePools."""
     for pool, members in removed.items():
         short = [life for life in members if is_short(life)]
         if len(short) >= FEWEST:

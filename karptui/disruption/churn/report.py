@@ -106,7 +106,6 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
 
     Args:
         inventory: All objects; NodeClaims that it lacks count as removed.
-        history: Observed removals.
     """
     events = (*history.events, *inventory.events)
     window = _window(events, now_ns, history)

@@ -143,11 +143,7 @@ def _outcome(figures: Figures, asked: int, pool: str) -> str:
 
 
 def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
-    """Return the wanted pods, and the replay that places them.
-
-    Raises:
-        RequestError: Karpenter would place none.
-    """
+    """Return the wanted pods, and the replay that places them."""
     parts = text.split("/")
     scratch = question.as_it_is(Replay.SCRATCH).waiting
     owners = OwnerIndex(question.base.inventory.workloads)

@@ -94,11 +94,7 @@ def _zone_risk(zone: str, changes_at: datetime | None) -> str:
 
 
 def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, ...], share: str, now_ns: int) -> None:
-    """Check by the budget calendar that exactly the window is open in the next two weeks.
-
-    Raises:
-        RequestError: If it is not.
-    """
+    """Check by the budget calendar that exactly the window is open in the next two weeks."""
     use = PoolUse(nodes=100)
     written = tuple(
         DisruptionBudget(budget["nodes"], budget.get("schedule"), budget.get("duration")) for budget in budgets

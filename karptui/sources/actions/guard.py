@@ -15,12 +15,6 @@ def permit_for(
 ) -> Permit:
     """Return the permit to change the cluster of a source.
 
-    Args:
-        settings: of the context.
-        most_objects: how many objects one confirmation may cover.
-        is_asked: whether ``--allow-actions`` was given.
-        is_past: whether a past moment is shown.
-
     Raises:
         NotAllowedError: with the reason.
     """

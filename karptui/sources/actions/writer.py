@@ -121,11 +121,7 @@ class Writer:
         self._sleep, self._monotonic = sleep, monotonic
 
     def look(self, action: Action) -> Document | None:
-        """Return an action's current object; None if it does not exist.
-
-        Raises:
-            SourceError: the server does not answer, or refuses.
-        """
+        """Return an action's current object; None if it does not exist."""
         try:
             return self.server.get(path_of(action.target, version_of(action)))
         except ApiError as error:
@@ -141,21 +137,13 @@ class Writer:
             return None
 
     def missing(self, action: Action) -> str:
-        """Return the permission that the user lacks for an action, with the authorizer's reason; empty if none.
-
-        Raises:
-            SourceError: as ``look``.
-        """
+        """Return the permission that the user lacks for an action, with the authorizer's reason; empty if none."""
         access = access_of(action)
         is_allowed, reason = self.server.may(access)
         return "" if is_allowed else f"{access.title}{f' ({reason})' if reason else ''}"
 
     def try_out(self, action: Action, live: Document) -> Document:
-        """Return the answer to a dry run on the server, which changes nothing.
-
-        Raises:
-            SourceError: as ``look``.
-        """
+        """Return the answer to a dry run on the server, which changes nothing."""
         return self.server.write(self.permit, request_of(action, live, is_dry_run=True))
 
     def carry_out(

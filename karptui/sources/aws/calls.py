@@ -193,11 +193,7 @@ class Caller:
         self._attempts = attempts
 
     def call(self, action: str, method: Method, **parameters: Any) -> Mapping[str, Any]:
-        """Return the answer.
-
-        Raises:
-            AwsError: when there is none; the sentence names the action.
-        """
+        """Return the answer."""
         for attempt in range(self._attempts):
             try:
                 with answers_counted():

@@ -63,7 +63,6 @@ class AwsClients:
         """Prepare a session.
 
         Args:
-            profile: ``--profile``; empty leaves the choice to AWS_PROFILE.
             asks_instance: Whether the EC2 instance's metadata service (IMDS) may provide credentials.
         """
         self._asks_instance = asks_instance

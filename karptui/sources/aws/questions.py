@@ -1,4 +1,4 @@
-"""Questions to EC2, STS and Pricing; importing this module imports boto3.
+"""Questions to EC2, STS and Pricing, which raise `AwsError`; importing this module imports boto3.
 
 On-demand list prices have the same queries as Karpenter. Source: pkg/providers/pricing/pricing.go of Karpenter's AWS
 provider.
@@ -122,11 +122,7 @@ SPOT_PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 
 
 def account(caller: Caller, sts: Any) -> str:
-    """Return the account of the credentials; needs no permission.
-
-    Raises:
-        AwsError: when they do not work, or STS cannot be reached.
-    """
+    """Return the account of the credentials; needs no permission."""
     return str(caller.call("sts:GetCallerIdentity", sts.get_caller_identity).get("Account", ""))
 
 
@@ -164,11 +160,7 @@ def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
 
 
 def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
-    """Return the ids of the zones that offer each type.
-
-    Raises:
-        AwsError: when EC2 does not answer.
-    """
+    """Return the ids of the zones that offer each type."""
     action = "ec2:DescribeInstanceTypeOfferings"
     by_type: dict[str, set[str]] = {}
     offerings = caller.items(
@@ -184,22 +176,14 @@ def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
 
 
 def zones(caller: Caller, ec2: Any) -> tuple[SubnetZone, ...]:
-    """Return the account's zones, opted-in Local Zones included, by name.
-
-    Raises:
-        AwsError: when EC2 does not answer.
-    """
+    """Return the account's zones, opted-in Local Zones included, by name."""
     answer = caller.call("ec2:DescribeAvailabilityZones", ec2.describe_availability_zones)
     named = (SubnetZone(zone["ZoneName"], zone["ZoneId"]) for zone in answer.get("AvailabilityZones") or ())
     return tuple(sorted(named, key=lambda zone: zone.name))
 
 
 def spot_prices(caller: Caller, ec2: Any, *, now_ns: int) -> dict[str, dict[str, float]]:
-    """Return the current spot price of Linux by type and zone id. Rule: pkg/providers/pricing/pricing.go.
-
-    Raises:
-        AwsError: when EC2 does not answer.
-    """
+    """Return the current spot price of Linux by type and zone id. Rule: pkg/providers/pricing/pricing.go."""
     ids: Mapping[str, str] | None = None
     prices: dict[str, dict[str, float]] = {}
     history = caller.items(
@@ -223,11 +207,7 @@ def spot_prices(caller: Caller, ec2: Any, *, now_ns: int) -> dict[str, dict[str,
 
 
 def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
-    """Return the account's subnets in the region, by id.
-
-    Raises:
-        AwsError: when EC2 does not answer.
-    """
+    """Return the account's subnets in the region, by id."""
     items = caller.items("ec2:DescribeSubnets", ec2.describe_subnets, "Subnets", MaxResults=1000)
     return tuple(
         sorted(
@@ -246,11 +226,7 @@ def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
 
 
 def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
-    """Return the active capacity reservations that the account may use, by id.
-
-    Raises:
-        AwsError: when EC2 does not answer.
-    """
+    """Return the active capacity reservations that the account may use, by id."""
     items = caller.items(
         "ec2:DescribeCapacityReservations",
         ec2.describe_capacity_reservations,
@@ -325,11 +301,7 @@ class Questions:
         self._now_ns = now_ns
 
     def region(self) -> str:
-        """Return the configured region, empty for none.
-
-        Raises:
-            AwsError: when the configuration cannot be used.
-        """
+        """Return the configured region, empty for none."""
         return self._clients.region()
 
     def account(self, region: str) -> str:
@@ -341,11 +313,7 @@ class Questions:
         self._clients.close()
 
     def ask(self, kind: FactKind, region: str) -> Any:
-        """Return the value of a fact, of the type in ``kinds``.
-
-        Raises:
-            AwsError: if it is unavailable.
-        """
+        """Return the value of a fact, of the type in ``kinds``."""
         try:
             return self._ask(kind, region)
         except (KeyError, TypeError, AttributeError, ValueError) as error:

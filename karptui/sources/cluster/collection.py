@@ -127,7 +127,6 @@ class Collection:
         """Open a watch of what happened after a resourceVersion.
 
         Args:
-            seconds: when the server is to end the watch.
             silence_seconds: after this long without a byte the stream counts as broken.
         """
         return self._stream({"resourceVersion": version}, seconds, silence_seconds)

@@ -41,11 +41,7 @@ class Pem(msgspec.Struct, frozen=True):
     data: bytes | None = None
 
     def read(self) -> bytes:
-        """Return the PEM text; a file is read again each time, since certificates are rotated.
-
-        Raises:
-            KubeconfigError: if the file cannot be read.
-        """
+        """Return the PEM text; a file is read again each time, since certificates are rotated."""
         if self.data is not None:
             return self.data
         assert self.path is not None
@@ -127,7 +123,6 @@ def load_connection(
         context: ``--context``; None for the current context.
         impersonation: ``--as`` and ``--as-group``; overrides the kubeconfig.
         environ: ``KUBECONFIG``, and a pod's variables for its API server.
-        home: The home folder; the user's by default.
         service_account: Mount path of a pod's credentials.
 
     Raises:
@@ -147,11 +142,7 @@ def load_connection(
 
 
 def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | None = None) -> Connection:
-    """Return the connection of a context.
-
-    Raises:
-        KubeconfigError: with file and field.
-    """
+    """Return the connection of a context."""
     chosen = config.contexts.get(context)
     if chosen is None:
         raise KubeconfigError(f"{config.title}: {no_such('context', context, config.contexts)}")

@@ -33,11 +33,7 @@ class Credentials(Protocol):
     """Hands out grants; safe to use from several threads."""
 
     def current(self) -> Grant:
-        """Return the current grant.
-
-        Raises:
-            CredentialError: if there is none.
-        """
+        """Return the current grant."""
         ...
 
     def refused(self, grant: Grant) -> bool:
@@ -65,11 +61,7 @@ class FixedCredentials:
         return self._grant
 
     def refused(self, grant: Grant) -> bool:  # noqa: ARG002  part of the protocol
-        """Return False: there is no other grant.
-
-        Raises:
-            CredentialError: if there is advice for the user.
-        """
+        """Return False: there is no other grant."""
         if self._when_refused:
             raise CredentialError(self._when_refused)
         return False

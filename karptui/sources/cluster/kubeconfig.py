@@ -157,7 +157,6 @@ def load_kubeconfig(
     Args:
         explicit: ``--kubeconfig``; then only that file is read, and must exist.
         environ: Contains ``KUBECONFIG``: paths joined by colons; missing files are skipped.
-        home: The home folder; the user's by default.
 
     Raises:
         KubeconfigError: if a file is unreadable or a field has the wrong shape.

@@ -59,14 +59,7 @@ def api_client(transport: Transport, permit: Permit | None = None) -> ApiClient:
 
 
 def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[bool, str]:
-    """Ask whether the user may do something; return the answer and the authorizer's words, on one line.
-
-    Args:
-        attributes: of the resource, as the client names them.
-
-    Raises:
-        SourceError: as ``Transport.get``, and when the answer is no review.
-    """
+    """Ask whether the user may do something; return the answer and the authorizer's words, on one line."""
     review = V1SelfSubjectAccessReview(
         api_version="authorization.k8s.io/v1",
         kind="SelfSubjectAccessReview",
@@ -85,7 +78,6 @@ def send(transport: Transport, permit: Permit, request: Request) -> dict[str, An
 
     Raises:
         NotAllowedError: there is no permit for this server.
-        SourceError: as ``Transport.get``.
     """
     body: Any = request.body
     if request.content_type == APPLY_PATCH:
@@ -99,11 +91,7 @@ def send(transport: Transport, permit: Permit, request: Request) -> dict[str, An
 
 
 def who_am_i(transport: Transport) -> str:
-    """Return the user's name by the server's account; empty if it does not tell.
-
-    Raises:
-        SourceError: as ``Transport.get``.
-    """
+    """Return the user's name by the server's account; empty if it does not tell."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     headers = {"Content-Type": JSON, "Accept": JSON}
     url = f"{transport.server}/apis/authentication.k8s.io/v1/selfsubjectreviews"

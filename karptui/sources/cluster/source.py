@@ -88,19 +88,11 @@ class ClusterSource:
         accept: str = JSON,
         read_seconds: float | None = None,
     ) -> bytes:
-        """Return the body of the answer to a GET request that the user may make.
-
-        Raises:
-            SourceError: when there is none, or it is an error.
-        """
+        """Return the body of the answer to a GET request that the user may make."""
         return self._await_reflectors().transport.get(path, query, accept=accept, read_seconds=read_seconds)
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return one object as the API server has it, without managedFields.
-
-        Raises:
-            SourceError: when it is gone, forbidden, or the server does not answer.
-        """
+        """Return one object as the API server has it, without managedFields."""
         reflectors = self._await_reflectors()
         resource = next((r for r in reflectors.resources_of(kept_as(kind)) if r.api_kind == kind), None)
         if resource is None:
@@ -110,11 +102,7 @@ class ClusterSource:
         return without_managed_fields(fetched)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds and of the followed NodeClasses.
-
-        Raises:
-            SourceError: if they are forbidden, or the server does not answer.
-        """
+        """Return the CustomResourceDefinitions of Karpenter's kinds and of the followed NodeClasses."""
         reflectors = self._await_reflectors()
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
         names = [f"{resource.plural}.{resource.group}" for kind in kinds for resource in reflectors.resources_of(kind)]

@@ -132,7 +132,6 @@ class LineBuffer:
 
         Args:
             room: Maximum size of a read, in bytes.
-            is_chunked: Whether the bytes use chunked transfer encoding.
         """
         self.is_ended = False
         """Whether the last chunk has arrived; trailers are ignored."""

@@ -116,11 +116,6 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
     thread_name: ClassVar[str] = "demo-metrics"
 
     def __init__(self, clock: Clock, *, is_stepped: bool = False) -> None:
-        """Prepare to read.
-
-        Args:
-            is_stepped: whether to read once, at the start, and never again.
-        """
         super().__init__(MetricsNews(FactStatus(phase=FactPhase.WAITING)), clock=clock)
         self._is_stepped = is_stepped
 

@@ -126,11 +126,7 @@ class DemoSource(LocalSource):
             self._put(self._play.world.take_changes())
 
     def act(self, change: Callable[[DemoPlay], Answer]) -> Answer:
-        """Let a function read or change the world now, report the changes, and return its answer.
-
-        Raises:
-            SourceError: the demo has not begun.
-        """
+        """Let a function read or change the world now, report the changes, and return its answer."""
         if self._play is None:
             raise SourceError("the demo has not begun")
         with self._acting:
@@ -140,11 +136,7 @@ class DemoSource(LocalSource):
         return answer
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return one object as an API server would give it.
-
-        Raises:
-            SourceError: when there is no such object.
-        """
+        """Return one object as an API server would give it."""
         kept_as(kind)
         manifest = self._play.world.get(kind, key) if self._play is not None else None
         if manifest is None:

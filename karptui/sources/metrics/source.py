@@ -143,12 +143,7 @@ class MetricsReader:
         """What runs, as far as is known."""
 
     def read(self) -> ControllerMetrics:
-        """Return the metrics of the leading replica.
-
-        Raises:
-            MetricsError: if no replica is found or none answers.
-            SourceError: if the API server does not answer.
-        """
+        """Return the metrics of the leading replica."""
         if self._leader is not None:
             try:
                 metrics = self._ask(self._leader)

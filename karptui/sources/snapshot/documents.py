@@ -67,11 +67,7 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
     text: bytes = b""
 
     def decode(self, item: msgspec.Raw) -> Any:
-        """Return the value of an item that was left as text.
-
-        Raises:
-            SnapshotError: if it cannot be read, with the line in the file, or is larger than any object of a cluster.
-        """
+        """Return the value of an item that was left as text."""
         view = memoryview(item)
         if view.nbytes > MAX_OBJECT_BYTES:
             problem = f"holds an object of more than {size_text(MAX_OBJECT_BYTES)}; it is no snapshot"
@@ -92,9 +88,6 @@ def documents(
     Args:
         has_text_items: leave the objects of JSON lists and recordings as text, for ``SnapshotDocument.decode``: all of
             them decoded at the same time take several times the memory of the file.
-
-    Raises:
-        SnapshotError: when one cannot be read as JSON or YAML, or takes too much memory.
     """
     for path in paths:
         if not str(path).strip():
@@ -116,11 +109,7 @@ def documents(
 
 
 def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
-    """Return the content of a file; with ``is_regular`` of no pipe or device.
-
-    Raises:
-        SnapshotError: when it cannot be read.
-    """
+    """Return the content of a file; with ``is_regular`` of no pipe or device."""
     try:
         return read_file(file, MAX_BYTES, is_regular=is_regular, look=lambda begin: _look(begin, str(file)))
     except OSError as error:
@@ -128,11 +117,7 @@ def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
 
 
 def _look(begin: bytes, where: str) -> None:
-    """Reject a file by its first bytes, whatever its size.
-
-    Raises:
-        SnapshotError: if it is binary, or text without any JSON or YAML syntax.
-    """
+    """Reject a file by its first bytes, whatever its size."""
     mark, encoding = encoding_of(begin)
     if mark or encoding != "utf-8" or begin.startswith(GZIP_MAGIC):
         return
@@ -143,11 +128,7 @@ def _look(begin: bytes, where: str) -> None:
 
 
 def unpack(data: bytes, where: str, limit: MemoryLimit | None = None) -> bytes:
-    """Return the content of a gzip file, or other data unchanged.
-
-    Raises:
-        SnapshotError: if the gzip stream is truncated or damaged, or expands too much.
-    """
+    """Return the content of a gzip file, or other data unchanged."""
     limit = limit or MemoryLimit(data, where)
     is_packed = data.startswith(GZIP_MAGIC)
     unpacker, unpacked = Unpacker(is_packed=is_packed), io.BytesIO()

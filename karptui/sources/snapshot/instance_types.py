@@ -71,9 +71,6 @@ class Catalogs:
 
         Args:
             name: Path, relative to the folder; ``.gz`` may be added.
-
-        Raises:
-            SnapshotError: if it cannot be read.
         """
         file = folder / name
         if not file.name or "\0" in name:
@@ -103,11 +100,7 @@ class Catalogs:
         return types
 
     def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:
-        """Return the instance types of a list inside a snapshot.
-
-        Raises:
-            SnapshotError: when it cannot be read.
-        """
+        """Return the instance types of a list inside a snapshot."""
         data = msgspec.json.encode(value)
         key = blake2b(data, digest_size=16).digest()
         types = self._recall(key)

@@ -46,13 +46,7 @@ def manifests(
     of: dict[str, Any] | None = None,
     decode: Callable[[msgspec.Raw], Any] = msgspec.json.decode,
 ) -> Iterator[Manifest]:
-    """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest.
-
-    Args:
-        path: where in the document the part is.
-        of: the List that it is an item of.
-        decode: reads items that were left as text.
-    """
+    """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest."""
     text = None
     if isinstance(value, msgspec.Raw):
         text, value = value, decode(value)

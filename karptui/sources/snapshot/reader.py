@@ -91,11 +91,7 @@ class Recorded:
     """A document written by ``karptui record``; missing fields have defaults."""
 
     def __init__(self, document: SnapshotDocument, catalogs: Catalogs) -> None:
-        """Read everything except the objects.
-
-        Raises:
-            SnapshotError: a message naming the file and the field.
-        """
+        """Read everything except the objects."""
         self.where = document.where
         self._value: dict[str, Any] = document.value
         self._document = document
@@ -108,11 +104,7 @@ class Recorded:
         self.unread = tuple(one for one in self._field("unread", list, []) if isinstance(one, str))
 
     def add_objects(self, pile: ObjectPile) -> None:
-        """Add the objects to a pile.
-
-        Raises:
-            SnapshotError: a message naming the file and the field.
-        """
+        """Add the objects to a pile."""
         objects = self._field("objects", list, [])
         for index, value in enumerate(objects):
             for manifest in manifests(value, f"objects[{index}]", decode=self._document.decode):

@@ -28,11 +28,6 @@ class Redactor:
     """Replaces what identifies a cluster and its owner."""
 
     def __init__(self, key: bytes) -> None:
-        """Set up.
-
-        Args:
-            key: derives the pseudonyms; without it, names cannot be guessed.
-        """
         self.values = Values(key)
         self.objects = Objects(self.values)
 

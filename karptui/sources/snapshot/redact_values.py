@@ -131,11 +131,6 @@ class Values:
     """Replaces keys, labels, amounts and texts; the first pass over a recording learns the names in it."""
 
     def __init__(self, key: bytes) -> None:
-        """Set up.
-
-        Args:
-            key: derives the pseudonyms; without it, names cannot be guessed.
-        """
         self.pseudonyms: Final = Pseudonyms(key)
         self.is_learning = False
         self.compared: set[str] = set()

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 def put_all(
     mailbox: Mailbox, inventory: Inventory, at_ns: int, unread: Mapping[Kind, tuple[str, ...]] = MappingProxyType({})
 ) -> None:
-    """Put a complete, static cluster into a mailbox.
-
-    Args:
-        unread: Messages about unreadable objects, by kind.
-    """
+    """Put a complete, static cluster into a mailbox."""
     put_objects(mailbox, objects_of(inventory), at_ns, left_out=inventory.unread, unread=unread)
 
 
@@ -72,11 +68,7 @@ class SnapshotSource(LocalSource):
         put_all(mailbox, self.snapshot.inventory, self.snapshot.captured_at_ns, self.snapshot.unread)
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return one object as the snapshot has it, without managedFields.
-
-        Raises:
-            SourceError: when the snapshot has no such object.
-        """
+        """Return one object as the snapshot has it, without managedFields."""
         kept_as(kind)
         manifest = self.snapshot.manifests.get((kind, key))
         if manifest is None:

@@ -53,11 +53,7 @@ _BLANKS: Final = "\t\n\r"
 
 
 def as_utf8(data: bytes, where: str) -> bytes:
-    """Return text as UTF-8 without a byte order mark.
-
-    Raises:
-        SnapshotError: when it is binary.
-    """
+    """Return text as UTF-8 without a byte order mark."""
     mark, encoding = encoding_of(data)
     text = data.removeprefix(mark)
     if encoding != "utf-8":
@@ -143,23 +139,12 @@ class MemoryLimit:
         self._steps = 0
 
     def check(self, more_bytes: int = 0) -> None:
-        """Check that there is memory left.
-
-        Args:
-            more_bytes: Memory that the next step takes.
-
-        Raises:
-            SnapshotError: if there is not.
-        """
+        """Check that there is memory left."""
         if _resident_bytes() - self._before_bytes + more_bytes > self._most_bytes:
             raise SnapshotError(self._message)
 
     def check_step(self) -> None:
-        """Check from time to time; cheap enough for each object.
-
-        Raises:
-            SnapshotError: if there is no memory left.
-        """
+        """Check from time to time; cheap enough for each object."""
         self._steps += 1
         if self._steps % _STEPS == 0:
             self.check()
@@ -169,9 +154,6 @@ class MemoryLimit:
 
         Args:
             times: How many times the decoded size is needed.
-
-        Raises:
-            SnapshotError: if there is not.
         """
         if text.nbytes > _SMALL_BYTES:
             data = bytes(text)

@@ -130,11 +130,7 @@ def _record(value: Any, shape: GoStruct, path: str) -> int:
 
 
 def is_zero(value: Any, field: GoField, path: str) -> bool:
-    """Return whether a field is left out of the hash because Go has nothing in it.
-
-    Raises:
-        HashError: when it does not have its shape.
-    """
+    """Return whether a field is left out of the hash because Go has nothing in it."""
     if value is None:
         return True
     if field.is_pointer:

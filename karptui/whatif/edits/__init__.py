@@ -108,7 +108,7 @@ AnyEdit: TypeAlias = (
 
 
 class EditError(RequestError):
-    """An edit that cannot be made; the message names document or edit, object and field."""
+    """An edit that cannot be made, raised by every edit; the message names document or edit, object and field."""
 
 
 class FailedEditError(EditError):

@@ -52,11 +52,7 @@ _REPLICAS = ("spec", "replicas")
 
 
 def set_field(draft: ClusterDraft, edit: SetField) -> None:
-    """Set a field.
-
-    Raises:
-        EditError: naming object and field.
-    """
+    """Set a field."""
     item = draft.get(edit.object)
     kind = draft.kind(edit.object)
     try:
@@ -327,11 +323,7 @@ GATES: Final = "FEATURE_GATES"
 
 
 def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
-    """Give a setting, or a feature gate by ``FEATURE_GATES.<gate>``, another value.
-
-    Raises:
-        EditError: when Karpenter would not start with it, or would pass it over.
-    """
+    """Give a setting, or a feature gate by ``FEATURE_GATES.<gate>``, another value."""
     if name == VERSION_SETTING:
         run_version(draft, value)
         return

@@ -87,7 +87,6 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, cr
 
     Args:
         document: The object, with its kind.
-        present: The existing object; None for a new one.
         crds: Release of Karpenter with the defaults (``Rules.crds``).
 
     Raises:

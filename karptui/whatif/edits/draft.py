@@ -57,33 +57,21 @@ class ClusterDraft:
         return values
 
     def kind(self, ref: ObjectRef) -> Kind:
-        """Return the kind of a reference.
-
-        Raises:
-            EditError: when it is not modelled.
-        """
+        """Return the kind of a reference."""
         kind = kind_named(ref.kind)
         if kind is None:
             raise EditError(f"{ref.kind} {ref.key}: objects of this kind are not modelled")
         return kind
 
     def get(self, ref: ObjectRef) -> Any:
-        """Return an object.
-
-        Raises:
-            EditError: when there is none, or its kind is not modelled.
-        """
+        """Return an object."""
         get = self.find(ref)
         if get is None:
             raise EditError(f"there is no {ref.kind} {ref.key}")
         return get
 
     def find(self, ref: ObjectRef) -> Any:
-        """Return an object; None if it does not exist.
-
-        Raises:
-            EditError: if its kind is not modelled.
-        """
+        """Return an object; None if it does not exist."""
         kind = self.kind(ref)
         field = FIELDS.get(kind, _WORKLOADS)
         changed = self._changed.get(field)

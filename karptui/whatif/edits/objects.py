@@ -79,11 +79,7 @@ _HASHES: Final = ("karpenter.sh/nodepool-hash", "karpenter.k8s.aws/ec2nodeclass-
 
 
 def put_object(draft: ClusterDraft, text: str) -> None:
-    """Put the object of a YAML document in the place of the one with its kind and name, or add it.
-
-    Raises:
-        EditError: naming document, object and field.
-    """
+    """Put the object of a YAML document in the place of the one with its kind and name, or add it."""
     document = read_document(text)
     api_version, api_kind, name = document["apiVersion"], document["kind"], document["metadata"]["name"]
     kind = kind_of(api_version, api_kind)
@@ -100,11 +96,7 @@ def put_object(draft: ClusterDraft, text: str) -> None:
 
 
 def read_document(text: str) -> dict[str, Any]:
-    """Return the one object of a YAML document.
-
-    Raises:
-        EditError: when it is not YAML, not one document, or lacks apiVersion, kind or name.
-    """
+    """Return the one object of a YAML document."""
     try:
         documents = load_documents(text.encode())
     except YamlError as error:
@@ -125,11 +117,7 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def convert(kind: Kind, document: Mapping[str, Any]) -> Any:
-    """Return the domain object of a document.
-
-    Raises:
-        DecodeError: naming object and field.
-    """
+    """Return the domain object of a document."""
     reader = KindReader(kind, api_version=str(document.get("apiVersion", "")), api_kind=str(document["kind"]))
     return reader.convert(document)
 
@@ -138,9 +126,6 @@ def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds:
     """Return a NodePool or NodeClass as an API server would store it over the existing one.
 
     Status, identity and Karpenter's hash annotations of the existing object stay.
-
-    Raises:
-        EditError: if a value that must be an object is not.
     """
     item = dict(document)
     if present is not None:
@@ -284,11 +269,7 @@ _PUTTERS: Final[Mapping[Kind, Callable[[ClusterDraft, Kind, dict[str, Any]], Non
 
 
 def delete_object(draft: ClusterDraft, ref: ObjectRef) -> None:
-    """Take an object away.
-
-    Raises:
-        EditError: when it is not there.
-    """
+    """Take an object away."""
     item = draft.get(ref)
     kind = draft.kind(ref)
     match kind:
@@ -335,11 +316,7 @@ _VALIDATION: Final = "ValidationSucceeded"
 
 
 def run_version(draft: ClusterDraft, version: str) -> None:
-    """Change the version.
-
-    Raises:
-        EditError: if the version is not modelled.
-    """
+    """Change the version."""
     if not is_modelled(version):
         known = ", ".join(rules.version for rules in MODELLED)
         raise EditError(f"Karpenter {version or '(no version)'} is not modelled: {known} are")
@@ -347,12 +324,7 @@ def run_version(draft: ClusterDraft, version: str) -> None:
 
 
 def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass, ...]) -> None:
-    """Update the readiness of EC2NodeClasses and their NodePools: since 1.15 Karpenter alone decides.
-
-    Args:
-        rules: The rules before.
-        before: NodeClasses before.
-    """
+    """Update the readiness of EC2NodeClasses and their NodePools: since 1.15 Karpenter alone decides."""
     if not draft.settings.rules.evaluates_kubelet:
         return
     classes = {node_class.key: node_class for node_class in before} if draft.settings.rules is rules else {}

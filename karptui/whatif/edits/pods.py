@@ -29,9 +29,6 @@ def with_status(draft: ClusterDraft, pdb: PodDisruptionBudget) -> PodDisruptionB
     """Return a PodDisruptionBudget with the status computed from the existing pods.
 
     The number of expected pods is the number of existing pods.
-
-    Raises:
-        EditError: if a value is neither a number nor a percentage.
     """
     selector = pdb.selector
     pods = [
@@ -93,9 +90,6 @@ def read_template(
     Args:
         document: A pod, or the ``template`` of a workload.
         is_typed: Whether a user wrote it: missing requests then default to limits, as in the API server.
-
-    Raises:
-        DecodeError: with object and field.
     """
     metadata = document.get("metadata")
     meta = {**(metadata if isinstance(metadata, Mapping) else {}), "name": "pod", "namespace": namespace}
@@ -161,11 +155,7 @@ MAX_PODS: Final = 200_000
 
 
 def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
-    """Change the number of pods of a workload.
-
-    Raises:
-        EditError: if it does not exist, or has neither pods nor a template.
-    """
+    """Change the number of pods of a workload."""
     _check_count(replicas, "replicas")
     workload = draft.get(ref)
     if not hasattr(workload, "replicas"):
@@ -187,11 +177,7 @@ def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
 
 
 def copy(draft: ClusterDraft, ref: ObjectRef, count: int) -> None:
-    """Add copies of a pod.
-
-    Raises:
-        EditError: if it does not exist.
-    """
+    """Add copies of a pod."""
     _check_count(count, "count")
     add_copies(draft, draft.get(ref), count)
 

@@ -65,11 +65,7 @@ class SettingEdit:
         return f"{max(0.0, float(text) + direction * self.stride):.10g}"
 
     def edit(self, text: str) -> SetSetting:
-        """Make the edit.
-
-        Raises:
-            EditRefusedError: where Karpenter would not take the value.
-        """
+        """Make the edit."""
         if sentence := self.fault(text):
             raise refuse(f"{self.name} {sentence}")
         return SetSetting(self.name, text)

@@ -103,14 +103,7 @@ def _scalar_field(
     step: Callable[[Body, int], str] | None = None,
     options: Callable[[Body], Sequence[Option]] = lambda _: (),
 ) -> QuickEdit:
-    """Make a quick edit of one value that is read and written as text.
-
-    Args:
-        fault: Returns an error message for a text.
-        hint: Form of the value.
-        convert: Returns the value of a valid text.
-        step: Returns the value one step up or down.
-    """
+    """Make a quick edit of one value that is read and written as text."""
 
     def put(text: str, at: At, value: str) -> str:
         if sentence := fault(value):
@@ -135,11 +128,7 @@ def _scalar_field(
 def number_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, low: int = 0, high: int | None = None, hint: str = ""
 ) -> QuickEdit:
-    """Make a quick edit of an integer.
-
-    Args:
-        hint: Meaning of the number.
-    """
+    """Make a quick edit of an integer."""
 
     def fault(text: str) -> str:
         if not text:
@@ -176,7 +165,6 @@ def duration_field(
     """Make a quick edit of a duration.
 
     Args:
-        ladder: Durations that a step goes through, the shortest first; ``Never`` among them allows it.
         removable: The field may be missing.
     """
     words = "a duration such as 30s, 5m or 720h" + (", or Never" if NEVER in ladder else "")

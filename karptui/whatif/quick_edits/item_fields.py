@@ -34,13 +34,7 @@ def pairs_field(
     value_of: Callable[[str], Any] = str,
     hint: str,
 ) -> QuickEdit:
-    """Make a quick edit of a mapping; an item is ``name=value``, and an existing name gets the new value.
-
-    Args:
-        value_fault: Returns an error message for a value.
-        value_of: Returns the value with its type.
-        hint: Form of an item, with an example.
-    """
+    """Make a quick edit of a mapping; an item is ``name=value``, and an existing name gets the new value."""
 
     def fault(text: str) -> str:
         match = _PAIR.match(text)

@@ -191,8 +191,6 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
     100 and is tried first, the other has weight 1. The text of the pool is kept, and the preferred one is a copy of it.
 
     Args:
-        at: The pool.
-        name: Of the preferred pool.
         key: The label that is preferred, e.g. ``karpenter.k8s.aws/instance-family``.
 
     Raises:
@@ -216,10 +214,6 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
 
 def own_pool(text: str, pool: At, workload: At, *, name: str) -> str:
     """Give a workload its own pool: a copy of a pool with a taint that the workload's pods tolerate and select.
-
-    Args:
-        text: The buffer with both.
-        pool: The pool to copy.
 
     Raises:
         EditRefusedError: if one of them is missing or of the wrong kind, or the name is taken.

@@ -118,11 +118,7 @@ def equivalent(one: list[Any], two: list[Any]) -> bool:
 
 
 def quantity(text: str) -> dict[str, str]:
-    """Read a quantity.
-
-    Raises:
-        QuantityError: where the text is none.
-    """
+    """Read a quantity."""
     parse_quantity(text)
     return {"quantity": text}
 
@@ -166,11 +162,7 @@ def _adder(factor: int) -> Callable[[Any, Any], dict[str, str]]:
 
 
 def url(text: str) -> dict[str, str]:
-    """Read an absolute URL or an absolute path.
-
-    Raises:
-        ValueError: where the text is neither.
-    """
+    """Read an absolute URL or an absolute path."""
     parts = urlsplit(text)
     if not parts.scheme and not text.startswith("/"):
         raise ValueError(f"{text!r} is not a URL")
@@ -191,11 +183,7 @@ _URL_PARTS: dict[str, Callable[[Any], str]] = {
 
 
 def ip(text: str) -> dict[str, str]:
-    """Read an IP address; an IPv4 address in IPv6's clothing and zones are refused as Kubernetes does.
-
-    Raises:
-        ValueError: where the text is none.
-    """
+    """Read an IP address; an IPv4 address in IPv6's clothing and zones are refused as Kubernetes does."""
     address = ipaddress.ip_address(text)
     if "%" in text or (isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped):
         raise ValueError(f"{text!r} is not an IP address that Kubernetes takes")
@@ -203,11 +191,7 @@ def ip(text: str) -> dict[str, str]:
 
 
 def cidr(text: str) -> dict[str, str]:
-    """Read a range of IP addresses.
-
-    Raises:
-        ValueError: where the text is none.
-    """
+    """Read a range of IP addresses."""
     if "/" not in text:
         raise ValueError(f"{text!r} has no prefix length")
     ipaddress.ip_network(text, strict=False)

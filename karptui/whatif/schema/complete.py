@@ -58,10 +58,6 @@ class _CompletionRequest(NamedTuple):
 def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownValues) -> Completion:
     """Return the completions at the cursor.
 
-    Args:
-        line: Line of the cursor, from 0.
-        column: Its column, in characters.
-
     Returns:
         Items for the half-typed word: prefix matches first, then other matches.
     """

@@ -142,12 +142,7 @@ class CursorContext:
 
 
 def context_at(text: str, line: int, column: int) -> CursorContext | None:
-    """Find the place of a cursor; None inside comments and block texts.
-
-    Args:
-        line: The cursor's line, from 0.
-        column: Its column, in characters.
-    """
+    """Find the place of a cursor; None inside comments and block texts."""
     lines = text.split("\n")
     if not 0 <= line < len(lines):
         return None

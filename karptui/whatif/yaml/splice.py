@@ -37,9 +37,6 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
         value: As JSON would give it, or ``REMOVE``.
         prune: With ``REMOVE``, also takes away the mappings and lists around it that are empty then.
 
-    Returns:
-        The whole buffer.
-
     Raises:
         EditRefusedError: where the document is not there or cannot be read, or the field is inside a value that is no
             mapping or list, or the text shares it with another field through an anchor.

@@ -52,7 +52,6 @@ def protected_pod_remedies(
     """Yield remedies for protected pods, gentlest for jobs first.
 
     Args:
-        blockers: ``POD_DND`` blockers.
         makes_edits: Whether to make edits; thousands of pods need many.
     """
     pods = [objects.pods[blocker.object_key] for blocker in blockers if blocker.object_key in objects.pods]

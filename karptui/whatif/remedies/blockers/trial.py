@@ -346,12 +346,7 @@ class _Going(NamedTuple):
 
 
 def _going(situation: Situation, names: Collection[str], *, is_later: bool = False) -> _Going:
-    """Return the nodes of some NodeClaims that would be removed now.
-
-    Args:
-        names: Names of the NodeClaims.
-        is_later: Whether everything that ends automatically is over.
-    """
+    """Return the nodes of some NodeClaims that would be removed now."""
     fleet = observed_fleet(situation.prepared)
     survey, outlook = BlockerSurvey(fleet), RemovalSimulator(situation.prepared, fleet)
     result = _Going({}, Counter())

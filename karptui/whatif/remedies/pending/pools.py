@@ -49,11 +49,7 @@ def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetFiel
 
 
 def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind) -> Attempt | None:
-    """Return the change that makes a requirement allow a value; None if it does, or cannot.
-
-    Args:
-        index: Position of the requirement.
-    """
+    """Return the change that makes a requirement allow a value; None if it does, or cannot."""
     requirement, path = pool.requirements[index], (*POOL_REQUIREMENTS, index)
     words = f"allow {requirement.key} {value}"
     values = list(requirement.values)

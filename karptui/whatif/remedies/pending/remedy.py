@@ -184,11 +184,7 @@ class UnplacedPods(NamedTuple):
 
 
 def set_fields(pods: Iterable[Pod], make: Callable[[Pod], tuple[tuple[str | int, ...], Any]]) -> tuple[AnyEdit, ...]:
-    """Return an edit of one field for each pod.
-
-    Args:
-        make: Gives path and value for a pod.
-    """
+    """Return an edit of one field for each pod."""
     return tuple(SetField(ref_of(pod), *make(pod)) for pod in pods)
 
 

@@ -139,8 +139,6 @@ class RemedySearch:
     """Finds the single changes that make pods schedulable.
 
     Args:
-        pods: Equivalent unschedulable pods.
-        explanation: Explanation of the first; None if Karpenter skips it.
         solution: The run of the engine without edits; computed if None.
     """
 
@@ -175,11 +173,7 @@ class RemedySearch:
         )
 
     def step(self, reporter: Reporter = silent) -> bool:
-        """Run the engine once more and return whether there was anything left to do.
-
-        Args:
-            reporter: Called with the progress; may raise `Cancelled`, after which the search cannot continue.
-        """
+        """Run the engine once more and return whether there was anything left to do."""
         self._reporter = reporter
         if not self.is_complete and next(self._work, None) is None:
             self.is_complete = True
