@@ -33,7 +33,6 @@ def a_market() -> Market:
 def resolve(
     name: str, nodeclass: Ec2NodeClass | None = None, settings: Settings | None = None, **options: Any
 ) -> InstanceType:
-    """Return one resolved type."""
     (found,) = instance_types(
         nodeclass or a_nodeclass(),
         settings or some_settings(),

@@ -1,5 +1,3 @@
-"""What AWS documents of the types of EKS Auto Mode."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

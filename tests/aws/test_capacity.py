@@ -1,5 +1,3 @@
-"""Pod slots and ephemeral storage."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Documents of `karptui types`."""
-
 from __future__ import annotations
 
 from typing import Any

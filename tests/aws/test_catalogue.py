@@ -1,5 +1,3 @@
-"""The built-in catalogue: complete, dated, small, and honest about what it does not know."""
-
 from __future__ import annotations
 
 from karptui.aws.catalogue import instance_type_facts, price_list, region_zones, sources

@@ -1,5 +1,3 @@
-"""The instance types of a whole cluster."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable

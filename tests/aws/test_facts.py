@@ -1,5 +1,3 @@
-"""EC2's answers as facts."""
-
 from __future__ import annotations
 
 from typing import Any

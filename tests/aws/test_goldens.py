@@ -1,5 +1,3 @@
-"""Every recorded answer of Karpenter's own AWS provider."""
-
 from __future__ import annotations
 
 import gzip

@@ -1,5 +1,3 @@
-"""Whole types: offerings, compatibility, discovered memory."""
-
 from __future__ import annotations
 
 from typing import Any

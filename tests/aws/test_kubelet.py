@@ -1,5 +1,3 @@
-"""Kubelet settings that are CEL expressions."""
-
 from __future__ import annotations
 
 from typing import Any

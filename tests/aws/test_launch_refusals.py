@@ -1,5 +1,3 @@
-"""Launches that failed for lack of capacity, and the offerings that are left out because of them."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Where memory goes: the figures of a 240Gi pod on r5a.8xlarge, and the rules behind them."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""What leaves a NodePool without types."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""What a region sells."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""EC2NodeClasses as written, and what is said about those that cannot be read."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""What nodes of a type have reported."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""What the kubelet keeps back."""
-
 from __future__ import annotations
 
 from typing import Any

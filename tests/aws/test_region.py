@@ -1,5 +1,3 @@
-"""Where a cluster stands."""
-
 from __future__ import annotations
 
 from typing import Any

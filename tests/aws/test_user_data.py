@@ -1,5 +1,3 @@
-"""Kubelet settings that only userData has."""
-
 from __future__ import annotations
 
 from typing import Any

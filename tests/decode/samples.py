@@ -331,12 +331,10 @@ def text(value: Any) -> bytes:
 
 
 def page(*items: Any, **meta: Any) -> bytes:
-    """Return a page of a list."""
     return text({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"} | meta, "items": list(items)})
 
 
 def line(type_: str, item: Any) -> bytes:
-    """Return a line of a watch."""
     return text({"type": type_, "object": item})
 
 
@@ -349,5 +347,4 @@ READ_TERM = NodeSelectorTerm(
 
 
 def amounts(resources: Any) -> dict[str, str]:
-    """Return resources as text."""
     return {name: str(amount) for name, amount in resources.items()}

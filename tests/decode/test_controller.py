@@ -1,5 +1,3 @@
-"""What a Deployment or a pod says of Karpenter's controller."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""What is wrong with an object, in the words of who wrote it."""
-
 from __future__ import annotations
 
 from typing import Annotated, Any

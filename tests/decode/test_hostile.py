@@ -1,5 +1,3 @@
-"""Whatever a field holds, an object is either read or refused in one sentence that names it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -42,7 +40,6 @@ UNREAD = ("generation", "annotations", "volumes", "containerStatuses", "initCont
 
 
 def paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield where each value of an object is."""
     if path:
         yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

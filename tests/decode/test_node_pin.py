@@ -1,5 +1,3 @@
-"""Pods of a DaemonSet share a template, whatever node each is tied to."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""One verdict per node: WHY, lanes, blockers, budgets and the next command of golden fleets say the same."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Every blocker of every node, with what it blocks, since when and until when."""
-
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet

@@ -1,5 +1,3 @@
-"""Simulations that are given up as soon as nothing can come of them: the commands are the same."""
-
 from __future__ import annotations
 
 from typing import Any

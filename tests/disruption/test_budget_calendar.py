@@ -1,5 +1,3 @@
-"""Budgets over the coming days."""
-
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""Budgets: what is allowed, what is used up, and when that changes."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""What Go's maps decide in Karpenter: every order they may give, and no other."""
-
 from __future__ import annotations
 
 import random

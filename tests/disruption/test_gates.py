@@ -1,15 +1,18 @@
-"""The gates, in Karpenter's order and all of them."""
-
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from karptui.disruption.do_not_disrupt import record
+from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, all_gates, first_failure
 from karptui.karpenter import labels
+from karptui.karpenter.do_not_disrupt import read_value
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from tests.builders import NOW_NS, a_node, a_nodepool, a_pdb, a_pod
+from tests.builders import HOUR_NS, NOW_NS, a_node, a_nodepool, a_pdb, a_pod
 from tests.disruption.making import a_claim, a_fleet, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -56,3 +59,44 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
     for pool in (a_nodepool(deletion_ns=NOW_NS), a_nodepool(is_ready=False)):
         fleet = _fleet(nodepools=[pool])
         assert first_failure(fleet, node_of(fleet)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("true", {}),
+        ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
+        (
+            "30m",
+            [
+                (
+                    "DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is"
+                    " now disruptable"
+                )
+            ],
+        ),
+        (
+            "1d",
+            [
+                (
+                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse"
+                    ' "1d" as a duration: time: unknown unit "d" in duration "1d", ignoring annotation'
+                )
+            ],
+        ),
+        (
+            "0s",
+            [
+                (
+                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation:"
+                    ' duration "0s" must be positive, ignoring annotation'
+                )
+            ],
+        ),
+    ],
+)
+def test_karpenters_events(text: str, said: dict[str, Any] | list[str]) -> None:
+    recorder = Recorder()
+    record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
+    assert recorder.by_object() == ({"Pod/default/job": said} if said else {})
+    assert len(recorder.published) == len(said)

@@ -1,5 +1,3 @@
-"""Karpenter's own answers, scenario by scenario: decisions and events of every method."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Nodes removed together save what is left once their pods share the same free room."""
-
 from __future__ import annotations
 
 from typing import Any

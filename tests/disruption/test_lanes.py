@@ -1,5 +1,3 @@
-"""Every code of the WHY column, from the cluster that brings it about, and what each method makes of a node."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Lanes agree with Karpenter's own candidates in every scenario of the goldens."""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""Why pods of a removed node have no other place, as data, and in words."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +8,7 @@ import pytest
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, reason_of
+from karptui.disruption.no_place import NO_TYPES, NoPlace, PoolMiss, cause_text, no_place_text, reason_of
 from karptui.disruption.node_verdict import Verdict, landings_of, verdict_of
 from karptui.disruption.outlook import RemovalSimulator
 from karptui.disruption.removal import EngineSimulator
@@ -230,3 +228,7 @@ def test_pods_without_another_place(others: int, words: str) -> None:
         no_place_text(no_place)
         == f"web/big-0{words} cannot be placed elsewhere: no NodePool has a launchable instance type"
     )
+
+
+def test_no_nodepool_comes_near() -> None:
+    assert reason_of(NoPlace("default/web-1")) == (NO_TYPES, "NodePools")

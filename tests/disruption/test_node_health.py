@@ -1,5 +1,3 @@
-"""Nodes that the controller of node repair deletes beside all methods: what is said of them, and when."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,5 +1,3 @@
-"""Whether a node would go without a blocker, and what comes next."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

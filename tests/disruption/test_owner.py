@@ -1,5 +1,3 @@
-"""Where pods come from: controllers, labels of CI systems, names less their generated endings."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

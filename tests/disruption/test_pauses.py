@@ -1,5 +1,3 @@
-"""Budgets that pause: what is written closes until its end and changes nothing else; what is active is found."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

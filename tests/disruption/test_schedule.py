@@ -1,5 +1,3 @@
-"""Cron lines in the dialect of robfig/cron."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Schedules against a plain search, and windows against their spans."""
-
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,3 @@
-"""Rules that no scenario of the goldens happens to touch."""
-
 from __future__ import annotations
 
 import sys
@@ -8,13 +6,14 @@ import pytest
 
 from karptui.disruption import owner
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.codes import CODES, RANKS, Code, WhyCode, codes_shown_as
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
 from karptui.disruption.methods import MethodRun, observed_fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.price import ReckonedPrices
-from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names
 from karptui.karpenter import labels
@@ -184,3 +183,34 @@ def test_owner_index_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) ->
     assert [present(one).name for one in found] == [f"web-{number}" for number in range(5)]
     assert [sys.getrefcount(template) for template in templates] == before
     assert len(index._cached) <= 3
+
+
+def test_every_code_has_its_facts() -> None:
+    assert set(CODES) == set(Code)
+    assert all(facts.word and facts.meaning for facts in CODES.values())
+    assert {facts.why for facts in CODES.values()} <= set(RANKS) == set(WhyCode)
+
+
+@pytest.mark.parametrize(
+    ("why", "codes"),
+    [
+        (WhyCode.DND, {Code.POD_DND}),
+        (WhyCode.PDB, {Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE}),
+        (WhyCode.BUDGET, {Code.BUDGET_ZERO}),
+        (WhyCode.NEVER, {Code.CONSOLIDATION_DISABLED}),
+        (WhyCode.OK, set()),
+    ],
+)
+def test_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
+    assert set(codes_shown_as(why)) == codes
+
+
+def test_blocker_words_differ_from_numbered_codes() -> None:
+    assert not [facts.word for facts in CODES.values() if "×" in facts.word]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seconds"), [(0, 0.03), (60, 0.03), (61, 0.031), (300, 0.252), (1000, 0.9), (2000, 1.826)]
+)
+def test_it_grows_with_the_cluster(nodes: int, seconds: float) -> None:
+    assert assumed_seconds(nodes) == pytest.approx(seconds)

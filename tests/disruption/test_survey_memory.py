@@ -1,5 +1,3 @@
-"""A survey that rests on the one before finds the same as one that begins from nothing, whatever changes between."""
-
 from __future__ import annotations
 
 import random

@@ -1,5 +1,3 @@
-"""Nodes of a command that waits for its replacements: a Karpenter that runs counts them as leaving."""
-
 from __future__ import annotations
 
 import pytest

@@ -21,7 +21,6 @@ TYPES = (SMALL, LARGE)
 def a_pair(
     name: str, *, is_large: bool = False, conditions: Sequence[str] = ("Consolidatable",), **of_claim: Any
 ) -> tuple[Node, NodeClaim]:
-    """Return a node and its NodeClaim."""
     kind = "m5.2xlarge" if is_large else "m5.large"
     cpu, memory = ("8", "32Gi") if is_large else ("2", "8Gi")
     node = a_node(name=name, instance_type=kind, cpu=cpu, memory=memory)
@@ -46,10 +45,8 @@ def played(inventory: Inventory, *, settings: Settings | None = None, **options:
 
 
 def steps(found: Played, kind: StepKind) -> list[Step]:
-    """Return the steps of a kind."""
     return [step for step in found.steps if step.kind is kind]
 
 
 def seconds(step: Step | Moment) -> float:
-    """Return when a step was, in seconds from the beginning."""
     return (step.at_ns - NOW_NS) / 1e9

@@ -34,7 +34,6 @@ class Writer:
             self._of_template.setdefault(id(pod.template), self._manifests["Pod", pod.key])
 
     def write(self, name: str, world: World, now_ns: int) -> dict[str, Any]:
-        """Return the snapshot of a moment."""
         changing = _changing(world.inventory)
         objects = [one for (kind, _), one in self._manifests.items() if kind not in changing]
         objects += [self._written(kind, item) for kind, items in changing.items() for item in items]

@@ -1,5 +1,3 @@
-"""What a play carries from one moment to the next: it decides as if every moment were looked at anew."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Plays that never end, as nodes replace each other."""
-
 from __future__ import annotations
 
 from msgspec.structs import replace

@@ -1,5 +1,3 @@
-"""A play that begins while a command waits for its replacements: Karpenter has it in mind, and carries it out."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pods of Jobs end as those of their kind did."""
-
 from __future__ import annotations
 
 import msgspec

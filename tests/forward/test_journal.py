@@ -1,5 +1,3 @@
-"""A play gives its cluster back as it was at any instant."""
-
 from __future__ import annotations
 
 from typing import Any

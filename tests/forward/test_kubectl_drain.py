@@ -1,5 +1,3 @@
-"""Node groups that somebody drains by hand in a play."""
-
 from __future__ import annotations
 
 from karptui.forward.draining import DrainedNode, KubectlDrain

@@ -1,5 +1,3 @@
-"""What a NodeClaim is launched as."""
-
 from __future__ import annotations
 
 from msgspec.structs import replace

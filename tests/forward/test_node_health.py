@@ -1,5 +1,3 @@
-"""Unhealthy nodes in a play: deleted by force before 1.15, repaired within the policy's bound since."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

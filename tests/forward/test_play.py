@@ -1,5 +1,3 @@
-"""What Karpenter and kube-scheduler do one after the other, and when."""
-
 from __future__ import annotations
 
 import msgspec

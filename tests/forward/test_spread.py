@@ -1,5 +1,3 @@
-"""What chance changes, told by several seeds, and which of their plays is told."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Static NodePools are brought to their replicas again, up and down."""
-
 from __future__ import annotations
 
 from karptui.forward.result import StepKind

@@ -1,5 +1,3 @@
-"""What a cluster notes of what happens in a play."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Karpenter's controller: its version and its settings."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The document of ``--scheduler-config``: what Karpenter starts with, and what it refuses."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The do-not-disrupt clock."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""PodDisruptionBudgets."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Pod predicates, and what eviction costs."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Repair policies: what is refused, which of them matches, and which governs."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Requirements, one key at a time and together."""
-
 from __future__ import annotations
 
 from itertools import product

@@ -1,5 +1,3 @@
-"""Which rules hold for which version, and what is said of it."""
-
 from __future__ import annotations
 
 import pytest

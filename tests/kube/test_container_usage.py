@@ -1,5 +1,3 @@
-"""Usage of containers over time: percentiles, lengths, bounds, and the recommendations that follow."""
-
 from __future__ import annotations
 
 import math

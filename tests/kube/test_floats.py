@@ -1,5 +1,3 @@
-"""Numbers as Go reads them: what ``strconv.ParseFloat`` takes, underscores between digits included."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Owners in Git: which evidence counts, and when the owner reverts an edit."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Metadata, owners and conditions, and what a document is called that holds objects."""
-
 from __future__ import annotations
 
 from typing import Any

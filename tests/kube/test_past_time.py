@@ -1,5 +1,3 @@
-"""Past instants as users write them."""
-
 from __future__ import annotations
 
 from contextlib import suppress

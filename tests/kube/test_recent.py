@@ -1,5 +1,3 @@
-"""Answers that are let go when nobody asks for them any more."""
-
 from __future__ import annotations
 
 import gc

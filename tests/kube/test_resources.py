@@ -1,5 +1,3 @@
-"""Resource lists, and effective pod requests."""
-
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""What unquoted scalars mean; the answers are those of go.yaml.in/yaml/v2 and sigs.k8s.io/yaml themselves."""
-
 from __future__ import annotations
 
 import math

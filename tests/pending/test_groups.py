@@ -1,5 +1,3 @@
-"""Pending pods folded by cause, their turns, and where those who speak of them disagree."""
-
 from __future__ import annotations
 
 from typing import Any

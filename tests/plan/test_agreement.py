@@ -1,5 +1,3 @@
-"""Studies, what-ifs and plays of golden clusters say the same: what one answers, another does not contradict."""
-
 from __future__ import annotations
 
 from itertools import islice

@@ -1,5 +1,3 @@
-"""A zone, a capacity type or a NodePool goes away at once."""
-
 from __future__ import annotations
 
 from typing import Any

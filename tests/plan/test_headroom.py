@@ -1,5 +1,3 @@
-"""How many more of a pod fit, held to trying every number one by one."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Pauses of disruption, held to the forecasts that they are made of."""
-
 from __future__ import annotations
 
 from typing import Any

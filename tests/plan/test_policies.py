@@ -1,5 +1,3 @@
-"""Policies of consolidation compared, held to the plays that they are made of."""
-
 from __future__ import annotations
 
 from typing import Any

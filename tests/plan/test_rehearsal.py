@@ -1,5 +1,3 @@
-"""Node groups moved to Karpenter in imagination."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Remedies of several nodes are played forward under the budgets that they leave."""
-
 from __future__ import annotations
 
 from typing import Any

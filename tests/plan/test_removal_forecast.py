@@ -1,5 +1,3 @@
-"""Blocked nodes are removed in a forecast as if nothing blocked them, under their disruption budgets."""
-
 from __future__ import annotations
 
 from typing import Any

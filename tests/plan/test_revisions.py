@@ -1,5 +1,3 @@
-"""Rollouts: which nodes have which revision, and whether the others are replaced."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Right-sizing: new requests of pods, from scratch and from now on, blockers, and what is not proposed."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""What the rollout of a change takes: how long, where it stalls, extra nodes and dollars meanwhile."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Nodes that consolidation never looks at, as its time is over before their turn."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -70,7 +70,6 @@ def shape(provisioning: Json) -> str:
 
 
 def words(provisioning: Json) -> dict[str, str]:
-    """Return the words of errors."""
     return {key: tidy(text) for key, text in provisioning["podErrors"].items()}
 
 

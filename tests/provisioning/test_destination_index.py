@@ -1,5 +1,3 @@
-"""The index of nodes by their room, made of that of the moment before."""
-
 from __future__ import annotations
 
 import random

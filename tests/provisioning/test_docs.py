@@ -1,5 +1,3 @@
-"""The commands in the page about provisioning print what stands there."""
-
 from __future__ import annotations
 
 import re

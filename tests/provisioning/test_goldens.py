@@ -1,5 +1,3 @@
-"""Karpenter's own answers: one rule each, and seeded clusters of every kind."""
-
 from __future__ import annotations
 
 import gzip

@@ -1,5 +1,3 @@
-"""Which types each filter leaves; the same as the engine where a pod is asked for."""
-
 from __future__ import annotations
 
 from typing import Any

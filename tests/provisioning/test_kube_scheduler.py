@@ -1,5 +1,3 @@
-"""Where kube-scheduler puts pods among nodes that take them."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +20,6 @@ WEB = LabelSelector((("app", "web"),))
 
 
 def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), **others: Any) -> list[str]:
-    """Return the node of each pod, in order; empty for none."""
     inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),), **others)
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
     found = Scheduler(prepared, bound_pods(inventory.pods)).place(pods)

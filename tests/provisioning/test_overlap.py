@@ -1,5 +1,3 @@
-"""Which NodePools could take which pods, and which of them would."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -245,7 +245,6 @@ class Refusals:
         """Let it go on."""
 
     def refused(self, pod: Pod) -> None:
-        """Note a pod."""
         self.refusals.append(pod.name)
 
 

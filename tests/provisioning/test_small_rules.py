@@ -1,5 +1,3 @@
-"""Rules that no golden happens to touch, one each."""
-
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -24,6 +22,7 @@ from karptui.kube.workload import PodTemplateObject, Workload
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, overlaid
+from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.ports import clash, clashes
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.topology_spec import NamespaceIndex
@@ -300,3 +299,8 @@ class TestVolumes:
         pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
         [(claim, reach)] = index.reach(pod)
         assert (claim, [str(one) for one in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
+
+
+def test_at_equal_weight_the_last_name_is_first() -> None:
+    pools = [a_nodepool(name="a"), a_nodepool(name="heavy", weight=10), a_nodepool(name="c"), a_nodepool(name="b")]
+    assert [pool.name for pool in usable_pools(pools)] == ["heavy", "c", "b", "a"]

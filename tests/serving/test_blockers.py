@@ -1,5 +1,3 @@
-"""What is asked of blockers: rows that rest while making them takes long, and what can be done about them."""
-
 from __future__ import annotations
 
 import pytest

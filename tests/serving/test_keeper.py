@@ -1,5 +1,3 @@
-"""What the keeper has written while a cluster is followed: the demo, stepped with a clock that stands."""
-
 from __future__ import annotations
 
 import asyncio

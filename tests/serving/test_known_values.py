@@ -1,5 +1,3 @@
-"""Which values of labels are offered while typing."""
-
 from __future__ import annotations
 
 from sys import getrefcount

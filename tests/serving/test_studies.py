@@ -1,5 +1,3 @@
-"""Values of a parameter, replayed or simulated over time."""
-
 from __future__ import annotations
 
 import pytest

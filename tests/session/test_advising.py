@@ -1,5 +1,3 @@
-"""From views to reports: what is hidden, how often rules are asked, what a what-if begins with."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

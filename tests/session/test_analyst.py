@@ -1,5 +1,3 @@
-"""The analyst works in a thread, on the newest cluster first, and gives way."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

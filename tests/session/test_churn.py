@@ -1,5 +1,3 @@
-"""Churn is worked out again when something bears on it."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Whose dollars: parts add up to the cluster's cost, requests decide, and several moments are averaged."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Edits in a history, and the findings of a cluster that they preceded."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""One connection to a cluster, from its beginning to its end."""
-
 from __future__ import annotations
 
 from unittest.mock import Mock

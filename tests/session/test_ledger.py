@@ -1,5 +1,3 @@
-"""The ledger judges what karptui predicted by what Karpenter did."""
-
 from __future__ import annotations
 
 from typing import Any

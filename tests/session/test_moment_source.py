@@ -1,5 +1,3 @@
-"""A cluster at a moment of a play says in the top bar what it is."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""EC2NodeClasses that exist and were not read, and what is assumed of them."""
-
 from __future__ import annotations
 
 import pytest

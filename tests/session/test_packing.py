@@ -1,5 +1,3 @@
-"""Both sides of a what-if as bins: the nodes that the replay counts, with the pods that it puts there."""
-
 from __future__ import annotations
 
 from collections import Counter

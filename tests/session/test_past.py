@@ -1,5 +1,3 @@
-"""Moments of the history in place of the cluster: what is stopped, what goes on, and what overtakes what."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Moments that are shown in place of the cluster, and what is left of one that is called off."""
-
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,3 @@
-"""Owners go on past ReplicaSets and Jobs as far as anything is known."""
-
 from __future__ import annotations
 
 import pytest

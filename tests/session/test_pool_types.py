@@ -1,5 +1,3 @@
-"""The types of a NodePool, asked by the Types screen and by the engine: one truth."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

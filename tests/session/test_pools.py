@@ -1,5 +1,3 @@
-"""Rows of NodePools: their neighbours in the order of weights, and the work that many of them take."""
-
 from __future__ import annotations
 
 from collections import Counter

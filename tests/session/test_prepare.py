@@ -1,5 +1,3 @@
-"""Instance types of NodePools whose NodeClass says little, or is of another provider."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Why a node was removed, from a history that is written by hand."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What-ifs of a session: on which cluster they are replayed, and what is said of it."""
-
 from __future__ import annotations
 
 import queue

@@ -1,5 +1,3 @@
-"""Lists are filtered and sorted on the session's side, and summed there."""
-
 from __future__ import annotations
 
 from typing import Any

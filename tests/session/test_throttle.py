@@ -1,5 +1,3 @@
-"""Background work gives way to keys, and garbage is collected while the user does not type."""
-
 from __future__ import annotations
 
 import gc

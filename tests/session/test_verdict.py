@@ -1,5 +1,3 @@
-"""What a verdict follows from in a cluster: permissions, prices, limits, pods that wait, budgets that never open."""
-
 from __future__ import annotations
 
 from typing import Any

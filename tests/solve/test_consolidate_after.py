@@ -1,5 +1,3 @@
-"""The cheapest consolidateAfter under a limit of evictions is the one that playing every value finds."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""A cluster as edits make it, to go on from, comes to what the edits come to."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Expirations spread over hours, compared with counting."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Each goal on a tiny fleet: the answer is the one that trying everything gives."""
-
 from __future__ import annotations
 
 from itertools import combinations

@@ -1,5 +1,3 @@
-"""Halving finds what going through all values finds, and sets are tried within their bound."""
-
 from __future__ import annotations
 
 from collections import deque

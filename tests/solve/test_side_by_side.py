@@ -1,5 +1,3 @@
-"""Changes that are measured elsewhere, several at once, lead to the same answer with the same effort."""
-
 from __future__ import annotations
 
 from collections import deque

@@ -1,5 +1,3 @@
-"""Weekly windows: inside exactly the share is allowed, outside nothing, whatever the window is."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,3 @@
-"""Several sources, one answer."""
-
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -18,7 +18,6 @@ def told(kind: Kind, *objects: Any, gone: tuple[str, ...] = (), replaces: bool =
 
 
 def after(*batches: Batch, begin: ClusterState = EMPTY) -> ClusterState:
-    """Return the state after batches."""
     for batch in batches:
         begin = reduce(begin, batch)
     return begin

@@ -1,5 +1,3 @@
-"""Whatever comes in whatever order, twice or in other portions: the state says the same."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -22,13 +22,11 @@ FOLDER = GOLDENS / "karpenter-1.14.1"
 
 
 def documents(family: str) -> Iterator[dict[str, Any]]:
-    """Yield the snapshots of a family."""
     return (scenario["snapshot"] for scenario in scenarios(FOLDER / f"{family}.jsonl.gz"))
 
 
 @lru_cache(maxsize=16)
 def catalog(name: str) -> tuple[InstanceType, ...]:
-    """Return a list of instance types."""
     from karptui.sources.snapshot.instance_types import Catalogs
 
     value = json.loads(gzip.decompress((FOLDER / f"{name}.gz").read_bytes()))
@@ -36,7 +34,6 @@ def catalog(name: str) -> tuple[InstanceType, ...]:
 
 
 def base_of(document: dict[str, Any]) -> WhatIfBase:
-    """Return a snapshot as a base."""
     pile = ObjectPile()
     for index, value in enumerate(document["objects"]):
         pile.add(Manifest(value, f"objects[{index}]"), "golden", has_defaults=True)

@@ -1,5 +1,3 @@
-"""Two replays, compared."""
-
 from __future__ import annotations
 
 import copy

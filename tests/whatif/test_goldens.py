@@ -1,5 +1,3 @@
-"""Edits against snapshots that were edited by hand: the answers must be the same."""
-
 from __future__ import annotations
 
 import copy

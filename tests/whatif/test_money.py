@@ -1,5 +1,3 @@
-"""What nodes are said to cost, by the prices of the top bar."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a what-if begins with, what it offers while typing, and what it answers: over the demo cluster."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""The model against NodeClaims that were made: here by the model itself, so that every one must be found again."""
-
 from __future__ import annotations
 
 from itertools import islice

@@ -1,5 +1,3 @@
-"""The self-check on NodeClaims that Karpenter's own code decided on."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The work on a scenario: what differs becomes an edit, and a scenario becomes work again."""
-
 from __future__ import annotations
 
 from karptui.whatif.edits import PutObject, RemoveNode

@@ -13,7 +13,6 @@ Stopped = Callable[[], bool]
 
 
 def times(common: Any, item: int, is_stopped: Stopped) -> int:
-    """Return a product."""
     assert not is_stopped()
     return int(common["by"] * item)
 

@@ -1,5 +1,3 @@
-"""Children: lines, restarts, and none that outlives its parent."""
-
 from __future__ import annotations
 
 import signal

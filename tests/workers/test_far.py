@@ -1,5 +1,3 @@
-"""A real Dask scheduler and two workers on loopback, each a process of its own."""
-
 from __future__ import annotations
 
 import json
@@ -292,7 +290,6 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
 
 
 def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers:
-    """Connect to a cluster that is made up."""
     monkeypatch.setattr(distributed, "Client", cluster)
     return far.FarWorkers("tcp://made-up:1")
 

@@ -1,5 +1,3 @@
-"""Processes of this machine: the same results in the same order, whatever happens to them."""
-
 from __future__ import annotations
 
 import contextlib

@@ -114,7 +114,7 @@ class Objects:
         is_plain = all(isinstance(part, str | int | float | None) for part in value.values())
         if is_plain and (field in _LABELS or (field == "selector" and "matchLabels" not in value)):
             return {self.values.key(key): self.values.label(key, part) for key, part in value.items()}
-        if is_plain and (field in AMOUNTS or (field == "resources" and not _is_requests(value))):
+        if is_plain and (field in AMOUNTS or (field == "resources" and not ("requests" in value or "limits" in value))):
             rename = self.values.driver if field == "volumeAttachmentLimits" else self.values.key
             return {rename(key): self.values.amount(part) for key, part in value.items()}
         if field == "annotations":
@@ -155,7 +155,3 @@ class Objects:
 def _class_of(kind: str) -> str:
     """Return the kind under which names are kept: all NodeClasses are one kind, and a CSINode has its node's name."""
     return NODE_CLASS if kind.endswith(NODE_CLASS) else "Node" if kind == "CSINode" else kind
-
-
-def _is_requests(value: Mapping[str, Any]) -> bool:
-    return "requests" in value or "limits" in value

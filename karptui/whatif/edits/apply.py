@@ -240,7 +240,7 @@ def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple
     notes: list[str] = []
     types = base.types
     of_nodeclasses = draft.touched(Kind.NODECLASS)
-    of_settings = changes_types(base.settings, draft.settings)
+    of_settings = settings_of_types(base.settings) != settings_of_types(draft.settings)
     if types.is_fixed:
         if of_nodeclasses or of_settings:
             what = "EC2NodeClasses and settings" if of_nodeclasses else "settings"
@@ -345,11 +345,6 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
     if name in settings.unread:
         raise EditError(f"{name} is {value!r}, which Karpenter cannot read: it would take its default")
     draft.settings = settings
-
-
-def changes_types(before: Settings, after: Settings) -> bool:
-    """Return whether settings differ in what instance types are worked out from."""
-    return settings_of_types(before) != settings_of_types(after)
 
 
 def _environment(settings: Settings) -> dict[str, str]:

@@ -43,7 +43,6 @@ def a_leaver(
 
 
 def gone(claim: NodeClaim, minutes: float = 9) -> GoneClaim:
-    """Return a NodeClaim that was found to be gone."""
     return GoneClaim(claim, ago(minutes))
 
 

@@ -1,5 +1,3 @@
-"""The lives of NodeClaims, and why each went."""
-
 from __future__ import annotations
 
 from typing import Any

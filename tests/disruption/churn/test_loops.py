@@ -1,5 +1,3 @@
-"""What takes the place of what, and what goes round in circles."""
-
 from __future__ import annotations
 
 import pytest

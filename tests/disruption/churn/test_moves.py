@@ -1,5 +1,3 @@
-"""Pods that had to move, and whose they were."""
-
 from __future__ import annotations
 
 from typing import Any

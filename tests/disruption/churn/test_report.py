@@ -1,5 +1,3 @@
-"""Churn of a cluster."""
-
 from __future__ import annotations
 
 from msgspec.structs import replace

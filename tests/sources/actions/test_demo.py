@@ -1,5 +1,3 @@
-"""Actions change the demo's own world, by the rules of an API server."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Nothing can be written without a permit, and only the guard gives one."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What a server can answer to an action, and what is written down of it."""
-
 from __future__ import annotations
 
 import json

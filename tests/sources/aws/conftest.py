@@ -155,7 +155,6 @@ ME = "<Account>123456789012</Account><Arn>arn:aws:iam::123456789012:user/me</Arn
 
 @pytest.fixture
 def session(fake: FakeAws, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
-    """Return a session whose every service is the fake."""
     with LoopbackServer(fake) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         session = AwsClients()

@@ -1,5 +1,3 @@
-"""EC2 and STS as moto answers for them; what moto lacks is scripted."""
-
 from __future__ import annotations
 
 import pytest

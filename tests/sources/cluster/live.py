@@ -40,7 +40,6 @@ def server_tls(*, asks_client: bool = False) -> ssl.SSLContext:
 def transport_to(
     server: LoopbackServer | str, *, credentials: Credentials | None = None, read_seconds: float = 10.0, **fields: Any
 ) -> Transport:
-    """Return a transport to a server."""
     url = server if isinstance(server, str) else server.url
     connection = Connection(server=url, context="test", **fields)
     return Transport(connection, credentials or credentials_for(connection), read_seconds=read_seconds)
@@ -86,7 +85,6 @@ class WatchedMailbox(Mailbox):
             self._news.notify_all()
 
     def keys(self, kind: Kind) -> set[str]:
-        """Return the keys held of a kind."""
         return set(self.objects.get(kind, {}))
 
     def phases(self, kind: Kind) -> list[Phase]:

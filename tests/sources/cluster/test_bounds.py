@@ -1,5 +1,3 @@
-"""No answer takes more memory or time than it may, whatever a server sends."""
-
 from __future__ import annotations
 
 import gzip

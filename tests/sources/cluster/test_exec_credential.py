@@ -47,7 +47,6 @@ def plugin(
 
 
 def printing(status: Any, *, api_version: str = V1, **top: Any) -> ExecPlugin:
-    """Return a plugin that prints a credential."""
     printed = {"kind": "ExecCredential", "apiVersion": api_version, "status": status, **top}
     return plugin(f"print({json.dumps(printed)!r})", api_version=api_version)
 

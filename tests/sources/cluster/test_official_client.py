@@ -1,5 +1,3 @@
-"""Access reviews and writes, and what is relied upon of the official client in every version that is allowed."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Connections: TLS, proxies, and the hosts that go without one."""
-
 from __future__ import annotations
 
 import socket

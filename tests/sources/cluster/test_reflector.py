@@ -106,7 +106,6 @@ class Bench:
 
 
 def streamed(*names: str, version: str = "10") -> tuple[dict[str, Any], ...]:
-    """Return the events of a streaming list."""
     return (*(event("ADDED", named(name)) for name in names), bookmark(version, ends_list=True))
 
 

@@ -1,5 +1,3 @@
-"""The ClusterRole allows what is read, and nothing else."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Lines out of answers, however their bytes arrive."""
-
 from __future__ import annotations
 
 from itertools import pairwise

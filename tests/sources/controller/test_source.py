@@ -1,5 +1,3 @@
-"""Karpenter's Deployment is read and read again, over a loopback API server."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

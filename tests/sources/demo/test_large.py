@@ -1,5 +1,3 @@
-"""The large demo: whole in the end, and honest about how much has come."""
-
 from __future__ import annotations
 
 from karptui.clock import FrozenClock

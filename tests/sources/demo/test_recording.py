@@ -1,5 +1,3 @@
-"""The recording carries the five stories; it is read as any snapshot is."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -26,7 +26,6 @@ def watched_demo() -> Story:
 
 
 def sometime(states: list[ClusterState], holds: Callable[[ClusterState], bool]) -> bool:
-    """Whether something holds in any of the states."""
     return any(holds(state) for state in states)
 
 

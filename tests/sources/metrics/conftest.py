@@ -65,7 +65,6 @@ def binding(role: str, namespace: str, account: str, *, name: str = "") -> Any:
 
 
 def role(*verbs: str, group: str = "karpenter.sh", resource: str = "nodeclaims") -> Any:
-    """Return a ClusterRole."""
     return {"rules": [{"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}]}
 
 
@@ -83,11 +82,9 @@ class KarpenterCluster:
         self.accepted: list[str] = []
 
     def pods(self, *items: Any) -> None:
-        """Say which pods there are."""
         self._list("/api/v1", "pods", items)
 
     def services(self, *items: Any) -> None:
-        """Say which Services there are."""
         self._list("/api/v1", "services", items)
 
     def leases(self, *items: Any) -> None:
@@ -147,7 +144,6 @@ def cluster() -> KarpenterCluster:
 
 @pytest.fixture
 def client(cluster: KarpenterCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Transport]:
-    """Return the transport to the cluster."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     with LoopbackServer(cluster) as server:

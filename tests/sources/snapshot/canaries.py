@@ -473,5 +473,4 @@ def _letters(number: int) -> str:
 
 
 def kinds() -> Iterator[str]:
-    """Return the kinds of the corpus."""
     yield from dict.fromkeys(one["kind"] for one in OBJECTS)

@@ -1,5 +1,3 @@
-"""What files of kubectl's say of Karpenter itself: the version and the settings of its Deployment."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Values that look public and are not: each is put into the field that may hold it, and no redacted file has it."""
-
 from __future__ import annotations
 
 import json

@@ -42,7 +42,6 @@ AWS_CASES = [
 
 
 def redacted(*objects: dict[str, Any], key: bytes = KEY) -> list[dict[str, Any]]:
-    """Return objects with pseudonyms."""
     return Redactor(key).redact(objects)
 
 

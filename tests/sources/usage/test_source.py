@@ -1,5 +1,3 @@
-"""Live usage is read page by page while somebody looks, and its faults are sentences, over a loopback API server."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Which NodeClaims an edit drifts, and why."""
-
 from __future__ import annotations
 
 import copy

@@ -1,7 +1,6 @@
-"""Each kind of edit, and what is said about it."""
-
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.edits.apply import apply
+from karptui.whatif.edits.apply import apply, without_offerings
 from karptui.whatif.edits.document import as_stored
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -774,3 +773,15 @@ def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_fiel
     )
     assert made["spec"] == {"metadataOptions": {"httpTokens": "required"}}
     assert as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}}, "1.15.1")["spec"] == {}
+
+
+M5, C5 = an_instance_type(name="m5.large"), an_instance_type(name="c5.large")
+
+
+def test_pools_that_share_types_share_them_afterwards_and_count_once() -> None:
+    shared, own = (M5,), (C5,)
+    made, counts = without_offerings({"a": shared, "b": shared, "c": own}, (TakeOut(zone="us-east-1a"),))
+    assert isinstance(made, Mapping)
+    assert made["a"] is made["b"]
+    assert [offering.is_available for offering in made["a"][0].offerings] == [False, True]
+    assert counts == [2]

@@ -1,5 +1,3 @@
-"""Quick edits: each changes the field it names, and what comes of it is valid."""
-
 from __future__ import annotations
 
 import re

@@ -75,7 +75,6 @@ def find_remedies(
 
 
 def a_search(base: WhatIfBase, *pods: Pod) -> RemedySearch:
-    """Return the search for pods."""
     return RemedySearch(base, *_asked(base, pods))
 
 
@@ -98,5 +97,4 @@ def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:
 
 
 def of_kind(report: RemedyReport, kind: RemedyKind) -> list[Remedy]:
-    """Return the remedies of a kind."""
     return [one for one in report.remedies if one.kind is kind]

@@ -1,5 +1,3 @@
-"""What can be done about blockers: the edits, the sentences, and what becomes of the nodes."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,3 @@
-"""Story D on the real catalogue: the overhead percent, and pod slots through the EC2NodeClass."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Changes to the pods themselves, and to what a new node has for them."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Changes to NodePools that give a pod its place."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

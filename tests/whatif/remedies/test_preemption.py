@@ -1,5 +1,3 @@
-"""Who would take the place of pods whose priority is lowered: kube-scheduler's preemption, approximated."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Remedies tried side by side: what they free, save, move, cut and risk, and which is best."""
-
 from __future__ import annotations
 
 from typing import Any

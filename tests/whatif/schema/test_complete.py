@@ -1,5 +1,3 @@
-"""What can be typed at a place; ``‸`` is the cursor."""
-
 from __future__ import annotations
 
 import pytest

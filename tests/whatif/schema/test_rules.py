@@ -1,5 +1,3 @@
-"""Every rule of the shipped CRDs with an object that keeps it and one that breaks it, and CEL as Kubernetes has it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

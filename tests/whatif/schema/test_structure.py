@@ -1,5 +1,3 @@
-"""Values held against schemas."""
-
 from __future__ import annotations
 
 from typing import Any

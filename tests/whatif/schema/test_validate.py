@@ -1,5 +1,3 @@
-"""Problems at their lines, schemas and whose they are."""
-
 from __future__ import annotations
 
 from copy import deepcopy

@@ -1,5 +1,3 @@
-"""Objects as documents, patches, commands and diffs."""
-
 from __future__ import annotations
 
 import json

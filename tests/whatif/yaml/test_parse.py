@@ -1,5 +1,3 @@
-"""Buffers taken apart, and what YAML objects to."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Changing one field of a text."""
-
 from __future__ import annotations
 
 from collections import Counter

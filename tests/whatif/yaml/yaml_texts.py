@@ -41,7 +41,6 @@ MAPPINGS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=5)
 
 @st.composite
 def texts(draw: st.DrawFn, mappings: st.SearchStrategy[dict[str, Any]] = MAPPINGS) -> tuple[str, dict[str, Any]]:
-    """Draws a mapping and a text that says it."""
     value = draw(mappings)
     writer = Writer(draw)
     lines = writer.mapping(value, 0)
