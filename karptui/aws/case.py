@@ -94,7 +94,6 @@ class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     nodeclass: Ec2NodeClass
     given: NodeClass
-    """The original NodeClass."""
     settings: Settings
     market: Market
     placement_group: PlacementGroup | None

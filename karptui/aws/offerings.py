@@ -43,7 +43,6 @@ class PlacementGroup(msgspec.Struct, frozen=True):
     strategy: str
     """``cluster``, ``spread`` or ``partition``."""
     partitions: int = 0
-    """Number of partitions of a partition group."""
 
     @property
     def partition_names(self) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ class AccountSubnet(msgspec.Struct, frozen=True):
     zone: str
     zone_id: str
     free_addresses: int
-    """Free IPv4 addresses."""
 
 
 class AccountReservation(msgspec.Struct, frozen=True):

@@ -116,7 +116,6 @@ class NodeDetail(msgspec.Struct, frozen=True, eq=False):
     budgets: tuple[BudgetState, ...] = ()
     """Its NodePool's budget for each reason; empty if the NodePool is unknown."""
     consolidation_policy: str = ""
-    """The NodePool's."""
 
 
 class NextCommand(msgspec.Struct, frozen=True, gc=False):

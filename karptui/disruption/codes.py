@@ -117,7 +117,6 @@ class CodeFacts(msgspec.Struct, frozen=True, gc=False):
     """Properties of a blocker code."""
 
     why: WhyCode
-    """The WHY code."""
     word: str
     """The label on screens, in plans and in forecasts."""
     meaning: str

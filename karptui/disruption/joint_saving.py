@@ -53,7 +53,6 @@ class JointSaving(msgspec.Struct, frozen=True, gc=False):
 
     per_hour: float | None = None
     nodes: int = 0
-    """Number of removed nodes."""
     is_joint: bool = True
     """Whether the joint removal is simulated; else the sum of single removals, whose pods compete for capacity."""
     is_upper_bound: bool = False
@@ -64,7 +63,6 @@ class JointSaving(msgspec.Struct, frozen=True, gc=False):
 
 class _Forecast(NamedTuple):
     of: JointRemoval
-    """The joint removal that it belongs to."""
     removal: JointRemoval
     at_ns: int
 

@@ -176,7 +176,6 @@ class NodeCase(NamedTuple):
 
     node: StateNode
     blockers: Sequence[Blocker]
-    """All its blockers."""
     lanes: Sequence[Lane]
     drain: DrainState
     now: Verdict | None

@@ -28,7 +28,6 @@ class Replacement(msgspec.Struct, frozen=True, gc=False):
     price_per_hour: float
     """Karpenter's price; 0 if unknown."""
     pods: int
-    """Number of pods it is for."""
     is_from_template: bool = False
     """Whether it is launched from the NodePool's template, where the provider chooses the type."""
 
@@ -38,9 +37,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 
     method: str
     code: str
-    """A code of ``RefusalCode``."""
     message: str
-    """Karpenter's message."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):

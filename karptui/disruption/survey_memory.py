@@ -47,7 +47,6 @@ class NodeFacts(msgspec.Struct, frozen=True, eq=False):
     """Events about the node and its claim, by message."""
     warning: InstanceWarning | None
     namespaces: frozenset[str]
-    """Namespaces of its pods."""
     expires_ns: int
     """The earliest time at which the passing of time changes the findings."""
 

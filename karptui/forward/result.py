@@ -31,7 +31,6 @@ class StepKind(StrEnum):
     EXPIRE = "expire"
     """A NodeClaim was deleted for its age."""
     JOB_ENDS = "job-ends"
-    """Pods of Jobs ended."""
     REJECT = "reject"
     """A command failed."""
 
@@ -169,7 +168,6 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     spread: Spread | None = None
     """Range over several seeds; this forecast is the likeliest."""
     has_prices: bool = True
-    """Whether prices are on."""
     next_date_ns: int | None = None
     """The first date after it on which something may happen: an expiry, a budget's window, the end of a protection.
 

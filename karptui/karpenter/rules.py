@@ -14,7 +14,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Behaviour of a Karpenter version."""
 
     version: str
-    """Modelled version."""
     has_room_apart: bool = True
     """Whether a reservation without free capacity is still offered, but cannot be launched."""
     types_limit_volumes: bool = True

@@ -89,7 +89,6 @@ class Disagreement(msgspec.Struct, frozen=True):
     stage: str | None = None
     """Phase of the nominated node, empty if it is gone; None without a nominated node."""
     error_code: str = ""
-    """EC2's error code."""
     message: str = ""
     """Error message of a failed launch without a code."""
     user: str = ""
@@ -101,7 +100,6 @@ class Disagreement(msgspec.Struct, frozen=True):
     destination: PodDestination | None = None
     """Where the pod fits now."""
     knows_volumes: bool = True
-    """Whether the requirements of its volumes are known."""
 
 
 def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:

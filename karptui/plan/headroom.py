@@ -55,7 +55,6 @@ class PoolRoom(msgspec.Struct, frozen=True):
     reason: str = ""
     """Why the next pod is unschedulable."""
     limits: tuple[LimitUse, ...] = ()
-    """Its limits with their use today."""
 
 
 class Headroom(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +97,6 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     buffered: int
     """Pods whose room CapacityBuffers keep."""
     tried: int
-    """Number of pods that were tried."""
     assumed: tuple[str, ...]
 
 

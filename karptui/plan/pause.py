@@ -75,7 +75,6 @@ class PoolPause(msgspec.Struct, frozen=True, kw_only=True):
     patch: tuple[dict[str, Any], ...] = ()
     """The change as a JSON patch; empty without a change."""
     ended: tuple[ActivePause, ...] = ()
-    """Pauses that are ended."""
     kept: tuple[ActivePause, ...] = ()
     """Budgets that stay and allow nothing now."""
     is_default_written: bool = False

@@ -32,7 +32,6 @@ class SettledPods(msgspec.Struct, frozen=True):
     waiting: int
     """Unschedulable pods."""
     on_new: int
-    """Pods on new nodes."""
     nodes: int
     """New nodes that hold any of the pods."""
     price_per_hour: float

@@ -59,7 +59,6 @@ class Worth(StrEnum):
     NO = "no"
     """Another policy is better, or this one saves nothing."""
     UNKNOWN = "n/a"
-    """The savings are unknown."""
 
 
 class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +93,6 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is_saving_known: bool = True
     """Whether the savings are known: not if nodes without a price are launched or removed."""
     commands: int
-    """Commands of disruption."""
     evictions: int
     """Pods evicted by commands and by expiry."""
     pending: int

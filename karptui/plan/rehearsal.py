@@ -61,7 +61,6 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: int
     """Highest number of nodes that prices leave out at a time, because their price is unknown."""
     has_prices: bool
-    """Whether prices are on."""
     longest_wait_ns: int
     """Longest time that a pod was without a node during the drain."""
     waiting_before: int

@@ -103,7 +103,6 @@ class BlockedNodes(msgspec.Struct, frozen=True):
     """Nodes at the end of the forecast that Karpenter wants to disrupt and cannot."""
 
     blocker: str
-    """The blocker, as on Nodes."""
     nodes: int
     price_per_hour: float
 

@@ -150,7 +150,6 @@ class Solution(msgspec.Struct, frozen=True):
     met_tie: bool = False
     """Whether any choice was random, even if it did not affect the result."""
     had_pods: bool = True
-    """Whether there were pods to schedule."""
     run: object = None
     """The run, for `karptui.provisioning.explain`."""
 

@@ -153,7 +153,6 @@ class _Churn:
         return self._churn_book().churn(view, now_ns)
 
     def pools(self) -> List:
-        """Return the list of NodePools."""
         from karptui.session.churn import churn_entries
         from karptui.views.churn.columns import TABLE
 

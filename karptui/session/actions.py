@@ -69,7 +69,6 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     """Why it cannot be carried out, in the server's words; empty if it can."""
     missing: str = ""
-    """The missing permission."""
     status: int = 0
     """HTTP status of the server's refusal."""
     causes: tuple[tuple[str, str], ...] = ()

@@ -66,7 +66,6 @@ class PastStep(msgspec.Struct, frozen=True, kw_only=True):
     by: int = 0
     """Steps to later moments, or to earlier ones if negative."""
     to_mark: bool = False
-    """Whether to step to marks, and not to changes."""
     at: PastTime | None = None
     """The instant to go to, instead of a step."""
 
@@ -116,7 +115,6 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     """Counts up with every change of the cluster."""
     statuses: Mapping[str, SourceStatus]
-    """Status of the source, by kind."""
     totals: ClusterTotals
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""
@@ -219,7 +217,6 @@ class RemedyTrials(NamedTuple):
     """The outcome of each remedy."""
 
     kinds: tuple[BlockerRemedyKind, ...] = ()
-    """The remedies that were tried."""
     trials: tuple[Trial, ...] = ()
     """One for each of them."""
     best: BlockerRemedyKind | None = None

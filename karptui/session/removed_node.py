@@ -55,7 +55,6 @@ class RemovedNode(msgspec.Struct, frozen=True, kw_only=True):
 
     replaced: ReplacedClaim
     is_static: bool = False
-    """Whether its NodePool is static."""
     conditions: tuple[tuple[str, str, str], ...] = ()
     """Type, reason and message of its NodeClaim's last conditions that tell of a disruption."""
     events: tuple[Event, ...] = ()
@@ -64,11 +63,9 @@ class RemovedNode(msgspec.Struct, frozen=True, kw_only=True):
     """Other NodeClaims that the same command removed."""
     evicted: tuple[EvictedPods, ...] = ()
     price_per_hour: float | None = None
-    """Of the node."""
     replacement_price_per_hour: float | None = None
     """Of all replacements of the command; 0 without any, None if one is unknown."""
     together_price_per_hour: float | None = None
-    """Of all nodes of the command."""
     deadline_ns: int = 0
     """When its drain would have been forced to end; 0 without a deadline."""
     was_forced: bool = False

@@ -121,7 +121,6 @@ class BlockerLine(msgspec.Struct, frozen=True):
     owner: str
     """Owner as ``Kind/namespace/name``; empty if none."""
     value: str
-    """Value of the blocker."""
     message: str
     price_per_hour: float | None
     """Dollars that the node costs."""

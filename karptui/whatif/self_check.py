@@ -157,7 +157,6 @@ class _OnNodes:
                 self._pods.setdefault(pod.node_name, []).append(pod)
 
     def of(self, claim: NodeClaim) -> Sequence[Pod]:
-        """Return the pods on a NodeClaim's node."""
         return self._pods.get(claim.node_name, ()) if claim.node_name else ()
 
     def made_for(self, claim: NodeClaim) -> list[Pod]:

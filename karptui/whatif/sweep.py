@@ -40,7 +40,6 @@ class Sweep(msgspec.Struct, frozen=True):
     """A parameter and its values."""
 
     values: tuple[str, ...]
-    """The values as text."""
     object: ObjectRef | None = None
     """Whose field it is; None for a setting."""
     path: tuple[str | int, ...] = ()

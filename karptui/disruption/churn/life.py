@@ -183,7 +183,6 @@ class _EventIndex:
                 self.nominated_ns[match[1]] = min(earliest_ns, event.first_ns)
 
     def about(self, claim: str, node: str = "") -> list[Event]:
-        """Return the events about a NodeClaim and its node."""
         return [*self.claims.get(claim, ()), *(self._nodes.get(node, ()) if node else ())]
 
     def made_for(self, claim: str) -> Removal | None:

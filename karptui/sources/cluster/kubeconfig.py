@@ -141,7 +141,6 @@ class Kubeconfig(msgspec.Struct, frozen=True):
     files: tuple[Path, ...]
     """The files that were read, in order of precedence."""
     looked_for: tuple[Path, ...]
-    """Every file that was looked for."""
 
     @property
     def title(self) -> str:

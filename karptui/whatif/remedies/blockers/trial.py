@@ -100,7 +100,6 @@ class Trial(msgspec.Struct, frozen=True):
     drifts: int = 0
     """NodeClaims that it drifts."""
     risk: str = ""
-    """Risk, as text."""
     problem: str = ""
     """Why it could not be tried."""
     preempting: int | None = None
