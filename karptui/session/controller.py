@@ -11,6 +11,7 @@ from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.status import seen_ns
 from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
 from karptui.verdict.finding import Controller, ControllerPod
 
@@ -56,14 +57,16 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
     leases = [one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE]
     lease = next((lease for lease in leases if lease.namespace in namespaces), None)
     usual = namespaces_of(None)
+    lease_seen_ns = seen_ns(view.statuses.get(Kind.LEASE), now_ns)
     # A rollout's old pods do not count among the replicas.
     lasting = [pod for pod in pods if not pod.is_terminating]
     return Controller(
         pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in lasting or pods),
         lease_holder=lease.holder.partition("_")[0] if lease is not None else None,
         lease_renewed_ns=lease.renewed_ns if lease is not None else 0,
+        lease_seen_ns=lease_seen_ns,
         led_namespaces=tuple(
-            sorted(o.namespace for o in leases if _is_held(o, now_ns) and (o is lease or o.namespace in usual))
+            sorted(o.namespace for o in leases if _is_held(o, lease_seen_ns) and (o is lease or o.namespace in usual))
         ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,
         replicas=deployment.replicas if deployment is not None else None,
@@ -77,7 +80,7 @@ def idle_because(view: ClusterView, now_ns: int) -> str:
     namespaces = namespaces_of(view.evidence.controller)
     pods = [pod for pod in view.state.pods.values() if is_karpenter(pod, namespaces)]
     controller = controller_of_view(view, pods, now_ns)
-    if is_running(controller) and has_leader(controller, now_ns):
+    if is_running(controller) and has_leader(controller):
         return ""
     if is_running(controller):
         return "Karpenter has no leader: nothing of this happens until it has one"

@@ -54,6 +54,13 @@ def plural(kind: str) -> str:
     return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"
 
 
+def seen_ns(status: KindStatus | None, now_ns: int) -> int:
+    """Return the newest instant at which a kind's objects are known to be as they are: now while they are followed."""
+    if status is None or status.phase == "live" or not status.last_contact_ns:
+        return now_ns
+    return min(status.last_contact_ns, now_ns)
+
+
 def age_ns(status: KindStatus, merged_ns: int, now_ns: int) -> int | None:
     """Return the age of a kind's data; None if there is none.
 

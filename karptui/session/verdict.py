@@ -25,7 +25,7 @@ from karptui.kube.objects import controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import amount_text, counted
+from karptui.kube.units import age_text, amount_text, counted
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
@@ -40,7 +40,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pools import limit_uses
 from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out, may_list_events
 from karptui.session.refusals import launch_refusals_of
-from karptui.session.status import plural
+from karptui.session.status import plural, seen_ns
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.cluster import inventory_of
 from karptui.verdict.controller import CRASHING
@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from karptui.provisioning.explain import PoolExplanation
     from karptui.session.cluster_view import ClusterView
 
+OLD_NS: Final = 10 * 60 * NS_PER_SECOND
+"""Data older than this does not show that the cluster is healthy."""
 LATE_NS: Final = 60 * NS_PER_SECOND
 """Pods pending for less are ignored: they may be scheduled soon."""
 _NEEDED: Final = (
@@ -115,7 +117,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             repairs=view.evidence.settings.gate(REPAIR_GATE),
             refusals=launch_refusals_of(view.state),
             advice=view.advice,
-            unchecked=tuple(_unchecked(view)),
+            unchecked=tuple(_unchecked(view, now_ns)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
@@ -324,7 +326,7 @@ def _has_joined(entry: NodeEntry, now_ns: int) -> bool:
     )
 
 
-def _unchecked(view: ClusterView) -> Iterator[str]:
+def _unchecked(view: ClusterView, now_ns: int) -> Iterator[str]:
     """Yield the parts of the program that have not answered yet, and the kinds that some findings need and lack."""
     if view.pending is None and view.state.pending_pods:
         yield "pending pods"
@@ -337,6 +339,9 @@ def _unchecked(view: ClusterView) -> Iterator[str]:
     yield from (plural(kind) for kind in _LOOKED_AT if kind in view.hidden)
     if assumed_of(view):
         yield plural(Kind.NODECLASS)
+    read_ns = min(seen_ns(view.statuses.get(kind), now_ns) for kind in _NEEDED)
+    if now_ns - read_ns > OLD_NS:
+        yield f"changes of the last {age_text(read_ns, now_ns)}"
 
 
 def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:

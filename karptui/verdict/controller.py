@@ -47,12 +47,12 @@ def is_running(controller: Controller) -> bool:
     return controller.replicas is None
 
 
-def has_leader(controller: Controller, now_ns: int) -> bool:
-    """Return whether a pod holds the leader lease; True if there is no lease to see."""
+def has_leader(controller: Controller) -> bool:
+    """Return whether a pod held the leader lease when it was last read; True if there is no lease to see."""
     if controller.lease_holder is None:
         return True
     lasts_ns = max(controller.lease_seconds * NS_PER_SECOND, LEASE_GRACE_NS)
-    return bool(controller.lease_holder) and now_ns - controller.lease_renewed_ns <= lasts_ns
+    return bool(controller.lease_holder) and controller.lease_seen_ns - controller.lease_renewed_ns <= lasts_ns
 
 
 def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -63,7 +63,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
     elif unready := [pod for pod in controller.pods if not pod.is_ready]:
         own = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
         yield _degraded(case, unready, own.since_ns)
-    if is_running(controller) and not has_leader(controller, case.now_ns):
+    if is_running(controller) and not has_leader(controller):
         explained = pending.take(_needs_karpenter)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,

@@ -521,6 +521,8 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     led_namespaces: tuple[str, ...] = ()
     """Namespaces with a leader lease that is renewed: each belongs to an installation of Karpenter."""
     lease_renewed_ns: int = 0
+    lease_seen_ns: int = 0
+    """When the lease was last read: now, unless the cluster is no longer followed."""
     lease_seconds: int = 0
     """Duration of the lease after a renewal, in seconds."""
     denials: tuple[Event, ...] = ()

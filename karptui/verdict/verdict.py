@@ -221,7 +221,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
     findings.sort(key=lambda finding: _rank(finding, case.now_ns))
     if not any(finding.code is FindingCode.ADVICE or not _is_quiet(finding) for finding in findings):
         findings.insert(0, _fine(case))
-    acts = is_running(case.controller) and has_leader(case.controller, case.now_ns)
+    acts = is_running(case.controller) and has_leader(case.controller)
     return (*_interleaved(findings), *(next_finding(case) if acts else ()))
 
 

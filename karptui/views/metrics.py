@@ -107,7 +107,7 @@ def verdict_metrics(view: ClusterView, problems: Iterable[ClusterFinding], now_n
         **_nodes(view.node_entries, pools),
         BUDGET_LEFT: dict(_budgets(view, pools)),
         PENDING: _pending(view),
-        LEADER: {(): float(has_leader(controller, now_ns))} if controller.lease_holder is not None else {},
+        LEADER: {(): float(has_leader(controller))} if controller.lease_holder is not None else {},
         KARPENTER: {(label(version),): 1.0} if version else {},
         JUDGED: {(): now_ns / 1e9},
     }

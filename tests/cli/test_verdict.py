@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from tests.incidents.all import INCIDENTS
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -56,3 +57,21 @@ def test_an_empty_cluster_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}))
     status, out = told(capsys, "--snapshot", str(path), "-o", "json", "--fail-on", "warning")
     assert (status, [row["code"] for row in json.loads(out)]) == (0, ["FINE"])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "not_shown"),
+    [
+        ("fine-single-karpenter", "not everything is checked: changes of the last 60m", "no leader"),
+        ("replacement-never-registers", "for 69m; Karpenter should have given up 54m ago", "no leader"),
+        ("karpenter-without-leader", "has no leader", "no blockers or problems"),
+    ],
+)
+def test_a_later_now_makes_old_data_no_fault(
+    name: str, shown: str, not_shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    out = told(capsys, "--snapshot", str(path), "--now", "2026-11-24T10:30:00Z")[1]
+    assert shown in out
+    assert not_shown not in out

@@ -9,9 +9,11 @@ from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
 from karptui.kube.objects import Lease
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller import NAME, NAME_LABEL, controller_of_view, is_karpenter
+from karptui.sources.source import Phase, SourceStatus
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
-from tests.builders import NOW_NS, a_pod
+from karptui.verdict.controller import has_leader
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_pod
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,21 @@ def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, l
     state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
     view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace="platform")))
     assert controller_of_view(view, (), NOW_NS).led_namespaces == led
+
+
+@pytest.mark.parametrize(
+    ("phase", "contact_ns", "has_one"),
+    [
+        (Phase.LIVE, NOW_NS - HOUR_NS, False),
+        (Phase.STALE, NOW_NS - HOUR_NS, True),
+        (Phase.DISCONNECTED, NOW_NS - HOUR_NS + 10 * MINUTE_NS, False),
+        (Phase.OFFLINE, NOW_NS - HOUR_NS, True),
+    ],
+)
+def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: int, has_one: bool) -> None:
+    lease = Lease(name=LEADER_LEASE, namespace="kube-system", holder="a_1", renewed_ns=NOW_NS - HOUR_NS)
+    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease})}))
+    status = SourceStatus(kind=Kind.LEASE, phase=phase, since_ns=contact_ns, last_contact_ns=contact_ns)
+    controller = controller_of_view(ClusterView(state, {str(Kind.LEASE): status}), (), NOW_NS)
+    assert has_leader(controller) is has_one
+    assert bool(controller.led_namespaces) is has_one

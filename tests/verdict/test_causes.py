@@ -98,6 +98,7 @@ def test_a_lease_without_a_live_holder_means_no_leader(holder: str, minutes: int
         pods=(ControllerPod(key="kube-system/p", is_ready=True),),
         lease_holder=holder,
         lease_renewed_ns=NOW_NS - minutes * MINUTE_NS,
+        lease_seen_ns=NOW_NS,
         lease_seconds=15,
     )
     assert (FindingCode.NO_LEADER in findings(controller=controller)) is not has_leader

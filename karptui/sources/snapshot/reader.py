@@ -216,6 +216,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     name: str
     captured_at_ns: int
     """The *now* of everything that depends on time: nanoseconds since the epoch."""
+    read_at_ns: int
+    """When the objects were read: earlier than *now* if the user sets a later one."""
     evidence: Evidence = Evidence()
     """Settings, version, instance types, offerings and prices; instance types are shared between snapshots."""
     live_usage: LiveUsage = NO_LIVE_USAGE
@@ -293,11 +295,12 @@ class SnapshotReader:
             SnapshotError: a message naming the file, and the object and field if there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
-        recorded, newest_ns = self._gather(pile, _documents(paths, stdin, at), takes_newest=now_ns is None)
+        recorded, newest_ns = self._gather(pile, _documents(paths, stdin, at))
         if strict and pile.problems:
             raise SnapshotError(pile.problems[0])
         name = (recorded.name if recorded is not None else "") or _name_of(paths)
-        captured_ns = now_ns or (recorded.captured_ns if recorded is not None else ABSENT_NS) or newest_ns
+        read_ns = (recorded.captured_ns if recorded is not None else ABSENT_NS) or newest_ns
+        captured_ns = now_ns or read_ns
         notes = []
         if not pile.object_count and recorded is None:
             notes.append(f"{name}: it holds no objects")
@@ -309,6 +312,7 @@ class SnapshotReader:
         snapshot = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
+            read_at_ns=read_ns or captured_ns,
             evidence=Evidence(controller=ControllerInfo(title=_RECORDING)),
             inventory=pile.inventory(_not_exported(pile) if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
@@ -324,9 +328,7 @@ class SnapshotReader:
         evidence = msgspec.structs.replace(snapshot.evidence, stated_version=self._karpenter_version)
         return msgspec.structs.replace(snapshot, evidence=with_rules(evidence))
 
-    def _gather(
-        self, pile: ObjectPile, snapshot_documents: Iterable[SnapshotDocument], *, takes_newest: bool
-    ) -> tuple[Recorded | None, int]:
+    def _gather(self, pile: ObjectPile, snapshot_documents: Iterable[SnapshotDocument]) -> tuple[Recorded | None, int]:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
         newest_ns = ABSENT_NS
@@ -341,8 +343,7 @@ class SnapshotReader:
                     continue
                 for manifest in manifests(document.value, decode=document.decode):
                     document.limit.check_step()
-                    if takes_newest:
-                        newest_ns = max(newest_ns, newest_timestamp_ns(manifest.value))
+                    newest_ns = max(newest_ns, newest_timestamp_ns(manifest.value))
                     pile.add(manifest, document.where, has_defaults=bool(manifest.path))
                     if len(pile.problems) == problem_count + _MANY and pile.object_count == object_count:
                         break

@@ -65,7 +65,7 @@ class SnapshotSource(LocalSource):
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
-        put_all(mailbox, self.snapshot.inventory, self.snapshot.captured_at_ns, self.snapshot.unread)
+        put_all(mailbox, self.snapshot.inventory, self.snapshot.read_at_ns, self.snapshot.unread)
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the snapshot has it, without managedFields."""

@@ -96,8 +96,13 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{ended}{ago}: see their StateReason in EC2{pods_pending(finding)}"
     claims = of_kind("NodeClaim", finding.names)
     has = "have" if many else "has"
-    first = "the first " if many else ""
-    gives_up = f"; Karpenter gives up after 15m, {first}in {time_left(finding, now_ns)}" if finding.until_ns else ""
+    gives_up = ""
+    if finding.until_ns and finding.until_ns > now_ns:
+        first = "the first " if many else ""
+        gives_up = f"; Karpenter gives up after 15m, {first}in {time_left(finding, now_ns)}"
+    elif finding.until_ns:
+        first = "on the first " if many else ""
+        gives_up = f"; Karpenter should have given up {first}{age_text(finding.until_ns, now_ns)} ago"
     if finding.manner == "unregistered":
         nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
         joined = f"{nodes} joined and {has} not been registered{lasting(finding, now_ns)}: {quoted(finding.detail)}"

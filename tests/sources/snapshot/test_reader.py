@@ -14,7 +14,7 @@ from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.demo.source import load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
 from karptui.sources.snapshot.text import SnapshotError
-from tests.builders import NOW, NOW_NS, a_manifest
+from tests.builders import HOUR_NS, NOW, NOW_NS, a_manifest
 
 POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"}, status={"phase": "Running"})
 NODE = a_manifest("Node", "node-1")
@@ -244,6 +244,13 @@ def test_two_recordings_cannot_be_one_snapshot(tmp_path: Path) -> None:
 class TestNow:
     def test_is_when_it_was_recorded(self, tmp_path: Path) -> None:
         assert read(tmp_path, RECORDING).captured_at_ns == NOW_NS
+
+    def test_a_chosen_now_does_not_change_when_the_objects_were_read(self, tmp_path: Path) -> None:
+        created = "2026-11-20T11:00:05Z"
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": created}}
+        for document, read_ns in ((RECORDING, NOW_NS), (node, parse_timestamp(created))):
+            snapshot = read(tmp_path, document, now_ns=NOW_NS + HOUR_NS)
+            assert (snapshot.captured_at_ns, snapshot.read_at_ns) == (NOW_NS + HOUR_NS, read_ns)
 
     def test_is_else_the_clock_and_that_is_said(self, tmp_path: Path) -> None:
         snapshot = read(tmp_path, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
