@@ -13,11 +13,13 @@ from tests.incidents import (
     healthy_disruption,
     healthy_everyday,
     healthy_launches,
+    healthy_operations,
     healthy_pods,
     healthy_states,
     kubelets,
     launches,
     limits,
+    node_faults,
     nodeclasses,
     nodes,
     operations,
@@ -27,10 +29,12 @@ from tests.incidents import (
     registration,
     removals,
     settings,
+    several_faults,
     starting,
     two_faults,
     unplaced,
     volumes,
+    workloads,
 )
 from tests.incidents.incident import INCIDENTS
 
@@ -63,6 +67,10 @@ MODULES = (
     healthy_states,
     healthy_everyday,
     healthy_costs,
+    workloads,
+    node_faults,
+    several_faults,
+    healthy_operations,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

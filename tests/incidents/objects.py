@@ -49,6 +49,7 @@ API: Final = {
     "VolumeAttachment": "storage.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
     "LimitRange": "v1",
+    "HorizontalPodAutoscaler": "autoscaling/v2",
     "VerticalPodAutoscaler": "autoscaling.k8s.io/v1",
     "Lease": "coordination.k8s.io/v1",
     "NodePool": "karpenter.sh/v1",

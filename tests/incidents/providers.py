@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.objects import condition
-from tests.incidents.pools import add_nodeclass
+from tests.incidents.pools import add_nodeclass, add_pool
 
 GCP = {
     "karpenter.k8s.aws/ec2nodeclass": "karpenter.k8s.gcp/gcenodeclass",
@@ -100,6 +100,16 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
+def aks_pool(c: Cluster, **pool: Any) -> None:
+    """Add an AKSNodeClass and the NodePool default, under the names of EC2 until `to_aks`."""
+    made = add_nodeclass(c)
+    made["spec"] = {"imageFamily": "AzureLinux", "osDiskSizeGB": 128}
+    ready = [condition(kind, "True", c.at("60d")) for kind in ("ImagesReady", "KubernetesVersionReady", "Ready")]
+    made["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
+    family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
+    add_pool(c, "default", families=(), sizes=(), requirements=[family], **pool)
+
+
 def gcp_nodeclass(c: Cluster) -> None:
     """Add a GCENodeClass, under the names of an EC2NodeClass until `to_gcp`."""
     made = add_nodeclass(c)
@@ -112,6 +122,15 @@ def cluster_api_nodeclass(c: Cluster) -> None:
     made = add_nodeclass(c)
     made["spec"] = {"scalableResourceSelector": {"matchLabels": {"pool": "workers"}}}
     made["status"] = {"conditions": [condition("Ready", "True", c.at("60d"))]}
+
+
+def to_aks(c: Cluster) -> None:
+    """Rename everything to what Azure calls it; Karpenter's nodes are of the family D."""
+    _to_other(c, AKS)
+    for pair in c.nodes:
+        if pair.claim is not None:
+            for made in filter(None, (pair.node, pair.claim)):
+                made["metadata"]["labels"]["karpenter.azure.com/sku-family"] = "D"
 
 
 def to_gcp(c: Cluster) -> None:
