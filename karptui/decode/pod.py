@@ -32,7 +32,7 @@ from karptui.decode.pod_template import (
 )
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
-from karptui.kube.pod import ENDED, SCHEDULING_GATED, Pod, PodTemplate, PodVolume
+from karptui.kube.pod import ENDED, NO_TROUBLE, SCHEDULING_GATED, Pod, PodTemplate, PodTrouble, PodVolume
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
@@ -170,6 +170,8 @@ def _is_pin(term: WireTerm, node_name: str) -> bool:
     )
 
 
+_LONGEST_MESSAGE: Final = 500
+"""Characters that are kept of a kubelet's message."""
 _NO_STATUS: Final = wires.WirePodStatus()
 _READINESS: Final[Mapping[str | None, bool]] = {"True": True, "False": False}
 """Other values count as not reported: only an explicit False marks a pod as unhealthy."""
@@ -286,6 +288,7 @@ def pod_of(
             restarts=restarts,
             exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
             unready_ns=_unready_ns(ready) if waiting_reason else ABSENT_NS,
+            trouble=_trouble(status, waiting_reason),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -321,6 +324,31 @@ def _unready_ns(ready: WireCondition | None) -> int:
     if ready is None or ready.status == "True" or not ready.last_transition_time:
         return ABSENT_NS
     return parse_timestamp(ready.last_transition_time)
+
+
+def _trouble(status: wires.AnyPodStatus, waiting_reason: str) -> PodTrouble:
+    """Return details of the first container that waits for a reason, or of containers that outlive others."""
+    statuses = status.container_statuses or ()
+    if waiting_reason:
+        for wire in (*(status.init_container_statuses or ()), *statuses):
+            state, previous = wire.state, wire.last_state
+            if state is None or state.waiting is None or state.waiting.reason != waiting_reason:
+                continue
+            ended = previous.terminated if previous is not None else None
+            message = (state.waiting.message or "")[:_LONGEST_MESSAGE]
+            return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0)
+        return NO_TROUBLE
+    if len(statuses) > 1 and status.phase == "Running":
+        finished = [wire.state.terminated for wire in statuses if wire.state is not None and wire.state.terminated]
+        if 0 < len(finished) < len(statuses) and all(ended.exit_code == 0 for ended in finished):
+            names = (_name_of(wire.name) for wire in statuses if wire.state is not None and not wire.state.terminated)
+            instants = [parse_timestamp(ended.finished_at) for ended in finished if ended.finished_at]
+            return PodTrouble("", 0, tuple(filter(None, names)), max(instants, default=ABSENT_NS))
+    return NO_TROUBLE
+
+
+def _name_of(name: msgspec.Raw | str | None) -> str:
+    return msgspec.json.decode(name, type=str) if isinstance(name, msgspec.Raw) and name else str(name or "")
 
 
 def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:

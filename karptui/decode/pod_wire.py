@@ -181,6 +181,8 @@ class WireWaiting(Wire):
     """Waiting or terminated state of a container."""
 
     reason: str | None = None
+    message: str | None = None
+    exit_code: Int | None = None
     finished_at: str | None = None
 
 

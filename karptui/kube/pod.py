@@ -160,6 +160,22 @@ NOT_STARTED: Final = CREATING | {
 """Waiting reasons of containers that have not started."""
 
 
+class PodTrouble(msgspec.Struct, frozen=True, gc=False):
+    """Details of containers that wait, have ended or outlive others. Shown only; most pods have none."""
+
+    message: str = ""
+    """Why a container is waiting, in the kubelet's words."""
+    exit_code: int = 0
+    """Of a container that waits to be started again; 0 if unknown."""
+    outliving: tuple[str, ...] = ()
+    """Containers that run on although the others have finished without an error."""
+    finished_ns: int = ABSENT_NS
+    """When the last of the others finished."""
+
+
+NO_TROUBLE: Final = PodTrouble()
+
+
 class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """A pod: its own fields and the template it shares."""
 
@@ -197,6 +213,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """When that container terminated before."""
     unready_ns: int = ABSENT_NS
     """When a pod with a waiting container became unready."""
+    trouble: PodTrouble = NO_TROUBLE
 
     @property
     def namespace(self) -> str:

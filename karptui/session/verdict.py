@@ -50,6 +50,7 @@ from karptui.verdict.finding import (
     ClusterFinding,
     FindingSeverity,
     LimitLine,
+    OutlivedPod,
     PendingLine,
     StartingPod,
     VerdictCase,
@@ -111,6 +112,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             nodeclasses=view.state.nodeclasses,
             starting=pods.starting,
             crashing=pods.crashing,
+            outlived=tuple(_outlived(view, pods.outlived)),
             running_on=_running_on(view, pods.crashing),
             replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
@@ -259,13 +261,15 @@ class _Pods(NamedTuple):
     crashing: list[StartingPod]
     """With a container that ends again and again."""
     karpenter: list[Pod]
+    outlived: list[Pod]
+    """Of Jobs, and finished but for a container that runs on."""
     of_sets: Counter[str]
     """Active pods by ReplicaSet or StatefulSet (``Kind/namespace/name``), of the given ones."""
 
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _Pods([], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _Pods([], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for key, pod in view.state.pods.items():
         if is_karpenter(pod, namespaces):
@@ -274,18 +278,47 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
         if (is_starting or pod.waiting_reason == CRASHING) and pod.node_name and pod.is_active:
             since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
             late = pods.starting if is_starting else pods.crashing
-            late.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
+            owner = controller_of(pod.owners)
+            late.append(
+                StartingPod(
+                    key,
+                    pod.node_name,
+                    since_ns,
+                    pod.waiting_reason,
+                    image,
+                    origins.of(pod),
+                    controller=owner.uid if owner is not None else "",
+                    message=pod.trouble.message,
+                    exit_code=pod.trouble.exit_code,
+                )
+            )
+        if pod.trouble.outliving and pod.is_active and _is_of_job(pod):
+            pods.outlived.append(pod)
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.of_sets.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     return pods
 
 
+def _is_of_job(pod: Pod) -> bool:
+    owner = controller_of(pod.owners)
+    return owner is not None and owner.kind == Kind.JOB
+
+
+def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
+    """Yield pods that have finished but for a container, with their workloads."""
+    origins = OriginIndex(OwnerIndex(inventory_of(view.state).workloads if pods else ()))
+    for pod in pods:
+        yield OutlivedPod(
+            pod.key, pod.node_name, origins.of(pod), pod.trouble.finished_ns, tuple(sorted(pod.trouble.outliving))
+        )
+
+
 def _running_on(view: ClusterView, crashing: Sequence[StartingPod]) -> dict[str, set[str]]:
-    """Return the nodes on which other pods of the same workloads as crashing ones run, by workload."""
-    origins, nodes = OriginIndex(OwnerIndex(())), {pod.owner: set[str]() for pod in crashing}
+    """Return the nodes on which other pods of the same controllers as crashing ones run, by the controller's UID."""
+    nodes = {pod.controller: set[str]() for pod in crashing if pod.controller}
     for pod in view.state.pods.values() if nodes else ():
-        if pod.phase == "Running" and not pod.waiting_reason and (owner := origins.of(pod)) in nodes:
-            nodes[owner].add(pod.node_name)
+        if pod.phase == "Running" and not pod.waiting_reason and (owner := controller_of(pod.owners)) is not None:
+            nodes.get(owner.uid, set[str]()).add(pod.node_name)
     return nodes
 
 

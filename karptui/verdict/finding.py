@@ -80,6 +80,8 @@ class FindingCode(StrEnum):
     UNHEALTHY = "UNHEALTHY"
     PODS_NOT_STARTING = "PODS_NOT_STARTING"
     """Pods are bound to a node, but their containers are not created."""
+    PODS_NOT_ENDING = "PODS_NOT_ENDING"
+    """Pods of Jobs have finished, but a sidecar runs on, so the Jobs never complete."""
     NODE_PRESSURE = "NODE_PRESSURE"
     """Nodes that are ready but short of disk, memory or process IDs, or without a network."""
     CHURN = "CHURN"
@@ -159,6 +161,14 @@ class Manner(StrEnum):
     """Kubelets reject pods that were scheduled to their nodes."""
     BY_PLATFORM = "by-platform"
     """Pods crash on nodes of one platform, and run on those of others."""
+    BY_NODES = "by-nodes"
+    """Pods crash on nodes that share something else, and run on other nodes."""
+    FLAPPING = "flapping"
+    """Nodes that are not ready again and again, for a short time each."""
+    EMPTIED = "emptied"
+    """Nodes that were cordoned and emptied before they stopped being ready."""
+    UNSUPPORTED = "unsupported"
+    """A condition that Karpenter repairs no node for."""
     UNREPAIRED = "unrepaired"
     """Karpenter does not repair such nodes."""
     CLOSED = "closed"
@@ -506,6 +516,24 @@ class StartingPod(msgspec.Struct, frozen=True):
     image: str = ""
     owner: str = ""
     """``Kind/namespace/name`` of its workload."""
+    controller: str = ""
+    """UID of its controller: pods of another ReplicaSet may be of another release."""
+    message: str = ""
+    """Why its container is waiting, in the kubelet's words."""
+    exit_code: int = 0
+
+
+class OutlivedPod(msgspec.Struct, frozen=True):
+    """A pod of a Job whose main containers have finished, and that does not end because another runs on."""
+
+    key: str
+    """``namespace/name``."""
+    node: str
+    owner: str
+    """``Kind/namespace/name`` of its workload."""
+    finished_ns: int
+    running: tuple[str, ...]
+    """Containers that run on."""
 
 
 class Controller(msgspec.Struct, frozen=True, kw_only=True):
@@ -544,8 +572,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()
     """Pods with a container that ends again and again."""
+    outlived: Sequence[OutlivedPod] = ()
+    """Pods of Jobs that have finished but for a container that runs on."""
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})
-    """Nodes on which other pods of their workloads (``Kind/namespace/name``) run."""
+    """Nodes on which other pods of their controllers (UIDs) run."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
@@ -36,6 +38,12 @@ WAVE_SHARE: Final = 0.2
 """From this share of a capacity type on, interruptions are an error."""
 FEWEST_OF_A_ZONE: Final = 2
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
+NODE_NOT_READY: Final = "NodeNotReady"
+"""Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
+FEWEST_FLAPS: Final = 3
+"""A node may be not ready once, for a restart; from this many times within an hour on it is ill."""
+FLAPPED_NS: Final = 30 * 60 * NS_PER_SECOND
+"""A node that has been ready for longer is well again."""
 CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
 """A drain by hand, or the update of a node group, takes less than this."""
 MOST_MINORS_BEHIND: Final = 3
@@ -53,6 +61,8 @@ _PRESSURES: Final[Mapping[str, Sequence[str]]] = {
     "NetworkUnavailable": (),
 }
 """Conditions of nodes that are short of something, and its names in the kubelet's events about evictions."""
+_PROBLEM: Final = re.compile(r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Unhealthy|Deadlock|Shutdown|ErrorFatal)")
+"""Conditions of node problem detectors that are True while something is wrong."""
 _EVICTED_NS: Final = 60 * 60 * NS_PER_SECOND
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
@@ -64,6 +74,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     """Yield findings about nodes."""
     yield from _zonal_shifts(case, pending)
     yield from _not_ready(case, pending)
+    yield from _flapping(case)
     yield from _interrupted(case, pending)
     yield from _under_pressure(case)
     yield from _broken(case)
@@ -107,8 +118,50 @@ def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFindi
             of_zones += lines
             yield _not_ready_finding(case, lines, pending, zone=zone)
     others = [line for line in sick if line not in of_zones]
+    emptied = [line for line in others if _is_emptied(line, case)]
+    if emptied:
+        finding = _not_ready_finding(case, emptied, PendingPods(()))
+        yield replace(finding, severity=FindingSeverity.INFO, manner=Manner.EMPTIED)
+    others = [line for line in others if line not in emptied]
     if others:
         yield _not_ready_finding(case, others, pending)
+
+
+def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
+    """Return whether a node was cordoned and emptied shortly before it stopped being ready, as for a reboot."""
+    since_ns, cordoned_ns = line.not_ready_ns or 0, line.node.cordoned_ns if line.node is not None else 0
+    is_short = case.now_ns - since_ns < SICK_NS
+    return is_short and line.is_cordoned and 0 < cordoned_ns <= since_ns and not line.pods and case.sees_pods
+
+
+def _flapping(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that were not ready several times within the last hour, and are ready now."""
+    times: dict[str, dict[str, Event]] = {}
+    for event in case.events:
+        is_about = event.involved_kind == "Node" and event.reason == NODE_NOT_READY
+        if is_about and case.now_ns - event.last_ns <= FLAPPED_NS:
+            times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
+    for line in case.nodes:
+        events = times.get(line.name, {}).values()
+        sources = Counter[str]()  # the kubelet and the node controller tell of the same
+        for event in events:
+            sources[event.source] += event.count
+        count = max(sources.values(), default=0)
+        if count < FEWEST_FLAPS or line.not_ready_ns is not None or line.goes:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.UNHEALTHY,
+            since_ns=min(event.first_ns for event in events) or None,
+            last_ns=max(event.last_ns for event in events),
+            objects=(f"Node/{line.name}",),
+            names=(line.name,),
+            nodes=1,
+            of_nodes=count,
+            pools=(line.pool,) if line.pool else (),
+            manner=Manner.FLAPPING,
+            screen="events",
+        )
 
 
 def _not_ready_finding(
@@ -237,16 +290,21 @@ def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Ev
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield conditions that make ready nodes unhealthy for the provider: accelerators, storage, networking."""
+    """Yield conditions of ready nodes that the provider or a monitor calls unhealthy: accelerators, storage, kernel."""
     groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
     instants: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     messages: dict[tuple[str, str], str] = {}
+    unsupported: set[tuple[str, str]] = set()
     for line in case.nodes:
         is_asked = line.node is not None and line.claim is not None and not line.goes
         for condition in line.node.conditions if line.node is not None and is_asked else ():
-            if condition.type == "Ready" or not any(policy.holds_for(condition) for policy in case.repair_policies):
+            is_repaired = any(policy.holds_for(condition) for policy in case.repair_policies)
+            is_problem = condition.status == "True" and _PROBLEM.fullmatch(condition.type) is not None
+            if condition.type == "Ready" or not (is_repaired or is_problem):
                 continue
             key = condition.type, condition.status
+            if not is_repaired:
+                unsupported.add(key)
             groups[key].append(line)
             instants[key].append(condition.last_transition_ns)
             messages[key] = condition.message or condition.reason
@@ -259,6 +317,8 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner = Manner.TRIPPED
         if manner is Manner.PLAIN and any(line.findings is None for line in lines):
             manner = Manner.MISSING  # what repair waits for is not known
+        if (type_, status) in unsupported:
+            manner = Manner.UNSUPPORTED
         yield ClusterFinding(
             severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
             code=FindingCode.NODE_PRESSURE,

@@ -43,8 +43,9 @@ from karptui.verdict.blocked import (
     sum_of,
     users_of,
 )
+from karptui.verdict.containers import crashing_findings, outlived_findings, rejected_findings, starting_findings
 from karptui.verdict.controller import controller_findings, has_leader, is_running
-from karptui.verdict.creation import crashing_findings, creation_findings, rejected_findings, starting_findings
+from karptui.verdict.creation import creation_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
     Apart,
@@ -125,6 +126,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
     ),
     (
         FindingCode.REPAIR_HELD,
+        FindingCode.PODS_NOT_ENDING,
         FindingCode.POD_DND,
         FindingCode.NODE_DND,
         FindingCode.PDB,
@@ -202,6 +204,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *starting_findings(case),
         *crashing_findings(case),
         *rejected_findings(case),
+        *outlived_findings(case),
         *_urgent_advice(case, pending),
         *pending_findings(without_expected(case, pending.left())),
         *_gone_pools(case),

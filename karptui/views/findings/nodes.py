@@ -11,6 +11,7 @@ from karptui.views.findings.parts import (
     Reasons,
     Say,
     age_in_brackets,
+    last_text,
     lasting,
     names_text,
     nodes_text,
@@ -22,6 +23,7 @@ from karptui.views.findings.parts import (
     uncounted,
     why_not_ready,
 )
+from karptui.views.findings.pools import in_time
 from karptui.views.sanitize import short_name
 
 if TYPE_CHECKING:
@@ -58,6 +60,13 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
     why = why_not_ready(finding)
+    if finding.manner == "flapping":
+        times = f"was not ready {count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
+        return (
+            f"node {names_text(finding.names)}{of_pools(finding)} {times}{last_text(finding, now_ns)}; it is ready now"
+        )
+    if finding.manner == "emptied":
+        why = "; cordoned and emptied before, as for a reboot"
     if finding.nodes == 1:
         return f"node {names_text(finding.names)} has not been ready{lasting(finding, now_ns)}{why}"
     nodes = f"{nodes_text(finding)}{of_pools(finding)}{where} ({names_text(finding.names)})"
@@ -84,6 +93,7 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         "closed": f"the disruption budget blocks {verb(finding.nodes, 'its', 'their')} repair{until}",
         "tripped": "Karpenter repairs none of them, because more than 20 % of the nodes are unhealthy",
         "missing": "",
+        "unsupported": "Karpenter repairs no node for this condition",
     }.get(finding.manner, "Karpenter repairs it")
     return f"{nodes} {has} ({quoted(others[0])}){repair and '; '}{repair}"
 

@@ -14,6 +14,10 @@ from karptui.views.sanitize import short_name
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
+_SIGNALS: Final[Mapping[str, str]] = {
+    "132": "illegal instruction, for example one that these processors lack",
+    "139": "segmentation fault",
+}
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
 
@@ -57,17 +61,23 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
         rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
         return f"{rejected}: {reason}: {quoted(finding.detail)}"
-    if finding.manner == "by-platform":
+    if finding.manner in ("by-platform", "by-nodes"):
         image, *pods = finding.names
         bad, *good = finding.reasons
         crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
-        return f"{crash} on {bad} and run on {' and '.join(good)}: image {image} may have no build for {bad}"
+        crash = f"{crash} on {bad} and run on {first_of(good, NAMED)}"
+        if finding.manner == "by-nodes":
+            return f"{crash}{_exit_words(finding.detail)}"
+        return f"{crash}: image {image} may have no build for {bad}"
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = first_of(uncounted(pods, finding.pods), NAMED)
     have = verb(finding.pods, "has", "have")
+    where += f" in {finding.zones[0]}" if finding.zones else ""
     text = f"{count}{names} on {where} {have} not started{lasting(finding, now_ns)}"
+    if reason == "image" and not image:
+        return f"{text}: their images cannot be pulled: {quoted(finding.detail)}"
     if image and finding.reasons:
         nodes = verb(finding.nodes, "that node", "those nodes")
         return f"{text}: image {image} has no build for {' and '.join(finding.reasons)}, the platform of {nodes}"
@@ -78,6 +88,27 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
+
+
+def _exit_words(code: str) -> str:
+    """Return a container's exit code, with its signal if that tells the cause; empty if it is unknown."""
+    if code in ("", "0"):
+        return ""
+    words = _SIGNALS.get(code, "")
+    return f" (exit code {code}{f': {words}' if words else ''})"
+
+
+def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods, *running = finding.names
+    have, run = verb(finding.pods, "has", "have"), verb(len(running), "runs", "run")
+    count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
+    names = uncounted((pods,), finding.pods)[0]
+    kind, key = finding.detail.partition("/")[::2]
+    of = f" of CronJob {key}" if kind == "CronJob" else ""
+    containers = f"container{'' if len(running) == 1 else 's'} {first_of(running, NAMED)}"
+    age = f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    text = f"{count}{names}{of} on {nodes_text(finding)} {have} finished{age}, but {verb(finding.pods, 'its', 'their')}"
+    return f"{text} {containers} {run} on: {verb(finding.pods, 'its Job never completes', 'their Jobs never complete')}"
 
 
 def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -95,5 +126,6 @@ SENTENCES: Final[Mapping[str, Say]] = {
     "DAEMONSET_PENDING": _daemonset_pending,
     "PENDING": _pending,
     "PODS_NOT_STARTING": _pods_not_starting,
+    "PODS_NOT_ENDING": _pods_not_ending,
     "PODS_LOST": _pods_lost,
 }

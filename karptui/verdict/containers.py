@@ -1,0 +1,267 @@
+"""Findings about pods on nodes whose containers do not start, crash, are rejected, or do not end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from karptui.karpenter.labels import OS
+from karptui.kube.objects import Event
+from karptui.kube.pod import CREATING, NOT_STARTED
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import (
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    OutlivedPod,
+    StartingPod,
+    VerdictCase,
+    VerdictNode,
+)
+from karptui.verdict.pending_pods import folded_by_namespace, folded_names, pods_of
+
+STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
+"""Images and volumes take minutes; containers that are not created by then need attention."""
+_FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount", "Failed")
+"""Event reasons that explain a failed start, the most specific first; the kubelet's ``Failed`` is about images and
+settings.
+"""
+_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
+IMAGE: Final = "image"
+"""Common name for all image pull failures."""
+_PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec format error")
+_NETWORK_ERRORS: Final = (
+    "i/o timeout",
+    "TLS handshake timeout",
+    "no such host",
+    "connection refused",
+    "no route to host",
+    "network is unreachable",
+    "context deadline exceeded",
+)
+"""Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
+_ERROR: Final = "Error: "
+"""Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
+
+_REJECTIONS: Final = frozenset({"UnexpectedAdmissionError", "TopologyAffinityError", "NodeAffinity"})
+_LACKS: Final = "OutOf"
+"""Beginning of reasons such as ``OutOfcpu``."""
+OUTLIVED_NS: Final = 30 * 60 * NS_PER_SECOND
+"""A sidecar ends soon after the others if it ends at all."""
+REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
+REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
+"""Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
+FEWEST_REJECTED: Final = 3
+FEWEST_CRASHING: Final = 2
+"""One pod may crash for any reason; from this many on their platform tells something."""
+FEWEST_ALIKE: Final = 3
+"""From this many crashing pods on it is no accident that their nodes share something."""
+_FAMILIES: Final = ("/instance-family", "/sku-family")
+"""Ends of labels with the family of an instance type; the labels are the providers'."""
+
+
+def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that are bound to a node but not started, by the cause in their status or events."""
+    late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
+    lines = {line.name: line for line in case.nodes}
+    events: dict[str, Event] = {}
+    for event in case.events if late else ():
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
+            events[key] = event
+    groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
+    said: dict[str, str] = {}
+    for key, pod in late.items():
+        line = lines.get(pod.node)
+        if line is not None and line.not_ready_ns is not None:
+            continue
+        told = events.get(key)
+        said[key] = told.message.removeprefix(_ERROR) if told is not None else pod.message
+        if pod.waiting_reason in _IMAGES:
+            groups[IMAGE, pod.image].append(pod)
+        elif told is not None and told.reason != "Failed":
+            groups[told.reason, told.message if told.reason == "FailedMount" else ""].append(pod)
+        elif pod.waiting_reason not in CREATING:
+            groups[pod.waiting_reason, said[key]].append(pod)
+    for (reason, image), pods in _with_common_errors(groups, said).items():
+        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        message = next((said[pod.key] for pod in pods if said[pod.key]), "")
+        message = message if reason != IMAGE or image else _network_error(message)
+        owners: defaultdict[str, list[str]] = defaultdict(list)
+        for pod in pods:
+            owners[pod.owner].append(pod.key)
+        is_platform = any(words in message for words in _PLATFORMS)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=min(pod.since_ns for pod in pods),
+            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+            names=(reason, image if reason == IMAGE else "", *folded_names(owners)),
+            zones=_only_zone(lines, nodes),
+            nodes=len(nodes),
+            pods=len(pods),
+            stuck_pods=nodes[:1],
+            detail=message if reason != IMAGE or message else pods[0].waiting_reason,
+            reasons=_platforms(lines, nodes) if is_platform else (),
+            screen="pods",
+        )
+
+
+def _with_common_errors(
+    groups: Mapping[tuple[str, str], list[StartingPod]], said: Mapping[str, str]
+) -> dict[tuple[str, str], list[StartingPod]]:
+    """Return groups in which images that cannot be pulled for one error of the network are one, without an image."""
+    joined: dict[tuple[str, str], list[StartingPod]] = {}
+    by_error: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for key, pods in groups.items():
+        error = _network_error(said[pods[0].key]) if key[0] == IMAGE else ""
+        if error:
+            by_error[error].append(key)
+        else:
+            joined[key] = pods
+    for keys in by_error.values():
+        image = keys[0][1] if len(keys) == 1 else ""
+        joined[IMAGE, image] = [*joined.get((IMAGE, image), ()), *(pod for key in keys for pod in groups[key])]
+    return joined
+
+
+def _network_error(message: str) -> str:
+    """Return the error of the network that a message ends in; empty for other messages."""
+    return next((error for error in _NETWORK_ERRORS if error in message), "")
+
+
+def _only_zone(lines: Mapping[str, VerdictNode], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the zone of nodes if all of them are in one, and others of the cluster are not."""
+    zones = {lines[name].zone if name in lines else "" for name in names}
+    others = {line.zone for line in lines.values()} - zones
+    return tuple(zones) if len(names) >= FEWEST_ALIKE and len(zones) == 1 and "" not in zones and others else ()
+
+
+def _platforms(lines: Mapping[str, VerdictNode], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the platforms of nodes, such as ``linux/arm64``."""
+    nodes = [node for name in names if name in lines and (node := lines[name].node) is not None]
+    return tuple(sorted({f"{node.labels.get(OS, 'linux')}/{node.architecture}" for node in nodes}))
+
+
+class _Difference(NamedTuple):
+    """What nodes on which pods crash share, and other nodes do not."""
+
+    manner: Manner
+    bad: str
+    good: tuple[str, ...]
+
+
+def _family(line: VerdictNode) -> str:
+    labels = line.node.labels if line.node is not None else {}
+    family = next((value for key, value in labels.items() if key.endswith(_FAMILIES)), "")
+    return family or line.instance_type
+
+
+_SHARED: Final[Mapping[str, Callable[[VerdictNode], str]]] = {
+    "{} nodes": _family,
+    "nodes in {}": lambda line: line.zone,
+    "nodes of NodePool {}": lambda line: line.pool,
+}
+"""What nodes can share that explains a crash, the likeliest first."""
+
+
+def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads whose pods crash on all nodes of one kind only, and run on others."""
+    lines = {line.name: line for line in case.nodes}
+    controllers: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    for pod in case.crashing:
+        if pod.controller:
+            controllers[pod.controller].append(pod)
+    for controller, pods in controllers.items():
+        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        difference = _difference(lines, nodes, case.running_on.get(controller, ()), len(pods))
+        if difference is None:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=min(pod.since_ns for pod in pods),
+            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+            names=(pods[0].image, *folded_names({pods[0].owner: [pod.key for pod in pods]})),
+            nodes=len(nodes),
+            pods=len(pods),
+            detail=str(min({pod.exit_code for pod in pods}) if len({pod.exit_code for pod in pods}) == 1 else ""),
+            reasons=(difference.bad, *difference.good),
+            manner=difference.manner,
+            screen="pods",
+        )
+
+
+def _difference(
+    lines: Mapping[str, VerdictNode], bad: Sequence[str], good: Collection[str], pods: int
+) -> _Difference | None:
+    """Return what the nodes on which pods crash share; None if nothing tells them from nodes on which others run."""
+    platforms, others = _platforms(lines, bad), _platforms(lines, good)
+    if pods >= FEWEST_CRASHING and len(platforms) == 1 and others and platforms[0] not in others:
+        return _Difference(Manner.BY_PLATFORM, platforms[0], others)
+    if pods < FEWEST_ALIKE or len({*good} - {*bad}) < FEWEST_CRASHING:
+        return None
+    if len(bad) == 1:
+        is_alone = bad[0] not in good
+        return _Difference(Manner.BY_NODES, f"node {bad[0]}", ("other nodes",)) if is_alone else None
+    for words, value_of in _SHARED.items():
+        here = {value_of(lines[name]) if name in lines else "" for name in bad}
+        there = {value_of(lines[name]) if name in lines else "" for name in good}
+        if len(here) == 1 and "" not in here | there and not here & there:
+            return _Difference(Manner.BY_NODES, words.format(*here), tuple(words.format(v) for v in sorted(there)))
+    return None
+
+
+def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods of Jobs that finished a while ago, but for a container that runs on, by workload."""
+    groups: defaultdict[tuple[str, tuple[str, ...]], list[OutlivedPod]] = defaultdict(list)
+    for pod in case.outlived:
+        if case.now_ns - pod.finished_ns >= OUTLIVED_NS:
+            groups[pod.owner, pod.running].append(pod)
+    for (owner, running), pods in groups.items():
+        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.PODS_NOT_ENDING,
+            since_ns=min(pod.finished_ns for pod in pods),
+            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+            names=(*folded_names({owner: [pod.key for pod in pods]}), *running),
+            nodes=len(nodes),
+            pods=len(pods),
+            detail=owner,
+            screen="pods",
+        )
+
+
+def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that kubelets reject again and again: their controller replaces each, maybe on the same node."""
+    groups: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in case.events:
+        is_rejection = event.reason in _REJECTIONS or event.reason.startswith(_LACKS)
+        if is_rejection and event.source == "kubelet" and case.now_ns - event.last_ns <= REJECTED_NS:
+            groups[event.reason].append(event)
+    for reason, events in groups.items():
+        pods, latest = pods_of(events), max(events, key=lambda event: event.last_ns)
+        first_ns = min(event.first_ns for event in events)
+        if len(pods) < FEWEST_REJECTED or latest.last_ns - first_ns < REPEATED_NS:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.PODS_NOT_STARTING,
+            since_ns=first_ns,
+            objects=tuple(f"Pod/{key}" for key in pods),
+            names=(reason, *folded_by_namespace(pods)),
+            pods=len(pods),
+            detail=latest.message,
+            manner=Manner.REJECTED,
+            screen="events",
+        )
+
+
+def _tells(event: Event | None) -> int:
+    """Return the rank of an event as an explanation for a pod that does not start; 0 is the best."""
+    if event is None or event.reason not in _FAILED_STARTS or event.message.removeprefix(_ERROR) in NOT_STARTED:
+        return len(_FAILED_STARTS)
+    return _FAILED_STARTS.index(event.reason)
