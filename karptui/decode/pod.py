@@ -11,7 +11,7 @@ NewStrictPodRequirements in Karpenter's pkg/scheduling/requirements.go.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from sys import intern
 from typing import Final
@@ -195,7 +195,7 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
         wire.status or _NO_STATUS,
         template=template,
         own_labels=own_labels,
-        is_gated=bool(spec.scheduling_gates),
+        gates=spec.scheduling_gates or (),
     )
 
 
@@ -237,7 +237,7 @@ def pod_of(
     *,
     template: PodTemplate,
     own_labels: Mapping[str, str],
-    is_gated: bool,
+    gates: Sequence[object],
 ) -> Pod:
     """Return a pod with the given template.
 
@@ -251,7 +251,8 @@ def pod_of(
         elif type_ == "Ready":
             ready = condition
     name = meta.name or required_name(meta)
-    scheduled_reason = SCHEDULING_GATED if is_gated and not node_name else ""
+    is_gated = bool(gates) and not node_name
+    scheduled_reason = SCHEDULING_GATED if is_gated else ""
     scheduled_message = ""
     created_text = meta.creation_timestamp
     created_ns = scheduled_ns = ABSENT_NS
@@ -288,7 +289,7 @@ def pod_of(
             restarts=restarts,
             exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
             unready_ns=_unready_ns(ready) if waiting_reason else ABSENT_NS,
-            trouble=_trouble(status, waiting_reason),
+            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(status, waiting_reason),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -345,6 +346,10 @@ def _trouble(status: wires.AnyPodStatus, waiting_reason: str) -> PodTrouble:
             instants = [parse_timestamp(ended.finished_at) for ended in finished if ended.finished_at]
             return PodTrouble("", 0, tuple(filter(None, names)), max(instants, default=ABSENT_NS))
     return NO_TROUBLE
+
+
+def _gate_names(gates: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(gate.get("name", "")) for gate in gates if isinstance(gate, dict))
 
 
 def _name_of(name: msgspec.Raw | str | None) -> str:

@@ -28,6 +28,7 @@ _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
 """Escapes may hide a key."""
+_GATES: Final = msgspec.json.Decoder(list[object])
 _NO_GATES: Final = (b"null", b"[]")
 _NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
@@ -68,7 +69,7 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
         status,
         template=template,
         own_labels=own_labels,
-        is_gated=gates is not NO_TEXT and bytes(gates) not in _NO_GATES,
+        gates=() if gates is NO_TEXT or bytes(gates) in _NO_GATES else _GATES.decode(gates),
     )
 
 

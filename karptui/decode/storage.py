@@ -108,6 +108,9 @@ class WireTopologyTerm(Wire):
     match_label_expressions: list[WireTopologyExpression] | None = None
 
 
+_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+
+
 class WireStorageClass(wires.WireObject):
     """A StorageClass."""
 
@@ -174,6 +177,7 @@ def build_storage_class(wire: WireStorageClass) -> StorageClass:
         **as_arguments(object_fields(wire.metadata)),
         provisioner=wire.provisioner or "",
         volume_binding_mode=wire.volume_binding_mode,
+        is_default=(wire.metadata.annotations or {}).get(_DEFAULT_CLASS) == "true",
         allowed_topologies=tuple(
             TopologySelectorTerm(
                 tuple(

@@ -161,7 +161,7 @@ NOT_STARTED: Final = CREATING | {
 
 
 class PodTrouble(msgspec.Struct, frozen=True, gc=False):
-    """Details of containers that wait, have ended or outlive others. Shown only; most pods have none."""
+    """Details of gates, and of containers that wait or outlive others. Shown only; most pods have none."""
 
     message: str = ""
     """Why a container is waiting, in the kubelet's words."""
@@ -171,6 +171,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """Containers that run on although the others have finished without an error."""
     finished_ns: int = ABSENT_NS
     """When the last of the others finished."""
+    gates: tuple[str, ...] = ()
+    """Scheduling gates that are left."""
 
 
 NO_TROUBLE: Final = PodTrouble()

@@ -12,6 +12,9 @@ NO_SCHEDULE: Final = "NoSchedule"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 
+HARD_EFFECTS: Final = frozenset({NO_SCHEDULE, NO_EXECUTE})
+"""Effects that keep pods off a node."""
+
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 

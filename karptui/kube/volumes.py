@@ -60,6 +60,8 @@ class StorageClass(KubeObject, frozen=True, kw_only=True, gc=False):
     volume_binding_mode: str | None = None
     """``Immediate``, ``WaitForFirstConsumer``, or None if absent."""
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+    is_default: bool = False
+    """Whether claims that name no class get it."""
 
 
 class CSINode(KubeObject, frozen=True, kw_only=True, gc=False):

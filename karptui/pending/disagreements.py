@@ -11,10 +11,12 @@ import msgspec
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.decode.kinds import Kind
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.pod import Pod
+from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
@@ -25,6 +27,8 @@ PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """Maximum start time of a nominated node."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
+_KNOWN_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")
+"""Beginnings of the keys of taints that Kubernetes and Karpenter themselves set and remove."""
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
 
@@ -41,6 +45,12 @@ class DisagreementCode(StrEnum):
     """Another pod uses its volume, which only one pod may use."""
     VOLUME_NOT_CREATED = "volume not created"
     """The volume of its claim cannot be created."""
+    NO_STORAGE_CLASS = "no StorageClass"
+    """Its claim is not bound and names no StorageClass."""
+    FOREIGN_TAINT = "taint of another controller"
+    """Nodes that were launched meanwhile have a taint that their NodePool does not announce."""
+    GATE_UNSERVED = "gate not served"
+    """The controller of its scheduling gate runs no pod."""
     HOST_GONE = "selected node gone"
     """It selects by hostname a node that does not exist."""
     NOMINATED = "nominated"
@@ -64,14 +74,19 @@ DECISIVE: Final = frozenset(
         DisagreementCode.VOLUME_NODE_GONE,
         DisagreementCode.VOLUME_IN_USE,
         DisagreementCode.VOLUME_NOT_CREATED,
+        DisagreementCode.NO_STORAGE_CLASS,
+        DisagreementCode.FOREIGN_TAINT,
+        DisagreementCode.GATE_UNSERVED,
         DisagreementCode.HOST_GONE,
     }
 )
-"""Disagreements about a volume or a node that keeps a pod pending whatever Karpenter launches."""
+"""Disagreements about a volume, a node or a taint that keeps a pod pending whatever Karpenter launches."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
 WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
 """Reason of the volume controller's events about claims whose driver has not created the volume yet."""
+_CONTROLLERS: Final = frozenset({"controller", "manager", "operator"})
+"""Parts of the names of controllers."""
 _RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
 """Drivers retry within minutes: an older failure has no successor."""
 
@@ -85,20 +100,24 @@ class Disagreement(msgspec.Struct, frozen=True):
     now_ns: int = 0
     """Time of the comparison."""
     name: str = ""
-    """The NodePool whose launch failed, the claim of the volume, or the nominated NodeClaim or node."""
+    """The NodePool whose launch failed, the claim of the volume, the taint, or the nominated NodeClaim or node."""
     stage: str | None = None
     """Phase of the nominated node, empty if it is gone; None without a nominated node."""
     error_code: str = ""
     message: str = ""
     """Error message of a failed launch without a code."""
     user: str = ""
-    """The pod that uses the volume."""
+    """The pod that uses the volume, or the controller of the gate."""
     nodes: tuple[str, ...] = ()
     """Nodes on which the pods fit, the missing node of a volume, or NodeClaims that cannot launch."""
     pods: int = 1
     """Number of pods with the same cause."""
     destination: PodDestination | None = None
     """Where the pod fits now."""
+    drivers: tuple[str, ...] = ()
+    """Drivers for volumes that are registered on nodes."""
+    has_default: bool = True
+    """Whether there may be a default StorageClass."""
     knows_volumes: bool = True
 
 
@@ -130,6 +149,9 @@ def held_by(
         volumes: Has the claims that other pods use.
         failed: Events about claims whose volume cannot be created.
     """
+    if pod.trouble.gates and (unserved := _unserved_gate(pod, state)) is not None:
+        gate, controller = unserved
+        return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
     if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
     if (gone := gone_node(pod, state)) is not None:
@@ -143,8 +165,43 @@ def held_by(
         event = failed.get(f"{pod.namespace}/{claim}")
         bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
         if event is not None and (bound is None or not bound.volume_name):
-            return Disagreement(DisagreementCode.VOLUME_NOT_CREATED, event.first_ns, name=claim, message=event.message)
+            code, drivers = DisagreementCode.VOLUME_NOT_CREATED, _drivers(state)
+            return Disagreement(code, event.first_ns, name=claim, message=event.message, drivers=drivers)
+        if bound is not None and not (bound.volume_name or bound.storage_class_name):
+            classes = state.of(Kind.STORAGE_CLASS).values()
+            has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)
+            return Disagreement(DisagreementCode.NO_STORAGE_CLASS, name=claim, has_default=has_default)
     return None
+
+
+def _unserved_gate(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
+    """Return a scheduling gate and the controller that removes it if that runs no pod; None if it may run.
+
+    The domain of a gate names its project: ``kueue.x-k8s.io/admission`` is removed by ``kueue-controller-manager``.
+    """
+    for gate in pod.trouble.gates:
+        project = gate.partition("/")[0].partition(".")[0]
+        controllers = [
+            workload
+            for kind in (Kind.DEPLOYMENT, Kind.STATEFULSET)
+            for workload in state.of(kind).values()
+            if "/" in gate and project in (words := workload.name.split("-")) and _CONTROLLERS.intersection(words)
+        ]
+        names = tuple((workload.namespace, f"{workload.name}-") for workload in controllers)
+        runs = names and any(
+            other.ready and other.namespace == namespace and other.name.startswith(name)
+            for other in state.pods.values()
+            for namespace, name in names
+        )
+        if controllers and not runs:
+            return gate, f"{controllers[0].kind} {controllers[0].key}"
+    return None
+
+
+def _drivers(state: ClusterState) -> tuple[str, ...]:
+    """Return the drivers that are registered on nodes."""
+    nodes = state.of(Kind.CSI_NODE).values()
+    return tuple(sorted({driver for node in nodes for driver, _ in node.driver_limits}))
 
 
 class Nominations:
@@ -171,6 +228,30 @@ class Nominations:
         self._has_karpenter_events = has_karpenter_events
         failing = (claim for claim in claims.values() if not claim.provider_id and claim.refused_launch is not None)
         self._failing = sorted(failing, key=lambda claim: (claim.created_ns, claim.name))
+
+    def foreign_taint(self, pod: Pod, diagnosis: Diagnosis, since_ns: int, now_ns: int) -> Disagreement | None:
+        """Return the taint that keeps a pod off nodes that were launched in its NodePool meanwhile; None without one.
+
+        Karpenter expects the NodePool's taints only, so it launches another node, which gets the same taint.
+        """
+        destination = diagnosis.destination if diagnosis.cause is Cause.CLAIM else None
+        if destination is None or now_ns - since_ns < PATIENCE_NS:
+            return None
+        tainted: dict[str, list[str]] = {}
+        for claim in self._claims.values():
+            node = self._nodes.get(claim.node_name)
+            is_of_pool = claim.labels.get(NODEPOOL) == destination.nodepool and claim.is_true("Initialized")
+            if node is None or not is_of_pool or claim.is_deleting or claim.created_ns < since_ns:
+                continue
+            for taint in untolerated(node.taints, pod.template.tolerations):
+                is_announced = any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
+                if not is_announced and taint.effect in HARD_EFFECTS and not taint.key.startswith(_KNOWN_TAINTS):
+                    tainted.setdefault(str(taint), []).append(node.name)
+        if not tainted:
+            return None
+        name = max(tainted, key=lambda taint: len(tainted[taint]))
+        code, nodes = DisagreementCode.FOREIGN_TAINT, tuple(sorted(tainted[name]))
+        return Disagreement(code, since_ns, now_ns, name=name, nodes=nodes, destination=destination)
 
     def disagreements(
         self,

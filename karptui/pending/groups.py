@@ -155,7 +155,7 @@ def fold(
             _waits_since(pod),
             now_ns,
             nodes,
-            held=held_by(pod),
+            held=held_by(pod) or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns),
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))

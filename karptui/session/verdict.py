@@ -24,6 +24,7 @@ from karptui.kube import resources
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.quantity import NANO
+from karptui.kube.selectors import LabelSelector
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, amount_text, counted
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
@@ -123,6 +124,9 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
+            namespace_pdbs={
+                pdb.key: pdb.expected_pods for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()
+            },
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             ignored={plural(kind): _severity(kind) for kind in hidden if kind in OPTIONAL},
@@ -505,7 +509,21 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
     for name, pool in limited.items():
         line = _full(pool, sorted(nodes.get(name, ()), key=_came_ns))
         if line is not None:
-            yield line if line.is_open else _by_types(view, line)
+            yield line if line.is_open else _by_types(view, _with_user(view, line, nodes[name]))
+
+
+def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
+    """Return a limit that is used up, with the workload whose pods request more than half of what all request."""
+    origins, asked, pods = OriginIndex(OwnerIndex(inventory_of(view.state).workloads)), Counter[str](), Counter[str]()
+    for state in nodes:
+        for pod in view.state.pods_on(state.name).values():
+            amount = resources.nano(pod.requests, line.resource)
+            if pod.is_active and amount and not pod.template.is_daemonset_owned:
+                origin = origins.of(pod)
+                asked[origin] += amount
+                pods[origin] += 1
+    user, most = next(iter(asked.most_common(1)), ("", 0))
+    return replace(line, user=user, user_pods=pods[user]) if 2 * most > asked.total() else line
 
 
 def _by_types(view: ClusterView, line: LimitLine) -> LimitLine:

@@ -9,6 +9,7 @@ from typing import Final
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
+from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
@@ -131,11 +132,26 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
         reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
+        of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
+        templates=_templates(lines, case) if code is FindingCode.NODE_DND else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
         screen=screen,
         filter_text=filter_text,
     )
+
+
+def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
+    """Return the pods of the only PodDisruptionBudget of blockers if it selects all of its namespace, else 0."""
+    budgets = {blocker.value for blocker in blockers}
+    return case.namespace_pdbs.get(budgets.pop(), 0) if len(budgets) == 1 else 0
+
+
+def _templates(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:
+    """Return the NodePools of nodes if the template of each has do-not-disrupt, which its nodes get."""
+    pools = {line.pool for line in lines}
+    protecting = {pool.name for pool in case.pools if protects_node(pool.template_annotations)}
+    return tuple(sorted(pools)) if pools <= protecting else ()
 
 
 def _closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:

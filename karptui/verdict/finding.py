@@ -163,6 +163,8 @@ class Manner(StrEnum):
     """Pods crash on nodes of one platform, and run on those of others."""
     BY_NODES = "by-nodes"
     """Pods crash on nodes that share something else, and run on other nodes."""
+    SCALED = "scaled"
+    """By a workload that is scaled up and down again and again."""
     FLAPPING = "flapping"
     """Nodes that are not ready again and again, for a short time each."""
     EMPTIED = "emptied"
@@ -344,6 +346,12 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()
     """NodePools of its nodes."""
+    user_pods: int = 0
+    """Pods of the workload that uses most of a limit."""
+    of_namespace: int = 0
+    """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
+    templates: tuple[str, ...] = ()
+    """NodePools whose template put the annotation on all of its nodes."""
     others: int = 0
     """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()
@@ -482,6 +490,10 @@ class LimitLine(msgspec.Struct, frozen=True):
     resource: str = ""
     is_open: bool = False
     """Whether it leaves room for something: it counts only for pods that need more."""
+    user: str = ""
+    """``Kind/namespace/name`` of the workload whose pods request more than half of it; empty without one."""
+    user_pods: int = 0
+    """How many pods those are."""
     spares_types: bool = False
     """Whether some type that the NodePool allows needs nothing of it: new nodes of that type come as before."""
 
@@ -592,6 +604,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     limits: Sequence[LimitLine] = ()
     closed_pdbs: Collection[str] = ()
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
+    namespace_pdbs: Mapping[str, int] = MappingProxyType({})
+    """Pods of each PodDisruptionBudget (``namespace/name``) that selects every pod of its namespace."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()

@@ -16,15 +16,12 @@ from msgspec.structs import replace
 
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding
-from karptui.disruption.churn.life import Removal
-from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
-from karptui.disruption.termination import INTERRUPTIONS, Initiator
-from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.disruption.termination import Initiator
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -43,6 +40,7 @@ from karptui.verdict.blocked import (
     sum_of,
     users_of,
 )
+from karptui.verdict.churn import churn_findings
 from karptui.verdict.containers import crashing_findings, outlived_findings, rejected_findings, starting_findings
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import creation_findings
@@ -59,7 +57,6 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import (
-    ended_early,
     failing_pools,
     is_being_checked,
     launch_findings,
@@ -82,16 +79,9 @@ SOON_NS: Final = 2 * 60 * MINUTE_NS
 """Protected pods that are ended within this time count as failing now."""
 FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
-FEWEST_INTERRUPTED: Final = 5
-"""From this many interruptions of a NodePool within an hour on, they may be repeated."""
 AT_ONCE_NS: Final = 10 * MINUTE_NS
 """Drains that begin within this time are at once; replacements launched within it before them are new nodes."""
 FEWEST_AT_ONCE: Final = 4
-WAVE_NS: Final = 15 * MINUTE_NS
-"""Interruptions within this time are one wave."""
-JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
-CHURN_RECENT_NS: Final = 60 * MINUTE_NS
-"""A loop whose last turn is older than this is over."""
 
 _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
     (
@@ -213,8 +203,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_preferred(case),
         *_drift(case),
         *_drift_of_most(case),
-        *_churn(case),
-        *_interrupted_again(case),
+        *churn_findings(case),
         *_timed_out(case),
         *upcoming_findings(case),
         *_missing(case),
@@ -315,74 +304,6 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
         if not (repeats_pools or (repeats_advice and finding.objects)):
             kept.append(finding)
     return kept
-
-
-def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield loops of NodePools, with the workload that is evicted most; workloads alone if no NodePool loops."""
-    loops = case.advice.loops if case.advice is not None else ()
-    loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= CHURN_RECENT_NS)
-    moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
-    by_pool: dict[str, Loop] = {}
-    for loop in loops:
-        if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE):
-            before = by_pool.get(loop.pool)
-            by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
-    if moved and not by_pool:
-        by_pool[""] = moved[0]
-    for pool, loop in by_pool.items():
-        objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.CHURN,
-            since_ns=loop.first_ns or None,
-            objects=(*objects, *(loop.workload for loop in moved)),
-            names=(pool, *(loop.workload.partition("/")[2] for loop in moved[:1])),
-            nodes=loop.times if pool else 0,
-            pods=moved[0].times if moved else 0,
-            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
-            or loop.moved_for,
-            detail=_job_failure(loop.workload, case),
-            screen="churn",
-        )
-
-
-def _job_failure(workload: str, case: VerdictCase) -> str:
-    """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
-    for event in case.events:
-        key = f"{event.involved_namespace}/{event.involved_name}"
-        is_about = event.involved_kind == "Job" and key == workload.partition("/")[2]
-        if is_about and event.reason in JOB_FAILURES and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
-            return event.reason
-    return ""
-
-
-def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
-    early = ended_early(case)
-    there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {one.name for one in case.pools}
-    sizes = Counter(line.pool for line in case.nodes if not line.goes)
-    instants: dict[str, dict[str, int]] = {}
-    for event in case.events:
-        name = event.involved_name
-        is_interruption = event.involved_kind == "NodeClaim" and event.reason in INTERRUPTIONS
-        if is_interruption and name not in early and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
-            instants.setdefault(there.get(name) or pool_in_name(name, names), {})[name] = event.last_ns
-    for pool, claims in instants.items():
-        first_ns, last_ns = min(claims.values()), max(claims.values())
-        is_wave = len(claims) < max(FEWEST_INTERRUPTED, 2 * sizes[pool]) or last_ns - first_ns < WAVE_NS
-        if pool and not is_wave:
-            yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
-                code=FindingCode.CHURN,
-                since_ns=first_ns,
-                objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in claims)),
-                names=(pool,),
-                nodes=len(claims),
-                of_nodes=sizes[pool],
-                reasons=(str(Removal.INTERRUPTED),),
-                manner=Manner.INTERRUPTED,
-                screen="churn",
-            )
 
 
 def _uncovered(case: VerdictCase) -> list[Finding]:

@@ -80,7 +80,7 @@ def taint_of_a_scanner(c: Cluster) -> None:
     story="The container runtime of one node stalls under load every few minutes. The node is Ready at the moment, but it was NotReady nine times in the last hour, each time for about a minute.",
     cause="The node ip-10-24-17-99 was NotReady 9 times in the last hour (PLEG is not healthy); at the moment it is Ready.",
     thread="kubernetes/kubernetes#109965",
-    must=["ip-10-24-17-99", n(9), r"NotReady|not ready", r"hour|5\d ?m"],
+    must=["ip-10-24-17-99", n(9), r"NotReady|not (been )?ready", r"hour|5\d ?m"],
     must_not=[LAUNCHES, r"(is|has been) not ready (for|since)", r"[1-9]\d* pods?[^\n]{0,12} pending"],
 )
 def node_flaps(c: Cluster) -> None:

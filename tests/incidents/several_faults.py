@@ -183,7 +183,7 @@ def cron_pile_up_and_an_image_that_runs_as_root(c: Cluster) -> None:
     story="An AKS cluster on a bad day. The subnet has no free addresses, so Azure refuses every machine for 33 minutes and six pods are pending. The PodDisruptionBudget erp/ledger (maxUnavailable 0) blocks the drain of a node for 7 hours. And the kubelet of a third node is silent for 12 minutes.",
     cause="Azure refuses machines for NodePool default: the subnet has no free addresses (SubnetIsFull), 6 pods are pending for 33 minutes; the PodDisruptionBudget erp/ledger blocks the drain of a node for 7 hours; a node is not ready for 12 minutes.",
     thread="Azure/karpenter-provider-azure#734, kubernetes-sigs/karpenter#2802",
-    must=[r"SubnetIsFull|subnet", n(6), "erp/ledger", r"\b7 ?h|\b6h", r"not ready|NotReady", r"1[12] ?m"],
+    must=[r"SubnetIsFull|subnet", n(6), "erp/ledger", r"\b7 ?h|\b6h", r"not (been )?ready|NotReady", r"1[12] ?m"],
     must_not=[LAUNCHES, ROOM, r"EC2NodeClass|\bEC2\b|\bAWS\b", "quota"],
     karpenter_runs=False,
     karpenter_version="1.13.0",

@@ -40,7 +40,7 @@ def crash(c: Cluster, pod: Object, *, code: int, restarts: int, ago: str, reason
     "team has quota. Neither kube-scheduler nor Karpenter looks at them.",
     cause="6 pods of ml/finetune have been gated for 3 hours: nothing removes the scheduling gate kueue.x-k8s.io/admission, because kueue-controller-manager is scaled to 0 replicas.",
     thread="kubernetes-sigs/kueue#2029",
-    must=["ml/finetune", r"\bgate", "kueue", n(6), r"0 replicas|scaled to (0|zero)|not run|no pod|0 of|down"],
+    must=["ml/finetune", r"\bgate", "kueue", n(6), r"0 replicas|scaled to (0|zero)|not run|no (ready )?pod|0 of|down"],
     must_not=[LAUNCHES, ROOM, "unschedulable"],
 )  # fmt: skip
 def gates_that_nothing_removes(c: Cluster) -> None:
@@ -194,7 +194,7 @@ def sidecars_outlive_their_jobs(c: Cluster) -> None:
     "Nine pods are pending.",
     cause="9 pods have been pending for 25 minutes and Karpenter has launched nothing for them, although its NodePool fits; the cluster's objects do not say why, Karpenter's log does.",
     thread="aws/karpenter-provider-aws#6879",
-    must=[n(9), r"25 ?m|24 ?m|26 ?m", r"no NodeClaim|not launched|launched (no|nothing)|nothing (has been |was )?launched|created (no|nothing)|has not", r"\blogs?\b"],
+    must=[n(9), r"25 ?m|24 ?m|26 ?m", r"no NodeClaim|none was launched|not launched|launched (no|nothing)|nothing (has been |was )?launched|created (no|nothing)|has not", r"\blogs?\b"],
     must_not=[ROOM, ICE, r"limit", "service control", "quota"],
 )  # fmt: skip
 def nodeclaims_denied_in_silence(c: Cluster) -> None:

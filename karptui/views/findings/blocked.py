@@ -15,6 +15,7 @@ from karptui.views.findings.parts import (
     lasting,
     names_text,
     nodes_text,
+    of_kind,
     of_pools,
     quoted,
     time_left,
@@ -93,6 +94,9 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes, them = f"{nodes_text(finding)} ({names_text(finding.names)})", verb(finding.nodes, "it", "them")
+    if finding.templates:
+        of = of_kind("NodePool", finding.templates)
+        nodes += f", set by the {verb(len(finding.templates), 'template', 'templates')} of {of},"
     blocks = f"blocks {them}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {nodes} {blocks}{_new_pods(finding)}{_pace(finding)}"
 
@@ -114,6 +118,8 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         how += "" if finding.manner == "never" else " now"
     else:
         how = f"PodDisruptionBudget {single[0]} "
+        if finding.of_namespace:
+            how += f"selects all {counted(finding.of_namespace, 'pod')} of its namespace and "
         how += "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
     if finding.detail:
         how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {quoted(finding.detail)})"

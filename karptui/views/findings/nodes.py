@@ -113,6 +113,11 @@ def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool, *workloads = finding.names
+    if finding.manner == "scaled":
+        low_high = f" between {' and '.join(finding.reasons)} replicas" if finding.reasons else ""
+        times = f"{count_text(finding.pods)} times{low_high}{in_time(finding, now_ns)}"
+        removed = f"Karpenter removed {nodes_text(finding)} as empty or underutilized meanwhile"
+        return f"{workloads[0]} was scaled up and down {times}; {removed}"
     span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""

@@ -150,7 +150,15 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
     since = lasting(finding, now_ns)
     state = f"has been at its limit{since}" if since else "is at its limit"
-    return f"NodePool {pool} {state}: {finding.detail}{others}{pods_pending(finding)}"
+    return f"NodePool {pool} {state}: {finding.detail}{_limit_user(finding)}{others}{pods_pending(finding)}"
+
+
+def _limit_user(finding: ClusterFinding) -> str:
+    """Return the workload whose pods use most of a limit; empty without one."""
+    if len(finding.names) == 1:
+        return ""
+    kind, _, key = finding.names[1].partition("/")
+    return f", most of it for {counted(finding.user_pods, 'pod')} of {kind} {key}"
 
 
 def _launches_moved(finding: ClusterFinding, _: int, __: Reasons) -> str:

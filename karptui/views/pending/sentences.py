@@ -95,6 +95,8 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 _LONG_WORD: Final = 8
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
+_CSI: Final = "csi"
+"""In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
 _AWAITED_DRIVER: Final = re.compile(r"by the external provisioner '([^']+)'")
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
@@ -425,17 +427,33 @@ def _decisive_text(disagreement: Disagreement) -> str:
         case DisagreementCode.VOLUME_IN_USE:
             return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
         case DisagreementCode.VOLUME_NOT_CREATED:
-            return f"its volume {clean(disagreement.name)} cannot be created: {_driver_error(disagreement.message)}"
+            error = _driver_error(disagreement.message, disagreement.drivers)
+            return f"its volume {clean(disagreement.name)} cannot be created: {error}"
+        case DisagreementCode.GATE_UNSERVED:
+            gate = f"its scheduling gate {clean(disagreement.name)} is not removed"
+            return f"{gate}: {clean(disagreement.user)} has no ready pod"
+        case DisagreementCode.FOREIGN_TAINT:
+            pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
+            nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
+            have = "has" if len(disagreement.nodes) == 1 else "have"
+            taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
+            return f"{nodes} {taint}"
+        case DisagreementCode.NO_STORAGE_CLASS:
+            text = f"its PersistentVolumeClaim {clean(disagreement.name)} is not bound and names no StorageClass"
+            return text if disagreement.has_default else f"{text}, and no StorageClass is the default"
         case _:
             return (
                 f"node {where}, selected by {HOSTNAME}, does not exist, and Karpenter launches no node for a hostname"
             )
 
 
-def _driver_error(message: str) -> str:
+def _driver_error(message: str, drivers: Sequence[str]) -> str:
     """Return the cause in a message about a volume: the silent driver, the cloud's error, or the RPC's message."""
     if (awaited := _AWAITED_DRIVER.search(message)) is not None:
-        return f"its driver {clean(awaited[1])} does not answer"
+        silent = f"its driver {clean(awaited[1])} does not answer"
+        if _CSI not in awaited[1] or awaited[1] in drivers or not drivers:
+            return silent
+        return f"{silent}, and no node has it registered (they have {clean(first_of(drivers, 2))})"
     return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
 
 

@@ -1,0 +1,154 @@
+"""Findings about nodes and pods that come and go."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.disruption.churn.life import TERMINATING, Removal, command_reason
+from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.termination import INTERRUPTIONS
+from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.kube.objects import Event
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.verdict.launches import ended_early
+
+FEWEST_INTERRUPTED: Final = 5
+"""From this many interruptions of a NodePool within an hour on, they may be repeated."""
+WAVE_NS: Final = 15 * 60 * NS_PER_SECOND
+"""Interruptions within this time are one wave."""
+JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
+CHURN_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
+"""A loop whose last turn is older than this is over."""
+_SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
+"""Both orders of the two numbers: Kubernetes changed it."""
+FEWEST_SWINGS: Final = 3
+"""A workload that is scaled up and down this often within an hour swings."""
+_SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
+"""Reasons for which nodes are removed because too little runs on them."""
+
+
+def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield findings about nodes and pods that come and go."""
+    yield from _loops(case)
+    yield from _interrupted_again(case)
+    yield from _scaled_again(case)
+
+
+def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield loops of NodePools, with the workload that is evicted most; workloads alone if no NodePool loops."""
+    loops = case.advice.loops if case.advice is not None else ()
+    loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= CHURN_RECENT_NS)
+    moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
+    by_pool: dict[str, Loop] = {}
+    for loop in loops:
+        if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE):
+            before = by_pool.get(loop.pool)
+            by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
+    if moved and not by_pool:
+        by_pool[""] = moved[0]
+    for pool, loop in by_pool.items():
+        objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.CHURN,
+            since_ns=loop.first_ns or None,
+            objects=(*objects, *(loop.workload for loop in moved)),
+            names=(pool, *(loop.workload.partition("/")[2] for loop in moved[:1])),
+            nodes=loop.times if pool else 0,
+            pods=moved[0].times if moved else 0,
+            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
+            or loop.moved_for,
+            detail=_job_failure(loop.workload, case),
+            screen="churn",
+        )
+
+
+def _job_failure(workload: str, case: VerdictCase) -> str:
+    """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
+    for event in case.events:
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        is_about = event.involved_kind == "Job" and key == workload.partition("/")[2]
+        if is_about and event.reason in JOB_FAILURES and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            return event.reason
+    return ""
+
+
+def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
+    early = ended_early(case)
+    there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {one.name for one in case.pools}
+    sizes = Counter(line.pool for line in case.nodes if not line.goes)
+    instants: dict[str, dict[str, int]] = {}
+    for event in case.events:
+        name = event.involved_name
+        is_interruption = event.involved_kind == "NodeClaim" and event.reason in INTERRUPTIONS
+        if is_interruption and name not in early and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            instants.setdefault(there.get(name) or pool_in_name(name, names), {})[name] = event.last_ns
+    for pool, claims in instants.items():
+        first_ns, last_ns = min(claims.values()), max(claims.values())
+        is_wave = len(claims) < max(FEWEST_INTERRUPTED, 2 * sizes[pool]) or last_ns - first_ns < WAVE_NS
+        if pool and not is_wave:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.CHURN,
+                since_ns=first_ns,
+                objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in claims)),
+                names=(pool,),
+                nodes=len(claims),
+                of_nodes=sizes[pool],
+                reasons=(str(Removal.INTERRUPTED),),
+                manner=Manner.INTERRUPTED,
+                screen="churn",
+            )
+
+
+def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads that are scaled up and down again and again, while Karpenter removes nodes that they leave."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    replicas: defaultdict[str, set[int]] = defaultdict(set)
+    events: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in case.events:
+        match = _SCALED.match(event.message) if event.reason == "ScalingReplicaSet" else None
+        if match is None or case.now_ns - event.last_ns > CHURN_RECENT_NS:
+            continue
+        key = f"{event.involved_namespace}/{match[2]}"
+        counts[key][match[1]] += event.count
+        replicas[key].update(int(number) for number in match.groups()[2:] if number)
+        events[key].append(event)
+    for key, times in counts.items():
+        first_ns = min(event.first_ns for event in events[key])
+        removed = _removed_since(case, first_ns)
+        if min(times["up"], times["down"]) < FEWEST_SWINGS or len(removed) < FEWEST_SWINGS:
+            continue
+        event = events[key][0]
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.CHURN,
+            since_ns=first_ns or None,
+            objects=(
+                f"Deployment/{event.involved_namespace}/{event.involved_name}",
+                *(f"NodeClaim/{name}" for name in removed),
+            ),
+            names=("", f"{event.involved_namespace}/{event.involved_name}"),
+            nodes=len(removed),
+            pods=min(times.values()),
+            reasons=tuple(str(number) for number in (min(replicas[key]), max(replicas[key]))) if replicas[key] else (),
+            manner=Manner.SCALED,
+            screen="events",
+        )
+
+
+def _removed_since(case: VerdictCase, first_ns: int) -> tuple[str, ...]:
+    """Return the NodeClaims that Karpenter has removed as empty or underutilized since a time."""
+    return tuple(
+        dict.fromkeys(
+            event.involved_name
+            for event in case.events
+            if event.involved_kind == "NodeClaim" and event.reason == TERMINATING and event.last_ns >= first_ns
+            if command_reason(event.message) in _SAVING
+        )
+    )
