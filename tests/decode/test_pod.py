@@ -23,6 +23,7 @@ from karptui.kube.pod import (
     Pod,
     PodAffinityTerm,
     PodTemplate,
+    PodTrouble,
     PodVolume,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
@@ -30,7 +31,19 @@ from karptui.kube.pod import (
 from karptui.kube.selectors import LabelSelector, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 
-from .samples import CREATED_NS, HOUR_NS, JSON, READ_SELECTOR, READ_TERM, SECOND_NS, amounts, page, sample, text
+from .samples import (
+    CREATED,
+    CREATED_NS,
+    HOUR_NS,
+    JSON,
+    READ_SELECTOR,
+    READ_TERM,
+    SECOND_NS,
+    amounts,
+    page,
+    sample,
+    text,
+)
 
 AFFINITY = PodAffinityTerm("zone", READ_SELECTOR, ("other",), LabelSelector(), ("pod-template-hash",), ("tenant",))
 
@@ -126,6 +139,32 @@ def test_reads_what_a_pod_has_of_its_own(read: Read) -> None:
         PodVolume("data", claim_name="data-web"),
         PodVolume("scratch", is_ephemeral=True, storage_class_name="gp3"),
     )
+
+
+@both
+def test_reads_which_containers_outlive_others_and_why_one_waits(read: Read) -> None:
+    ended = {"exitCode": 0, "reason": "Completed", "finishedAt": CREATED}
+    done, runs = {"name": "app", "state": {"terminated": ended}}, {"name": "proxy", "state": {"running": {}}}
+    failed = {"name": "app", "state": {"terminated": {**ended, "exitCode": 1}}}
+    waits = {"name": "app", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}
+    waits["lastState"] = {"terminated": {"exitCode": 132}}
+
+    def trouble(*statuses: dict[str, Any]) -> PodTrouble:
+        status = {"phase": "Running", "containerStatuses": [*statuses]}
+        return read({**sample(Kind.POD), "status": status}).trouble
+
+    assert trouble(done, runs) == PodTrouble(outliving=("proxy",), finished_ns=CREATED_NS)
+    assert trouble(failed, runs) == trouble(runs, runs) == PodTrouble()
+    assert trouble(waits, runs) == PodTrouble("back-off", 132)
+
+
+@both
+def test_reads_scheduling_gates_of_a_pod_without_a_node(read: Read) -> None:
+    raw = sample(Kind.POD)
+    spec = {**raw["spec"], "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    assert read({**raw, "spec": spec}).trouble.gates == ()
+    del spec["nodeName"]
+    assert read({**raw, "spec": spec}).trouble.gates == ("kueue.x-k8s.io/admission",)
 
 
 @both

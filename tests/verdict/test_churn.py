@@ -1,0 +1,50 @@
+"""Workloads that are scaled up and down again and again."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.kube.objects import Event
+from karptui.verdict.churn import churn_findings
+from karptui.verdict.finding import VerdictCase
+from karptui.views.findings.sentence import sentence
+from tests.builders import MINUTE_NS, NOW_NS, an_event
+
+FROM_TO = ("Scaled up replica set web-7d9 from 6 to 24", "Scaled down replica set web-7d9 from 24 to 6")
+TO_FROM = ("Scaled up replica set web-7d9 to 24 from 6", "Scaled down replica set web-7d9 to 6 from 24")
+ROLLOUT = ("Scaled up replica set web-5c4 from 6 to 24", "Scaled down replica set web-7d9 from 24 to 6")
+
+
+def scaled(message: str, count: int) -> Event:
+    about, reason = "Deployment/shop/web", "ScalingReplicaSet"
+    event = an_event(name=message, about=about, reason=reason, message=message, count=count)
+    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS)
+
+
+def removed(number: int, reason: str) -> Event:
+    message = f"Disrupting NodeClaim: {reason}"
+    return an_event(name=f"e{number}", about=f"NodeClaim/c{number}", reason="DisruptionTerminating", message=message)
+
+
+@pytest.mark.parametrize(
+    ("messages", "count", "nodes", "reason", "is_told"),
+    [
+        (FROM_TO, 4, 4, "Empty", True),
+        (TO_FROM, 4, 4, "Underutilized", True),
+        (ROLLOUT, 4, 4, "Empty", False),
+        (FROM_TO, 2, 4, "Empty", False),
+        (FROM_TO, 4, 2, "Empty", False),
+        (FROM_TO, 4, 4, "Drifted", False),
+    ],
+)
+def test_a_workload_that_swings_is_told_if_nodes_go_with_it(
+    messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool
+) -> None:
+    events = [*(scaled(text, count) for text in messages), *(removed(number, reason) for number in range(nodes))]
+    texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    expected = (
+        "shop/web was scaled up and down 4 times between 6 and 24 replicas in 50m; Karpenter removed 4 nodes as empty "
+        "or underutilized meanwhile"
+    )
+    assert texts == ([expected] if is_told else [])

@@ -1,0 +1,100 @@
+"""Pods whose containers crash, are not pulled or run on, and what their nodes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pytest
+
+from karptui.verdict.containers import crashing_findings, outlived_findings, starting_findings
+from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
+from karptui.views.findings.sentence import sentence
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node
+
+FAMILY = "karpenter.k8s.aws/instance-family"
+
+
+def a_line(name: str, *, zone: str = "a", family: str = "m6i", pool: str = "general") -> VerdictNode:
+    node = a_node(name=name, labels={FAMILY: family})
+    return VerdictNode(name, pool, None, has_node=True, zone=zone, node=node)
+
+
+def crashing(nodes: Sequence[str], *, exit_code: int = 0) -> list[StartingPod]:
+    return [
+        StartingPod(
+            f"ml/embed-{number}",
+            node,
+            NOW_NS - HOUR_NS,
+            "CrashLoopBackOff",
+            owner="Deployment/ml/embed",
+            controller="uid",
+            exit_code=exit_code,
+        )
+        for number, node in enumerate(nodes)
+    ]
+
+
+def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], running: Collection[str]) -> str:
+    case = VerdictCase(now_ns=NOW_NS, nodes=lines, crashing=pods, running_on={"uid": running})
+    return " / ".join(sentence(finding, NOW_NS, {}) for finding in crashing_findings(case))
+
+
+@pytest.mark.parametrize(
+    ("differs", "said"),
+    [
+        ({"family": "m6a"}, "on m6a nodes and run on m6i nodes"),
+        ({"zone": "c"}, "on nodes in c and run on nodes in a"),
+        ({"pool": "burst"}, "on nodes of NodePool burst and run on nodes of NodePool general"),
+        ({}, ""),
+    ],
+)
+def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], said: str) -> None:
+    lines = [*(a_line(f"bad-{n}", **differs) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
+    text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
+    assert bool(text) is bool(said)
+    assert said in text
+    assert not said or "exit code 132: illegal instruction" in text
+
+
+def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> None:
+    lines = [a_line(name) for name in ("n1", "n2", "n3")]
+    text = crash_text(lines, crashing(["n1", "n1", "n1"]), ["n2", "n3"])
+    assert text == "3 pods ml/embed-{0,1,2} crash again and again on node n1 and run on other nodes"
+    assert not crash_text(lines, crashing(["n1", "n1", "n1"]), ["n1", "n2", "n3"])
+    assert not crash_text(lines, crashing(["n1", "n1"]), ["n2", "n3"])
+
+
+def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:
+    pods = [
+        StartingPod(f"shop/{name}-0", f"n{number}", NOW_NS - HOUR_NS, "ImagePullBackOff", f"{name}:1", message=error)
+        for number, (name, error) in enumerate(errors.items())
+    ]
+    lines = [*(a_line(pod.node, zone=zone) for pod in pods), a_line("other", zone="a")]
+    return [sentence(f, NOW_NS, {}) for f in starting_findings(VerdictCase(now_ns=NOW_NS, nodes=lines, starting=pods))]
+
+
+def test_images_that_cannot_be_pulled_for_one_error_of_the_network_are_one_finding() -> None:
+    timeout = 'failed to do request: Head "https://{}/v2/": dial tcp: i/o timeout'
+    [text] = start_text({name: timeout.format(name) for name in ("web", "api", "db")}, zone="c")
+    assert "3 pods" in text
+    assert "on 3 nodes in c" in text
+    assert text.endswith("their images cannot be pulled: i/o timeout")
+
+
+def test_images_that_do_not_exist_are_findings_of_their_own() -> None:
+    texts = start_text({name: f"registry.example/{name}:1: not found" for name in ("web", "api")})
+    assert [text.partition(" on ")[0] for text in texts] == ["shop/web-0", "shop/api-0"]
+    assert all(text.endswith("not found") for text in texts)
+
+
+@pytest.mark.parametrize(("minutes", "is_told"), [(29, False), (31, True)])
+def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *, is_told: bool) -> None:
+    finished = NOW_NS - minutes * MINUTE_NS
+    pod = OutlivedPod("reports/export-1-x", "n1", "CronJob/reports/export", finished, ("istio-proxy",))
+    findings = [*outlived_findings(VerdictCase(now_ns=NOW_NS, outlived=[pod]))]
+    assert bool(findings) is is_told
+    assert not is_told or sentence(findings[0], NOW_NS, {}) == (
+        "reports/export-1-x of CronJob reports/export on 1 node has finished for 31m, but its container istio-proxy "
+        "runs on: its Job never completes"
+    )

@@ -1,0 +1,69 @@
+"""Nodes that flap, that a monitor reports, or that were emptied before they went down."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.kube.objects import Event
+from karptui.verdict.finding import FindingSeverity, VerdictCase, VerdictNode
+from karptui.verdict.nodes import node_findings
+from karptui.verdict.pending_pods import PendingPods
+from karptui.views.findings.sentence import sentence
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, an_event
+
+
+def texts(*lines: VerdictNode, events: tuple[Event, ...] = ()) -> list[tuple[FindingSeverity, str]]:
+    case = VerdictCase(now_ns=NOW_NS, nodes=lines, events=events)
+    return [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(()))]
+
+
+def not_ready(times: int, *, last: int = 5, source: str = "kubelet") -> Event:
+    event = an_event(name=f"n1.{source}.{last}", about="Node/n1", reason="NodeNotReady", source=source, count=times)
+    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
+
+
+@pytest.mark.parametrize(
+    ("events", "is_told"),
+    [
+        ((not_ready(4),), True),
+        (tuple(not_ready(1, last=minutes) for minutes in (5, 15, 25)), True),
+        ((not_ready(2), not_ready(2, source="node-controller")), False),
+        ((not_ready(9, last=40),), False),
+    ],
+)
+def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Event, ...], *, is_told: bool) -> None:
+    line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
+    assert bool(texts(line, events=events)) is is_told
+    assert not texts(replace(line, name="n2"), events=events)
+
+
+@pytest.mark.parametrize(
+    ("type_", "status", "is_told"),
+    [
+        ("ReadonlyFilesystem", "True", True),
+        ("FilesystemCorruptionProblem", "True", True),
+        ("KernelDeadlock", "False", False),
+        ("EtcdIsVoter", "True", False),
+    ],
+)
+def test_a_condition_of_a_node_problem_detector_is_told_while_it_is_true(
+    type_: str, status: str, *, is_told: bool
+) -> None:
+    node = a_node(name="n1", conditions=(a_condition("Ready"), a_condition(type_, status=status, message="broken")))
+    found = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
+    repairs = "Karpenter repairs no node for this condition"
+    expected = f"1 node of general (n1) has had {type_}=True for 60m (broken); {repairs}"
+    assert found == ([(FindingSeverity.WARNING, expected)] if is_told else [])
+
+
+@pytest.mark.parametrize(("pods", "seconds", "is_quiet"), [(0, 50, True), (2, 50, False), (0, 700, False)])
+def test_a_node_that_was_cordoned_and_emptied_may_be_down_for_a_while(
+    pods: int, seconds: int, *, is_quiet: bool
+) -> None:
+    since = NOW_NS - seconds * SECOND_NS
+    node = replace(a_node(name="n1", is_unschedulable=True), cordoned_ns=NOW_NS - HOUR_NS // 2)
+    line = VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node, not_ready_ns=since)
+    severity, text = texts(replace(line, is_cordoned=True, pods=pods))[0]
+    assert (severity is FindingSeverity.INFO) is is_quiet
+    assert ("as for a reboot" in text) is is_quiet
