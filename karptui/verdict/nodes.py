@@ -141,24 +141,27 @@ def _flapping(case: VerdictCase) -> Iterator[ClusterFinding]:
         is_about = event.involved_kind == "Node" and event.reason == NODE_NOT_READY
         if is_about and case.now_ns - event.last_ns <= FLAPPED_NS:
             times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
-    for line in case.nodes:
-        events = times.get(line.name, {}).values()
+    flapping: dict[str, int] = {}
+    ready = [line for line in case.nodes if line.has_node and line.not_ready_ns is None and not line.goes]
+    for line in ready:
         sources = Counter[str]()  # the kubelet and the node controller tell of the same
-        for event in events:
+        for event in times.get(line.name, {}).values():
             sources[event.source] += event.count
-        count = max(sources.values(), default=0)
-        if count < FEWEST_FLAPS or line.not_ready_ns is not None or line.goes:
-            continue
+        if max(sources.values(), default=0) >= FEWEST_FLAPS:
+            flapping[line.name] = max(sources.values())
+    lines = [line for line in ready if line.name in flapping]
+    events = [event for name in flapping for event in times[name].values()]
+    if lines:
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.UNHEALTHY,
             since_ns=min(event.first_ns for event in events) or None,
             last_ns=max(event.last_ns for event in events),
-            objects=(f"Node/{line.name}",),
-            names=(line.name,),
-            nodes=1,
-            of_nodes=count,
-            pools=(line.pool,) if line.pool else (),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=tuple(line.name for line in lines),
+            nodes=len(lines),
+            of_nodes=sum(flapping.values()),
+            pools=tuple(sorted({line.pool for line in lines if line.pool})),
             manner=Manner.FLAPPING,
             screen="events",
         )

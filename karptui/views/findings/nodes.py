@@ -61,10 +61,12 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
     why = why_not_ready(finding)
     if finding.manner == "flapping":
-        times = f"was not ready {count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
-        return (
-            f"node {names_text(finding.names)}{of_pools(finding)} {times}{last_text(finding, now_ns)}; it is ready now"
-        )
+        nodes = f"node {names_text(finding.names)}{of_pools(finding)} was"
+        if finding.nodes > 1:
+            nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)}) were"
+        times = f"not ready {count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
+        are = verb(finding.nodes, "it is", "they are")
+        return f"{nodes} {times}{last_text(finding, now_ns)}; {are} ready now"
     if finding.manner == "emptied":
         why = "; cordoned and emptied before, as for a reboot"
     if finding.nodes == 1:
