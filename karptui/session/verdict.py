@@ -28,6 +28,7 @@ from karptui.kube.selectors import LabelSelector
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, amount_text, counted
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
+from karptui.pending.disagreements import DECISIVE
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.pod_class import RESPECT
@@ -440,13 +441,15 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         pools.add(closest.nodepool)
     is_limited = closest is not None and closest.failed is PlacementGate.LIMITS and closest.besides_limits is None
     volumes = zones_of_volumes(first, view.state) if first.volumes else ()
+    is_stuck = group.is_stuck(now_ns) and not _may_be_nominated(view, group, now_ns)
     return PendingLine(
         name=group.name,
         pods=tuple(pod.key for pod in group.pods),
         since_ns=min(pod.created_ns for pod in group.pods),
         group=group.key,
         full_pool=error.full_pool if error is not None and group.cause is Cause.FULL else "",
-        is_stuck=group.is_stuck(now_ns) and not _may_be_nominated(view, group, now_ns),
+        is_stuck=is_stuck,
+        is_held=is_stuck and bool(group.disagreements) and group.disagreements[0].code in DECISIVE,
         cause=group.cause,
         nodes=frozenset(filter(None, nodes | nominated)),
         pools=tuple(sorted(pools)),

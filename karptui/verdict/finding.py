@@ -452,6 +452,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """The NodePool whose full reservations they wait for; empty if they wait for something else."""
     is_stuck: bool = True
     """Whether they will hardly be scheduled without a change; otherwise they only count for other causes."""
+    is_held: bool = False
+    """Whether a volume, or a node that is gone, keeps them pending whatever Karpenter launches."""
     cause: str = ""
     """A value of ``pending.causes.Cause``."""
     nodes: frozenset[str] = frozenset()

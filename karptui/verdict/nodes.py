@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
+from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
@@ -218,17 +219,20 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         return
     is_spot = reasons <= {"SpotInterrupted", BY_INTERRUPTION} and "SpotInterrupted" in reasons
     since = min(ns for name in hit for ns in instants[name])
+    known_pools = {pool.name for pool in case.pools} | {line.pool for line in case.nodes}
+    of_hit = {by_claim[name].pool if name in by_claim else pool_in_name(name, known_pools) for name in hit}
+    pools = set() if "" in of_hit else of_hit
     there = [
         line
         for line in case.nodes
         if line.claim is not None and line.claim.created_ns <= since and (not is_spot or line.capacity_type == SPOT)
+        if not pools or line.pool in pools
     ]
     gone = [name for name in hit if name not in by_claim]
     total = len(there) + len(gone)
     is_wave = len(hit) > 1
     explained = pending.take(lambda group: is_wave and group.since_ns >= since - _BEFORE_NS)
     waits = any(not names for names in explained.expected)
-    pools = tuple(sorted({by_claim[name].pool for name in hit if name in by_claim}))
     severity = FindingSeverity.ERROR if len(hit) >= max(3, WAVE_SHARE * total) else FindingSeverity.WARNING
     is_over = case.now_ns - max(last_ns for name in hit for last_ns in instants[name]) >= NOTICE_NS
     slow = tuple(key for name in hit if name in by_claim for key in by_claim[name].slow_pods)
@@ -239,7 +243,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         code=FindingCode.INTERRUPTED,
         since_ns=since,
         objects=tuple(f"NodeClaim/{name}" for name in hit),
-        names=pools,
+        names=tuple(sorted(pools)),
         zones=tuple(sorted({by_claim[name].zone for name in hit if name in by_claim})),
         nodes=len(hit),
         of_nodes=total if case.sees_claims else 0,

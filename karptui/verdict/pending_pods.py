@@ -17,9 +17,11 @@ class PendingPods:
         self._groups = list(groups)
 
     def take(self, is_explained: Callable[[PendingLine], bool]) -> Explained:
-        """Remove the groups that a cause explains, and return them."""
-        taken = [group for group in self._groups if is_explained(group)]
-        self._groups = [group for group in self._groups if not is_explained(group)]
+        """Remove the groups that a cause explains, and return them; groups that are held otherwise stay."""
+        taken, left = list[PendingLine](), list[PendingLine]()
+        for group in self._groups:
+            (taken if not group.is_held and is_explained(group) else left).append(group)
+        self._groups = left
         return Explained(
             tuple(key for group in taken for key in group.pods),
             tuple(_names(taken)),

@@ -375,6 +375,21 @@ def add_claim(c: Cluster, namespace: str, name: str, storage_class: str, *, age:
     )
 
 
+def add_local_volume(c: Cluster, namespace: str, name: str, zone: str, host: str) -> Object:
+    """Add a PersistentVolume on a node's own disk and its claim, and return the pod's volume."""
+    volume = add_volume(c, namespace, name, zone)
+    spec = c.find("PersistentVolume", f"pvc-{uid(namespace, name)}")["spec"]
+    del spec["csi"]
+    spec |= {"local": {"path": "/mnt/disks/nvme1"}, "storageClassName": "local-nvme"}
+    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}]
+    spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    c.find("PersistentVolumeClaim", name)["spec"]["storageClassName"] = "local-nvme"
+    if not any(made["kind"] == "StorageClass" and made["metadata"]["name"] == "local-nvme" for made in c.objects):
+        binding = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+        c.add("StorageClass", "local-nvme", **binding)
+    return volume
+
+
 def matching(app: str, **more: str | int) -> Object:
     """Return a pod affinity term or a topology spread constraint over the pods of an application."""
     return {"labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}}, **more}

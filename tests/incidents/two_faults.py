@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import CHURN
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, unschedulable, usual
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, refused, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node, both, conditions
 from tests.incidents.objects import API, condition
 from tests.incidents.pods import (
     PROTECTED,
+    add_local_volume,
     add_pdb,
     add_pod,
     add_volume,
@@ -316,3 +317,34 @@ def broken_class_next_to_a_tainted_pool(c: Cluster) -> None:
         c, "ml/ranker", on=pairs, age="5d", cpu="6", memory="20Gi", requests={"nvidia.com/gpu": "1"}, spec=GPU_POD
     )
     waiting(c, "orders/checkout", 7, "33m")
+
+
+@incident(
+    story="EC2 has had no m6i capacity for half an hour, and nine workers are pending. A broker of the same NodePool is pending for 52 minutes as well, but because its local volume is on a node that was removed.",
+    cause="EC2 refuses launches of NodePool general for want of capacity, so 9 pods of etl/loader are pending; queue/broker-2 is pending for 52 minutes because its local volume is on a node that is gone.",
+    thread="aws/karpenter-provider-aws#4407, kubernetes-sigs/karpenter#1018",
+    must=[
+        ICE,
+        r"9 pods pending",
+        "etl/loader",
+        "queue/broker-2",
+        r"volume[^\n]{0,40}ip-10-24-9-77",
+        r"does not exist|gone",
+        r"\b5[12] ?m",
+    ],
+    must_not=[r"10 pods pending", r"taint[^\n]{0,60}not tolerated"],
+)
+def no_capacity_and_a_volume_of_a_gone_node(c: Cluster) -> None:
+    usual(c, families=("m6i",))
+    pods = waiting(c, "etl/loader", 9, "34m", cpu="3", memory="12Gi")
+    text = "InsufficientInstanceCapacity: We currently do not have sufficient {0} capacity in zones with support for 'gp3' volumes"
+    refused(c, "general", [text.format("m6i.xlarge"), text.format("m6i.2xlarge")], pods, every=2, times=15)
+    hosts = [add_node(c, "general", "m6i.2xlarge", zone, age="30d") for zone in c.zones[:2]]
+    reasons = {"node(s) had volume node affinity conflict": 2, "Insufficient cpu": 6}
+    brokers = add_workload(
+        c, "queue/broker", kind="StatefulSet", on=hosts, pending=1, pending_since="52m", message=no_node(reasons), age="30d",
+        cpu="7", memory="20Gi",
+    )  # fmt: skip
+    for pod, host in zip(brokers, (*(pair.name for pair in hosts), "ip-10-24-9-77.ec2.internal"), strict=True):
+        name = f"data-{pod['metadata']['name']}"
+        pod["spec"]["volumes"] = [add_local_volume(c, "queue", name, c.zones[0], host)]

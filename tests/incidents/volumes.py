@@ -7,7 +7,7 @@ from tests.incidents.fleets import NO_TYPE, fleet, nominated, unschedulable, usu
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node, both, conditions
 from tests.incidents.objects import condition, digest, uid
-from tests.incidents.pods import add_claim, add_volume, add_workload, no_node, waiting
+from tests.incidents.pods import add_claim, add_local_volume, add_volume, add_workload, no_node, waiting
 from tests.incidents.pools import add_pool
 
 
@@ -99,19 +99,7 @@ def local_volume_of_a_gone_node(c: Cluster) -> None:
     pods = add_workload(c, "cache/scylla", kind="StatefulSet", message=no_node({"node(s) had volume node affinity conflict": 3, "Insufficient cpu": 6}), on=pairs[:2], pending=1, pending_since="50m", age="30d", cpu="4", memory="12Gi")  # fmt: skip
     for pod, host in zip(pods, (pairs[0].name, pairs[1].name, gone), strict=True):
         name = f"data-{pod['metadata']['name']}"
-        pod["spec"]["volumes"] = [add_volume(c, "cache", name, c.zones[0])]
-        spec = c.find("PersistentVolume", f"pvc-{uid('cache', name)}")["spec"]
-        del spec["csi"]
-        spec |= {"local": {"path": "/mnt/disks/nvme1"}, "storageClassName": "local-nvme"}
-        terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}]
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-        c.find("PersistentVolumeClaim", name)["spec"]["storageClassName"] = "local-nvme"
-    c.add(
-        "StorageClass",
-        "local-nvme",
-        provisioner="kubernetes.io/no-provisioner",
-        volumeBindingMode="WaitForFirstConsumer",
-    )
+        pod["spec"]["volumes"] = [add_local_volume(c, "cache", name, c.zones[0], host)]
     nominated(c, pods[2:], pairs[2:], last="15s", count=25)
 
 

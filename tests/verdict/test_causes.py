@@ -260,6 +260,9 @@ def test_a_wave_of_interruptions_is_one_finding_and_a_single_one_is_no_alarm() -
     wave = findings(nodes=nodes, events=[interruption(f"c-n{i}") for i in range(3)], pending=[WEB])
     finding = wave[FindingCode.INTERRUPTED]
     assert (finding.nodes, finding.of_nodes, finding.severity) == (3, 6, FindingSeverity.ERROR)
+    others = [a_line(f"o{i}", pool="gpu", capacity_type="spot") for i in range(30)]
+    apart = findings(nodes=[*nodes, *others], events=[interruption(f"c-n{i}") for i in range(3)])
+    assert text(apart[FindingCode.INTERRUPTED]).startswith("3 of 6 spot nodes in NodePool general were interrupted")
     single = findings(nodes=nodes, events=[interruption("c-n1")])[FindingCode.INTERRUPTED]
     assert single.severity is FindingSeverity.INFO
     assert FindingCode.INTERRUPTED not in findings(nodes=nodes, events=[interruption("c-n1", 3600)])
