@@ -96,6 +96,8 @@ class ChurnEntry(msgspec.Struct, frozen=True, eq=False):
     pool: NodePool | None = None
     """None if there is no such NodePool."""
     counters: Counters | None = None
+    is_moves_partial: bool = False
+    """Whether pods moved from nodes that are unknown: they may have been this pool's."""
 
     @property
     def key(self) -> str:
@@ -136,8 +138,15 @@ class ReplacedClaim(msgspec.Struct, frozen=True, eq=False):
 
 def churn_entries(view: ClusterView, churn: Churn) -> tuple[ChurnEntry, ...]:
     """Return a row for every NodePool."""
+    is_partial = not all(move.node for move in churn.moves)
     return tuple(
-        ChurnEntry(pool, churn.window, view.state.nodepools.get(pool.pool), _counters(view, pool.pool))
+        ChurnEntry(
+            pool,
+            churn.window,
+            view.state.nodepools.get(pool.pool),
+            _counters(view, pool.pool),
+            is_moves_partial=is_partial and pool.removed > 0,
+        )
         for pool in churn.pools
     )
 

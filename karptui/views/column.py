@@ -429,8 +429,8 @@ def count_column(
     """Return a column of counts; a lower bound ends in a plus."""
 
     def cell(item: ItemT, _: int) -> Cell:
-        count = read(item)
-        return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else zero
+        count, more = read(item), "+" if is_at_least(item) else ""
+        return Cell(f"{count_text(count)}{more}", tone(item)) if count or more else zero
 
     if filters is None:
         filters = {heading.id: Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=filter_help(heading))}

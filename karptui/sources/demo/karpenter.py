@@ -58,6 +58,7 @@ SHARES: Final = 0.35
 STARTED_NS: Final = 9 * 86_400 * NS_PER_SECOND
 """Uptime of the controller."""
 NODES_CREATED: Final = MappingProxyType({"runners": 212, "general": 1_840, "edge": 31, "trino": 8, "gpu": 26})
+NODES_ENDED: Final = MappingProxyType({"runners": 209, "general": 1_792, "edge": 27, "gpu": 24})
 
 
 def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
@@ -106,7 +107,12 @@ def metrics_at(now_ns: int) -> ControllerMetrics:
         version=VERSION,
         started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
         offerings=_offerings(1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2),
-        pools={name: PoolMetrics(nodeclaims_created={"provisioned": count}) for name, count in NODES_CREATED.items()},
+        pools={
+            name: PoolMetrics(
+                nodeclaims_created={"provisioned": count}, nodeclaims_terminated=NODES_ENDED.get(name, 0)
+            )
+            for name, count in NODES_CREATED.items()
+        },
     )
 
 

@@ -216,6 +216,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         NumberHeading("moved", "MOVED", "Pods seen to leave nodes of the pool that were leaving.", 5, 7, drop_order=8),
         lambda entry: entry.figures.moves,
         zero=ZERO,
+        is_at_least=lambda entry: entry.is_moves_partial,
         values=(
             Value(
                 "pods_moved",

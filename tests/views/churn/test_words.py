@@ -253,3 +253,11 @@ def test_parts_of_the_document() -> None:
     assert (moved["pool"], moved["median_life_seconds"]) == (None, None)
     workload = Moved(workload="W", moves=2, pods=1, first_ns=ago(5), last_ns=ago(4), reasons=("Drifted",))
     assert workload_values(workload)["reasons"] == ["Drifted"]
+
+
+@pytest.mark.parametrize(("node", "text"), [("node-1", "0"), ("", "0+")], ids=["node known", "node unknown"])
+def test_moves_from_unknown_nodes_leave_a_lower_bound(node: str, text: str) -> None:
+    pool = PoolChurn(pool="general", nodes=1, created=0, removed=1)
+    move = Move(at_ns=ago(5), pod="web/a", workload="Deployment/web/a", node=node)
+    (entry,) = churn_entries(ClusterView(a_cluster(), {}, evidence=Evidence()), a_churn(pools=(pool,), moves=(move,)))
+    assert cells(entry, TABLE)["moved"] == text
