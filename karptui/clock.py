@@ -54,9 +54,9 @@ class LocalZone(tzinfo):
     def fromutc(self, moment: datetime) -> datetime:
         """Return the local time of an instant in UTC."""
         there = moment.replace(tzinfo=UTC).astimezone()
-        own = there.replace(tzinfo=self)
+        local = there.replace(tzinfo=self)
         # The fold distinguishes the repeated hour at the end of summer time.
-        return own if own.utcoffset() == there.utcoffset() else own.replace(fold=1)
+        return local if local.utcoffset() == there.utcoffset() else local.replace(fold=1)
 
     @staticmethod
     def _there(moment: datetime | None) -> datetime:

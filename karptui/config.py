@@ -228,7 +228,7 @@ def _from_variable(key: str, text: str) -> object:
 
 
 def _sentence(error: msgspec.ValidationError, values: Mapping[str, object]) -> str:
-    found = field_error(error, values)
-    if "enum" in found.problem:
-        return f"{found.path}: must be one of {', '.join(Banner)}"
-    return str(found)
+    problem = field_error(error, values)
+    if "enum" in problem.problem:
+        return f"{problem.path}: must be one of {', '.join(Banner)}"
+    return str(problem)

@@ -123,7 +123,7 @@ def _places(trace: TracebackType | None) -> list[str]:
 def _package_path(name: str) -> str:
     """Return a path relative to its package, because home folders are private."""
     path = Path(name)
-    roots = [Path(one) for one in sys.path if one and Path(one).is_absolute()]
+    roots = [Path(folder) for folder in sys.path if folder and Path(folder).is_absolute()]
     inside = [path.relative_to(root) for root in roots if path.is_relative_to(root)]
     return str(min(inside, key=lambda path: len(path.parts), default=Path(path.name)))
 

@@ -14,8 +14,8 @@ _MOST_BYTES: Final = 64 * 1024
 
 def remembered(name: str) -> str:
     """Return the remembered value, empty if there is none or it cannot be read."""
-    found = _all().get(name)
-    return found if isinstance(found, str) else ""
+    value = _all().get(name)
+    return value if isinstance(value, str) else ""
 
 
 def remember(name: str, value: str) -> None:
@@ -31,7 +31,7 @@ def remember(name: str, value: str) -> None:
 
 def _all() -> dict[str, Any]:
     try:
-        found = json.loads(read_file(state_dir() / _FILE, most_bytes=_MOST_BYTES))
+        values = json.loads(read_file(state_dir() / _FILE, most_bytes=_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}

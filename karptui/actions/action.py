@@ -188,8 +188,8 @@ def applied(document: Document) -> Action:
         raise ActionError(f"{kind}: metadata.name: is missing")
     kept = {key: part for key, part in metadata.items() if key not in SERVERS_OWN}
     if isinstance(annotations := kept.pop("annotations", None), Mapping):
-        own = {key: part for key, part in annotations.items() if not key.startswith(_WRITTEN_BY_OTHERS)}
-        kept |= {"annotations": own} if own else {}
+        kept_annotations = {key: part for key, part in annotations.items() if not key.startswith(_WRITTEN_BY_OTHERS)}
+        kept |= {"annotations": kept_annotations} if kept_annotations else {}
     manifest = {**{key: part for key, part in document.items() if key != "status"}, "metadata": kept}
     return action_on(Operation.APPLY, kind, name, manifest=manifest)
 

@@ -75,12 +75,12 @@ def read_answer(data: bytes) -> Answer:
     """
     try:
         answer = msgspec.json.decode(data, type=_Answer)
-        found = [(one.metric, float(one.value[1])) for one in (answer.data or _Data()).result]
+        readings = [(sample.metric, float(sample.value[1])) for sample in (answer.data or _Data()).result]
     except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors
         raise PrometheusError(f"answered no result of a query: {str(error)[:_MOST_QUOTED]}") from None
     if answer.status != "success":
         raise PrometheusError(f"reports {answer.status} {answer.error_type}: {answer.error}"[:_MOST_QUOTED])
-    series = {(of.get("namespace", ""), of.get("pod", ""), of.get("container", "")): value for of, value in found}
+    series = {(of.get("namespace", ""), of.get("pod", ""), of.get("container", "")): value for of, value in readings}
     return Answer(series, tuple(answer.warnings))
 
 
@@ -104,11 +104,13 @@ def of_usage(
             raise PrometheusError(f"has no {_METRICS[resource]} of a named container in {hours} hours")
     for workload, name, pods in sized_containers(workloads):
         keys = [(pod.namespace, pod.name, name) for pod in pods]
-        found = {of: amounts for of in answers if (amounts := _amounts(of, answers[of], keys))}
-        requests: dict[str, Quantity] = {of: Quantity(math.ceil(max(found[of]) * NANO)) for of in SIZED if of in found}
+        amounts_by_question = {of: amounts for of in answers if (amounts := _amounts(of, answers[of], keys))}
+        requests: dict[str, Quantity] = {
+            of: Quantity(math.ceil(max(amounts_by_question[of]) * NANO)) for of in SIZED if of in amounts_by_question
+        }
         length = math.inf  # unknown
-        if MEMORY in found:
-            length = min(max(now_ns / 1e9 - min(found.get(FIRST, [math.inf])), 0) / 3600, hours)
+        if MEMORY in amounts_by_question:
+            length = min(max(now_ns / 1e9 - min(amounts_by_question.get(FIRST, [math.inf])), 0) / 3600, hours)
             lengths.append(length)
         unsure = length < ENOUGH_HOURS
         if requests:

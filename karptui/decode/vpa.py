@@ -54,7 +54,7 @@ def build_vpa(wire: WireVpa) -> VerticalPodAutoscaler:
     """Return a VerticalPodAutoscaler."""
     spec, status = wire.spec or WireVpaSpec(), wire.status or WireVpaStatus()
     reference = spec.target_ref or {}
-    found = (status.recommendation or WireRecommendation()).container_recommendations or ()
+    recommendations = (status.recommendation or WireRecommendation()).container_recommendations or ()
     path = "status.recommendation.containerRecommendations"
     return VerticalPodAutoscaler(
         **as_arguments(object_fields(wire.metadata)),
@@ -62,7 +62,8 @@ def build_vpa(wire: WireVpa) -> VerticalPodAutoscaler:
         target_name=str(reference.get("name") or ""),
         update_mode=str((spec.update_policy or {}).get("updateMode") or DEFAULT_MODE),
         targets=tuple(
-            (one.container_name, quantities(one.target, f"{path}[{index}].target")) for index, one in enumerate(found)
+            (recommendation.container_name, quantities(recommendation.target, f"{path}[{index}].target"))
+            for index, recommendation in enumerate(recommendations)
         ),
         conditions=wires.conditions(status.conditions),
     )

@@ -83,9 +83,9 @@ def _merged(parts: Iterator[Minutes]) -> Iterator[Minutes]:
 def window_budgets(week: Sequence[Minutes], share: str) -> list[dict[str, Any]]:
     """Return the budgets of a window: the share always, and 0 nodes for each gap; gaps alike share a budget."""
     gaps: dict[tuple[int, int], list[int]] = {}
-    for one, following in pairwise((*week, Minutes(week[0].start + _WEEK, 0))):
-        if following.start > one.end:
-            gaps.setdefault((one.end % _DAY, following.start - one.end), []).append(one.end // _DAY % 7)
+    for window, following in pairwise((*week, Minutes(week[0].start + _WEEK, 0))):
+        if following.start > window.end:
+            gaps.setdefault((window.end % _DAY, following.start - window.end), []).append(window.end // _DAY % 7)
     return [
         {"nodes": share},
         *(

@@ -77,18 +77,18 @@ def add_reading(period: UsagePeriod, at_ns: int, measured: Iterable[Measured]) -
     period.to_ns = max(period.to_ns, at_ns)
     left = MOST_CONTAINERS - sum(map(len, period.workloads.values()))
     seen: set[int] = set()
-    for one in measured:
-        usage = period.workloads.get(one.workload, {}).get(one.container)
+    for reading in measured:
+        usage = period.workloads.get(reading.workload, {}).get(reading.container)
         if usage is None:
             if not left:
                 continue
             left -= 1
-            usage = period.workloads.setdefault(one.workload, {})[one.container] = ContainerUsage()
+            usage = period.workloads.setdefault(reading.workload, {})[reading.container] = ContainerUsage()
         if id(usage) not in seen:
             seen.add(id(usage))
             usage.seconds += seconds
-        usage.memory_bytes = max(usage.memory_bytes, min(one.memory_bytes, MOST_BYTES))
-        bucket = bucket_of(one.cpu_millis)
+        usage.memory_bytes = max(usage.memory_bytes, min(reading.memory_bytes, MOST_BYTES))
+        bucket = bucket_of(reading.cpu_millis)
         usage.cpu[bucket] = usage.cpu.get(bucket, 0) + 1
 
 
@@ -124,16 +124,16 @@ def of_periods(
     """
     cpu: dict[tuple[str, str], Counter[int]] = {}
     memory: dict[tuple[str, str], int] = {}
-    known: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for period in periods:
         for workload, containers in period.workloads.items():
             for name, usage in containers.items():
                 key = workload, name
                 cpu.setdefault(key, Counter()).update(usage.cpu)
                 memory[key] = max(memory.get(key, 0), usage.memory_bytes)
-                known[key] += usage.seconds
+                counts[key] += usage.seconds
     names = [(workload, name) for workload, name, _ in sized_containers(workloads)]
-    found = [key for key in names if cpu.get(key)]
+    measured_keys = [key for key in names if cpu.get(key)]
     return Recommendations(
         source=HISTORY,
         items=tuple(
@@ -141,14 +141,14 @@ def of_periods(
                 workload=key[0],
                 container=key[1],
                 requests={CPU: of_millis(percentile_of(cpu[key], percentile)), MEMORY: of_units(memory[key])},
-                is_unsure=known[key] < ENOUGH_HOURS * 3600,
+                is_unsure=counts[key] < ENOUGH_HOURS * 3600,
             )
-            for key in found
+            for key in measured_keys
         ),
         cpu_percentile=percentile,
         history_hours=hours,
-        known_hours=(min(known[key] for key in found) / 3600, max(known[key] for key in found) / 3600)
-        if found
+        known_hours=(min(counts[key] for key in measured_keys) / 3600, max(counts[key] for key in measured_keys) / 3600)
+        if measured_keys
         else None,
-        without=len(names) - len(found),
+        without=len(names) - len(measured_keys),
     )

@@ -84,13 +84,13 @@ class Hostnames:
             self._fill(group, counts)
         return counts
 
-    def finish(self, known: Iterable[str]) -> None:
+    def finish(self, hostnames: Iterable[str]) -> None:
         """Complete the counts in messages, which include hosts without pods.
 
         Args:
-            known: Hostnames of existing nodes and of claims.
+            hostnames: Those of existing nodes and of claims.
         """
-        self._known = known
+        self._known = hostnames
         for group, counts in self._shown.items():
             self._fill(group, counts)
 

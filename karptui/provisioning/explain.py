@@ -353,14 +353,14 @@ def _contradiction(pod: Pod, outcome: RequirementsUnmet) -> tuple[Requirement, R
     selected = [Requirement.of(key, IN, (value,)) for key, value in pod.template.node_selector.items()]
     conflicts = [reason for reason in outcome.reasons if isinstance(reason, KeyConflict)]
     of_volumes = [conflict.incoming for conflict in conflicts if isinstance(outcome, VolumeUnreachable)]
-    found: tuple[Requirement, Requirement] | None = None
+    clash: tuple[Requirement, Requirement] | None = None
     for term in pod.template.required_node_terms or (NodeSelectorTerm(),):
         asked = [*selected, *Requirements.from_selectors(term.match_expressions), *of_volumes]
         pairs = ((a, b) for a, b in combinations(asked, 2) if a.key == b.key and not a.has_intersection(b))
-        found = next(pairs, None)
-        if found is None:
+        clash = next(pairs, None)
+        if clash is None:
             return None
-    return found
+    return clash
 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:
@@ -395,10 +395,12 @@ def _label_costs(template: Template, types: int, outcome: TypesExhausted) -> tup
 def _clash(template: Template, types: int, outcome: TypesExhausted, pod: Pod) -> tuple[str, str] | None:
     """Return two requirements that no type meets together, if types meet each; the pod's own first."""
     meeting = {requirement: template.catalogue.meeting(requirement) & types for requirement in outcome.requirements}
-    ordered = sorted(meeting, key=lambda one: (one.key not in pod.template.node_selector, one.key))
+    ordered = sorted(
+        meeting, key=lambda requirement: (requirement.key not in pod.template.node_selector, requirement.key)
+    )
     pairs = ((a, b) for a, b in combinations(ordered, 2) if meeting[a] and meeting[b] and not meeting[a] & meeting[b])
-    found = next(pairs, None)
-    return (str(found[0]), str(found[1])) if found is not None else None
+    clash = next(pairs, None)
+    return (str(clash[0]), str(clash[1])) if clash is not None else None
 
 
 def _nearest(

@@ -186,10 +186,10 @@ def effects(
     store = OverlayStore()
     overlays = sorted(inventory.overlays, key=lambda overlay: overlay.name, reverse=True)
     overlays.sort(key=lambda overlay: -overlay.weight)
-    found: list[OverlayEffect] = []
+    effects_found: list[OverlayEffect] = []
     for overlay in overlays:
         if problems := overlay_problems(overlay):
-            found.append(OverlayEffect(overlay, problems=tuple(problems)))
+            effects_found.append(OverlayEffect(overlay, problems=tuple(problems)))
             continue
         wanted = Requirements.from_selectors(overlay.requirements)
         matches = [
@@ -201,14 +201,18 @@ def effects(
         types = frozenset(key for key, _ in matches)
         clashing = frozenset(key for key, offerings in matches if store.conflicts(overlay, key, offerings))
         if clashing:
-            alike = (one for one in found if one.overlay.weight == overlay.weight and not one.conflicts_with)
-            other = next((one.overlay.name for one in alike if one.types & clashing), "another")
-            found.append(OverlayEffect(overlay, types, conflicts_with=other))
+            alike = (
+                effect
+                for effect in effects_found
+                if effect.overlay.weight == overlay.weight and not effect.conflicts_with
+            )
+            other = next((effect.overlay.name for effect in alike if effect.types & clashing), "another")
+            effects_found.append(OverlayEffect(overlay, types, conflicts_with=other))
             continue
         for key, offerings in matches:
             store.apply(overlay, key, offerings)
-        found.append(OverlayEffect(overlay, types))
-    return store, tuple(found)
+        effects_found.append(OverlayEffect(overlay, types))
+    return store, tuple(effects_found)
 
 
 def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:

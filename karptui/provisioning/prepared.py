@@ -410,8 +410,12 @@ class Prepared:
 
         A rule that the class has itself does not count.
         """
-        own = {spec.identity for spec in owner.inverse_specs}
-        others = (base for base in self._inverse_bases if base.spec.key == key and base.spec.identity not in own)
+        inverse_identities = {spec.identity for spec in owner.inverse_specs}
+        others = (
+            base
+            for base in self._inverse_bases
+            if base.spec.key == key and base.spec.identity not in inverse_identities
+        )
         rules = (base for base in others if base.spec.selects(owner.namespace, owner.labels))
         uids = {uid for base in rules for uid, _, _ in base.holders}
         return tuple(pod for state in self.states for pod in state.pods if pod.uid in uids)

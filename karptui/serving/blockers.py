@@ -45,32 +45,32 @@ PACE: Final = 10
 def blockers(clock: Callable[[], float] = time.monotonic) -> List:
     """Return the list of everything that keeps nodes."""
     last: LastAnswer[Sequence[BlockerLine]] = LastAnswer()
-    known: Sequence[BlockerLine] = ()
+    lines: Sequence[BlockerLine] = ()
     joint: JointFigures | None = None
     rests_until = 0.0
 
     def items(view: ClusterView, _: RowQuery) -> Sequence[BlockerLine]:
-        nonlocal known, joint
+        nonlocal lines, joint
         joint = view.analysis.joint if view.analysis is not None else None
-        if len(known) < PACED_FROM or clock() >= rests_until:
-            known = last.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
-        return known
+        if len(lines) < PACED_FROM or clock() >= rests_until:
+            lines = last.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
+        return lines
 
     def in_groups(lines: Sequence[BlockerLine], query: RowQuery, total: int) -> Sequence[BlockerLine]:
         folding = Folding(query.is_folded, query.other_way, query.opens_all)
         grouping = BlockerGrouping(query.group_by or BlockerGrouping.NOTHING)
         return grouped(only_blockers(lines), grouping, folding.with_default(is_folded=total >= FOLDED_FROM), joint)
 
-    made = served(TABLE, items, grouped=in_groups, nodes=_held_nodes)
+    table_rows = served(TABLE, items, grouped=in_groups, nodes=_held_nodes)
 
     def arrange(source: Sequence[BlockerLine], query: RowQuery) -> Arranged:
         nonlocal rests_until
         began = clock()
-        arranged = made.arrange(source, query)
+        arranged = table_rows.arrange(source, query)
         rests_until = clock() + PACE * (clock() - began)
         return arranged
 
-    return made._replace(arrange=arrange)
+    return table_rows._replace(arrange=arrange)
 
 
 def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:

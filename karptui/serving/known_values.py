@@ -78,12 +78,12 @@ def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
     """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    found: dict[str, tuple[str, ...]] = {}
+    values_by_field: dict[str, tuple[str, ...]] = {}
     for source in (*_of_types(view).by_list, *_pool_labels(view)):
         for key, values in source.items():
-            before = found.get(key, values)
-            found[key] = values if before == values else tuple(sorted({*before, *values}))
-    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
+            before = values_by_field.get(key, values)
+            values_by_field[key] = values if before == values else tuple(sorted({*before, *values}))
+    return {key: values_by_field[key][:MOST_VALUES] for key in sorted(values_by_field)}
 
 
 def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
@@ -93,13 +93,13 @@ def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
 
 def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]:
     """Return label keys with the values that types and their offerings have, sorted."""
-    found: dict[str, set[str]] = {}
+    values_by_key: dict[str, set[str]] = {}
     offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
     for instance_type in types:
         for selector in instance_type.requirements:
-            found.setdefault(selector.key, set()).update(selector.values)
+            values_by_key.setdefault(selector.key, set()).update(selector.values)
         # Types share the few requirement objects of their offerings.
         offered.update((id(offering.requirements), offering.requirements) for offering in instance_type.offerings)
     for selector in chain.from_iterable(offered.values()):
-        found.setdefault(selector.key, set()).update(selector.values)
-    return {key: tuple(sorted(values)) for key, values in found.items()}
+        values_by_key.setdefault(selector.key, set()).update(selector.values)
+    return {key: tuple(sorted(values)) for key, values in values_by_key.items()}

@@ -106,10 +106,12 @@ def _capacity(config: Config, churn: _Churn) -> List:
     last: LastAnswer[tuple[CapacityEntry, ...]] = LastAnswer()
 
     def entries(view: ClusterView, of: str, now_ns: int) -> tuple[CapacityEntry, ...]:
-        known, grouping = churn.current(view, now_ns), of or GROUPINGS[0]
-        made = (view.node_entries, known, view.analysis)
+        current, grouping = churn.current(view, now_ns), of or GROUPINGS[0]
+        made_of = (view.node_entries, current, view.analysis)
         joint = view.analysis.joint if view.analysis is not None else None
-        return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known, joint), equals=(grouping,))
+        return last.get(
+            made_of, lambda: capacity_entries(view.node_entries, grouping, current, joint), equals=(grouping,)
+        )
 
     def around(view: ClusterView, of: str, now_ns: int) -> CapacityAround:
         return CapacityAround(entries(view, of, now_ns))
@@ -126,8 +128,8 @@ def _dollars() -> List:
     last: LastAnswer[Dollars] = LastAnswer()
 
     def dollars(view: ClusterView, of: str) -> Dollars:
-        made = (view.node_entries, view.pod_entries)
-        return last.get(made, lambda: dollars_of(view.node_entries, view.pod_entries, of), equals=(of,))
+        made_of = (view.node_entries, view.pod_entries)
+        return last.get(made_of, lambda: dollars_of(view.node_entries, view.pod_entries, of), equals=(of,))
 
     def items(view: ClusterView, query: RowQuery) -> tuple[Payer, ...]:
         return dollars(view, query.of).payers
@@ -220,8 +222,8 @@ def _pools(config: Config, churn: _Churn) -> List:
     last: LastAnswer[tuple[PoolRow, ...]] = LastAnswer()
 
     def items(view: ClusterView, query: RowQuery) -> tuple[PoolRow, ...]:
-        rows, known = pool_rows(view), churn.current(view, query.now_ns)
-        return last.get((rows, known), lambda: with_last_hour(rows, known))
+        rows, current = pool_rows(view), churn.current(view, query.now_ns)
+        return last.get((rows, current), lambda: with_last_hour(rows, current))
 
     def around(view: ClusterView, _of: str, now_ns: int) -> Around:
         return pools_around(view, now_ns)

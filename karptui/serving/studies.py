@@ -198,7 +198,7 @@ class Studies(OneAtATime):
         from karptui.plan.rightsize import rightsize
         from karptui.session.rightsizing import live_vpas, recommendations_of
 
-        used = {key: one.latest.memory_bytes for key, one in self._view().live_usage.pods.items()}
+        used = {key: pod_usage.latest.memory_bytes for key, pod_usage in self._view().live_usage.pods.items()}
 
         def sized(base: WhatIfBase, report: Reporter) -> RightSize:
             wanted = recommendations_of(base.inventory, live_vpas(self._source()), history, now_ns)

@@ -102,7 +102,7 @@ def _info(
 
 def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ...]:
     """Return objects labelled as Karpenter in other namespaces, if they may be listed, without pods of Deployments."""
-    found: list[str] = []
+    titles: list[str] = []
     for kind, group, resource in _PLACES:
         try:
             items = _list(client, f"{group}/{resource}", read_seconds)
@@ -110,10 +110,10 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
             continue
         for item in sorted(items, key=order_of):
             namespace, name = (text(item, "metadata", field) for field in ("namespace", "name"))
-            made = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in found)
-            if namespace != own and not made:
-                found.append(f"{kind} {namespace}/{name}")
-    return tuple(found)
+            has_owner = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in titles)
+            if namespace != own and not has_owner:
+                titles.append(f"{kind} {namespace}/{name}")
+    return tuple(titles)
 
 
 def _list(client: ProxyClient, path: str, read_seconds: float) -> list[dict[str, Any]]:

@@ -168,14 +168,15 @@ class _Questions:
         bindings = self._items(f"{_RBAC}/clusterrolebindings")
         if not bindings:
             return None
-        found: dict[str, set[str]] = {name: set() for name in namespaces}
+        accounts_by_namespace: dict[str, set[str]] = {name: set() for name in namespaces}
         may_write: dict[str, bool] = {}
         for binding in bindings:
             names_karpenter = MANAGER in text(binding, "metadata", "name")
             pairs = [
                 (namespace, account)
                 for namespace, account in _accounts(binding)
-                if namespace in found or (namespace != OWN_NAMESPACE and (names_karpenter or MANAGER in account))
+                if namespace in accounts_by_namespace
+                or (namespace != OWN_NAMESPACE and (names_karpenter or MANAGER in account))
             ]
             if not (pairs or _is_for_everybody(binding)):
                 continue
@@ -190,8 +191,8 @@ class _Questions:
             if _is_for_everybody(binding) or not all(account for _, account in pairs):
                 return None
             for namespace, account in pairs:
-                found.setdefault(namespace, set()).add(account)
-        return {namespace: frozenset(accounts) for namespace, accounts in found.items() if accounts}
+                accounts_by_namespace.setdefault(namespace, set()).add(account)
+        return {namespace: frozenset(accounts) for namespace, accounts in accounts_by_namespace.items() if accounts}
 
     def _rules(self, role: str) -> list[Mapping[str, Any]] | None:
         try:

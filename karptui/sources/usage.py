@@ -125,7 +125,7 @@ def _reading(measured: Mapping[str, tuple[_NodeMetrics | _PodMetrics, Sequence[_
     window_ns = 0
     for name, (metrics, parts) in measured.items():
         try:
-            amounts = [(parse_quantity(one.usage.cpu).nano, parse_quantity(one.usage.memory).nano) for one in parts]
+            amounts = [(parse_quantity(part.usage.cpu).nano, parse_quantity(part.usage.memory).nano) for part in parts]
             cpu, memory = (sum(side) for side in zip(*amounts, strict=True)) if amounts else (0, 0)
             sample = Sample(parse_timestamp(metrics.timestamp), _millis(cpu), memory // NANO)
             window_ns = max(window_ns, parse_duration(metrics.window))

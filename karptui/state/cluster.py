@@ -50,13 +50,13 @@ def link(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Links:
     claim_of_node: dict[str, str] = {}
     node_of_claim: dict[str, Node] = {}
     for node in nodes:
-        found = by_provider.get(node.provider_id) if node.provider_id else None
-        if found is None:
-            found = _by_name(node, by_node_name.get(node.name, ()))
-        if found is not None:
-            claim_of_node[node.name] = found.name
-            other = node_of_claim.get(found.name)
-            node_of_claim[found.name] = node if other is None else _nearer(found, other, node)
+        matching = by_provider.get(node.provider_id) if node.provider_id else None
+        if matching is None:
+            matching = _by_name(node, by_node_name.get(node.name, ()))
+        if matching is not None:
+            claim_of_node[node.name] = matching.name
+            other = node_of_claim.get(matching.name)
+            node_of_claim[matching.name] = node if other is None else _nearer(matching, other, node)
     return Links(claim_of_node, {claim: node.name for claim, node in node_of_claim.items()})
 
 

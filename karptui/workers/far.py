@@ -89,7 +89,7 @@ class _Hope:
 
 def _threads(client: Any) -> int:
     """Return the number of questions that a cluster answers at the same time."""
-    return sum(one.get("nthreads", 1) for one in client.scheduler_info(n_workers=-1)["workers"].values())
+    return sum(worker.get("nthreads", 1) for worker in client.scheduler_info(n_workers=-1)["workers"].values())
 
 
 class FarWorkers:
@@ -207,7 +207,7 @@ class FarWorkers:
         while not self._is_cancelled.is_set():
             hope.check()
             # Lost with its worker before it was fetched: the scheduler has it made again, and it is done later.
-            if ready := [one for one in pending if one.done() and one.status != "lost"]:
+            if ready := [future for future in pending if future.done() and future.status != "lost"]:
                 return ready
             time.sleep(_POLL_SECONDS)
         return []
@@ -238,18 +238,18 @@ class FarWorkers:
         versions = self._client.run(metadata.version, "karptui", on_error="return")
         pythons = self._client.run(platform.python_version_tuple, on_error="return")
         # A worker that has left meanwhile gives an error of its connection, or nothing.
-        found = {
+        attributes = {
             f"worker {worker}": (version, pythons[worker])
             for worker, version in versions.items()
             if isinstance(pythons.get(worker), tuple) and not isinstance(version, OSError)
         }
-        if not found:
+        if not attributes:
             raise WorkersError(f"the Dask cluster at {self._address} has no workers")
-        found[f"the scheduler at {self._address}"] = (
+        attributes[f"the scheduler at {self._address}"] = (
             self._of_scheduler(metadata.version, "karptui"),
             self._of_scheduler(platform.python_version_tuple),
         )
-        for name, (version, python) in found.items():
+        for name, (version, python) in attributes.items():
             if isinstance(version, BaseException):
                 raise WorkersError(f"{name} has no karptui: install {own_version()} there")
             there = f"karptui {version} on Python {'.'.join(python[:2])}"

@@ -136,8 +136,8 @@ def load_connection(
         missing = f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster"
         raise KubeconfigError(f"{missing}; --demo and --snapshot need none")
     if not name:
-        known = ", ".join(config.contexts) or "none is defined"
-        raise KubeconfigError(f"{config.title}: current-context is not set; choose with --context ({known})")
+        names = ", ".join(config.contexts) or "none is defined"
+        raise KubeconfigError(f"{config.title}: current-context is not set; choose with --context ({names})")
     return resolve(config, name, impersonation)
 
 

@@ -217,28 +217,28 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
         _EndlessOutputError: if it prints more than any credential; it keeps running.
     """
     until = time.monotonic() + seconds
-    output, said = bytearray(), bytearray()
+    output, complaint = bytearray(), bytearray()
     with selectors.DefaultSelector() as ready:
-        for pipe, taken in ((process.stdout, output), (process.stderr, said)):
+        for pipe, taken in ((process.stdout, output), (process.stderr, complaint)):
             if pipe is not None:
                 ready.register(pipe, selectors.EVENT_READ, taken)
         while ready.get_map():
-            found = ready.select(until - time.monotonic()) if time.monotonic() < until else ()
-            if not found:
+            events = ready.select(until - time.monotonic()) if time.monotonic() < until else ()
+            if not events:
                 raise TimeoutError
-            for key, _ in found:
+            for key, _ in events:
                 piece = os.read(key.fd, PIECE)
                 if not piece:
                     ready.unregister(key.fileobj)
                 key.data.extend(piece)
             if len(output) > _PRINTED_BYTES:
                 raise _EndlessOutputError
-            del said[:-PIECE]
+            del complaint[:-PIECE]
     try:
         process.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
         raise TimeoutError from None
-    return bytes(output), bytes(said)
+    return bytes(output), bytes(complaint)
 
 
 def without_secrets(text: str) -> str:

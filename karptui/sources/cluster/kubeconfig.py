@@ -218,9 +218,9 @@ def _parse(path: Path, data: bytes) -> _File:
     try:
         return msgspec.convert(document, _File)
     except msgspec.ValidationError as error:
-        found = field_error(error, document)
-        field = f"{found.path}: " if found.path else "not a kubeconfig: "
-        raise KubeconfigError(f"{path}: {field}{one_line(found.problem)}") from error
+        problem = field_error(error, document)
+        field = f"{problem.path}: " if problem.path else "not a kubeconfig: "
+        raise KubeconfigError(f"{path}: {field}{one_line(problem.problem)}") from error
 
 
 def _merge(files: Iterable[tuple[Path, str, list[tuple[str, Entry]]]]) -> dict[str, Defined[Entry]]:

@@ -124,7 +124,7 @@ class TimedResponse(http.client.HTTPResponse):
 def with_time_limits(pool: urllib3.PoolManager) -> urllib3.PoolManager:
     """Have all connections of a pool give their answers a time."""
     classes: dict[str, Any] = pool.pool_classes_by_scheme
-    pool.pool_classes_by_scheme = {scheme: _timed(one) for scheme, one in classes.items()}
+    pool.pool_classes_by_scheme = {scheme: _timed(pool_class) for scheme, pool_class in classes.items()}
     return pool
 
 
@@ -235,7 +235,7 @@ def goes_without_proxy(url: str, exceptions: str) -> bool:
         if entry == "*" or (entry and _is_in_network(host, entry)):
             return True
         name = entry.lstrip(".")
-        if name and any(known == name or known.endswith(f".{name}") for known in (host, host_and_port)):
+        if name and any(this_host == name or this_host.endswith(f".{name}") for this_host in (host, host_and_port)):
             return True
     return not host
 

@@ -217,9 +217,9 @@ class Reflectors:
         with self._lock:
             if self._stopped.is_set():
                 return
-            known = self._followed.get(resource.identity)
-            if known is not None:
-                reflector, _, bell = known
+            followed = self._followed.get(resource.identity)
+            if followed is not None:
+                reflector, _, bell = followed
                 if reflector.resource != resource:
                     reflector.resource = resource
                     bell.ring()

@@ -48,10 +48,10 @@ class SeenKeys:
 
     def is_older(self, key: str, version: int) -> bool:
         """Whether a newer version of an object than this one is known."""
-        known = self._known.get(key, 0)
+        newest = self._known.get(key, 0)
         if self._seen is not None:
-            known = max(known, self._seen.get(key, 0))
-        return 0 < version < known
+            newest = max(newest, self._seen.get(key, 0))
+        return 0 < version < newest
 
     def still(self, key: str) -> None:
         """Note that an object is still there, in the version that is known."""
@@ -70,13 +70,13 @@ class SeenKeys:
     def change(self, changes: Mapping[str, object], versions: Mapping[str, int] | None = None) -> None:
         """Take over changed objects, and None for deleted ones; with their versions if known."""
         listed = self._known if self._seen is None else self._seen
-        found = versions or {}
+        numbers = versions or {}
         for key, item in changes.items():
             if item is None:
                 self._known.pop(key, None)
                 listed.pop(key, None)
             else:
-                listed[key] = found.get(key, 0)
+                listed[key] = numbers.get(key, 0)
 
     def finish(self) -> frozenset[str]:
         """Complete the list, and return the keys that were known before and are gone."""

@@ -108,9 +108,7 @@ def metrics_at(now_ns: int) -> ControllerMetrics:
         started_at_ns=now_ns // NS_PER_SECOND * NS_PER_SECOND - STARTED_NS,
         offerings=_offerings(1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2),
         pools={
-            name: PoolMetrics(
-                nodeclaims_created={"provisioned": count}, nodeclaims_terminated=NODES_ENDED.get(name, 0)
-            )
+            name: PoolMetrics(nodeclaims_created={"provisioned": count}, nodeclaims_terminated=NODES_ENDED.get(name, 0))
             for name, count in NODES_CREATED.items()
         },
     )

@@ -47,7 +47,9 @@ def pool_of(manifest: Manifest) -> str:
 def is_quiet(node: Manifest) -> bool:
     """Whether nothing is going on with a node."""
     labels = node["metadata"]["labels"]
-    ready = next((one for one in node["status"]["conditions"] if one["type"] == "Ready"), {"status": "Unknown"})
+    ready = next(
+        (condition for condition in node["status"]["conditions"] if condition["type"] == "Ready"), {"status": "Unknown"}
+    )
     return (
         labels.get("karpenter.sh/initialized") == "true"
         and ready["status"] == "True"
@@ -70,7 +72,7 @@ def join(play: DemoPlay, *, manifest: Manifest, node_model: Manifest) -> None:
         "kubernetes.io/hostname": name,
         "karpenter.sh/registered": "true",
     }
-    conditions = [one for one in node_model["status"]["conditions"] if one["type"] != "Ready"]
+    conditions = [entry for entry in node_model["status"]["conditions"] if entry["type"] != "Ready"]
     ready = condition("Ready", "False", play.now_ns, reason="KubeletNotReady", message="cni plugin not initialized")
     status: dict[str, Any] = {**node_model["status"], "conditions": [*conditions, ready]}
     address = name.partition(".")[0].removeprefix("ip-").replace("-", ".")
@@ -152,8 +154,8 @@ def terminate(play: DemoPlay, *, node: Manifest) -> None:
     claim = play.world.claim_of(manifest) if manifest is not None else None
     if manifest is None or claim is None:
         return
-    for one in (manifest, claim):
-        play.world.say(one, "DisruptionTerminating", "Disrupting Node: Underutilized", play.now_ns)
+    for changed in (manifest, claim):
+        play.world.say(changed, "DisruptionTerminating", "Disrupting Node: Underutilized", play.now_ns)
     play.world.put(terminating(manifest, play.now_ns, grace_seconds=0))
     draining = condition("Drained", "Unknown", play.now_ns, reason="Draining", message="Draining")
     play.world.put(with_condition(terminating(claim, play.now_ns, grace_seconds=0), draining))
@@ -182,8 +184,12 @@ def _remove(play: DemoPlay, *, node: Manifest) -> None:
     if manifest is None:
         return
     claim = play.world.claim_of(manifest)
-    for one in (*play.world.pods_on(manifest["metadata"]["name"]), manifest, *([claim] if claim is not None else [])):
-        play.world.remove(one)
+    for changed in (
+        *play.world.pods_on(manifest["metadata"]["name"]),
+        manifest,
+        *([claim] if claim is not None else []),
+    ):
+        play.world.remove(changed)
 
 
 def relax(play: DemoPlay) -> None:
@@ -191,11 +197,13 @@ def relax(play: DemoPlay) -> None:
     for claim in sorted(play.world.of("NodeClaim"), key=key_of):
         if pool_of(claim) != POOL or "deletionTimestamp" in claim["metadata"] or play.rng.random() > 0.02:
             continue
-        is_set = any(one["type"] == "Consolidatable" for one in claim["status"]["conditions"])
+        is_set = any(entry["type"] == "Consolidatable" for entry in claim["status"]["conditions"])
         if is_set:
             touched = {**claim, "status": {**claim["status"], "lastPodEventTime": stamp(play.now_ns)}}
             play.world.put(without_condition(touched, "Consolidatable"))
-        elif any(one["type"] == "Initialized" and one["status"] == "True" for one in claim["status"]["conditions"]):
+        elif any(
+            entry["type"] == "Initialized" and entry["status"] == "True" for entry in claim["status"]["conditions"]
+        ):
             play.world.put(with_condition(claim, condition("Consolidatable", "True", play.now_ns)))
 
 
@@ -240,7 +248,7 @@ def _room(world: DemoWorld, node: Manifest) -> tuple[int, int]:
     """Return the millicores and bytes that a node like this has for pods."""
     taken = [asks(daemon) for daemon in world.daemons_on(node["metadata"]["name"])]
     millis, memory_bytes, _ = asked(node["status"]["allocatable"])
-    return millis - sum(one[0] for one in taken), memory_bytes - sum(one[1] for one in taken)
+    return millis - sum(amounts[0] for amounts in taken), memory_bytes - sum(amounts[1] for amounts in taken)
 
 
 def _backfill(play: DemoPlay, node: Manifest) -> tuple[Manifest, Sequence[Manifest]]:
@@ -342,10 +350,10 @@ def _is_for_sold_out(pod: Manifest) -> bool:
 def _refused(play: DemoPlay, *, manifest: Manifest, waiting: Manifest) -> None:
     error = NO_CAPACITY.format(type="g5.2xlarge", zone="us-east-1a")
     name = manifest["metadata"]["name"]
-    said = (
+    messages = (
         (manifest, f"NodeClaim {name} event: {error}"),
         (waiting, f"NodeClaim {name} nominated for this pod failed to launch: {error}"),
     )
-    for about, message in said:
+    for about, message in messages:
         play.world.say(about, "InsufficientCapacityError", message, play.now_ns, type_="Warning")
     play.world.remove(manifest)

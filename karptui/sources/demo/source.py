@@ -178,8 +178,7 @@ class DemoSource(LocalSource):
 
     def _decoded(self, api_kind: str, manifest: Manifest | None) -> tuple[Kind, Any]:
         if manifest is None:
-            known = next(kind for (_, name), (kind, _) in self._readers.items() if name == api_kind)
-            return known, None
+            return next(kind for (_, name), (kind, _) in self._readers.items() if name == api_kind), None
         api_version = manifest["apiVersion"]
         reader = self._readers.get((api_version, api_kind))
         if reader is None:
@@ -312,9 +311,9 @@ class LargeDemo(DemoSource):
         for manifest in others:
             kind, item = self._decoded(manifest["kind"], manifest)
             by_kind[kind][item.key] = item
-        for kind, found in by_kind.items():
+        for kind, changed_objects in by_kind.items():
             if kind is not Kind.POD:
-                self._give(kind, found, len(found))
+                self._give(kind, changed_objects, len(changed_objects))
         total = sum(self._copies if is_copied(pod) else 1 for pod in pods)
         self._give(Kind.POD, {}, 0, total)
         given: list[Manifest] = []

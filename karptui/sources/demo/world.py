@@ -82,14 +82,14 @@ def condition(type_: str, status: str, since_ns: int, *, reason: str = "", messa
 def with_condition(manifest: Manifest, changed: Manifest) -> Manifest:
     """Return an object with one condition set."""
     status = manifest.get("status", {})
-    others = [one for one in status.get("conditions", ()) if one["type"] != changed["type"]]
+    others = [entry for entry in status.get("conditions", ()) if entry["type"] != changed["type"]]
     return {**manifest, "status": {**status, "conditions": [*others, changed]}}
 
 
 def without_condition(manifest: Manifest, type_: str) -> Manifest:
     """Return an object without a condition."""
     status = manifest.get("status", {})
-    kept = [one for one in status.get("conditions", ()) if one["type"] != type_]
+    kept = [entry for entry in status.get("conditions", ()) if entry["type"] != type_]
     return {**manifest, "status": {**status, "conditions": kept}}
 
 
@@ -141,8 +141,8 @@ def pod_spec(
 
 def unschedulable(manifest: Manifest, message: str, since_ns: int) -> Manifest:
     """Return a pod that kube-scheduler finds no node for."""
-    said = condition("PodScheduled", "False", since_ns, reason="Unschedulable", message=message)
-    return with_condition(manifest, said)
+    scheduled = condition("PodScheduled", "False", since_ns, reason="Unschedulable", message=message)
+    return with_condition(manifest, scheduled)
 
 
 def bound(manifest: Manifest, node_name: str, at_ns: int) -> Manifest:

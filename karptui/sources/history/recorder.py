@@ -343,5 +343,5 @@ def _manager(manifest: Mapping[str, Any] | None) -> str:
         )
     except msgspec.MsgspecError:
         return ""
-    own = [entry for entry in entries if not entry.subresource]
-    return max(own, key=lambda entry: entry.time).manager if own else ""
+    changes = [entry for entry in entries if not entry.subresource]
+    return max(changes, key=lambda entry: entry.time).manager if changes else ""

@@ -54,10 +54,10 @@ def write_redacted(history: History, path: Path, redactor: Redactor, from_ns: in
     given = [change for *_, objects, changes in frames for change in (*objects, *changes)]
     kept = [change for change in given if not change.is_deletion]
     document = {**at_end, "objects": [msgspec.json.decode(change.manifest) for change in kept]}
-    made = redactor.redact_document(document)
-    manifests = dict(zip(map(id, kept), made["objects"], strict=True))
+    recording = redactor.redact_document(document)
+    manifests = dict(zip(map(id, kept), recording["objects"], strict=True))
     keys = {(change.kind, change.key): _key(change.kind, manifests[id(change)]) for change in kept}
-    facts = flat({name: value for name, value in made.items() if name not in _NO_FIELDS})
+    facts = flat({name: value for name, value in recording.items() if name not in _NO_FIELDS})
 
     def renamed(changes: Sequence[Change]) -> list[Change]:
         return [

@@ -73,14 +73,14 @@ def read_past(history: History, at_ns: int, before: PastCluster | None = None) -
         )
     except SnapshotError as error:
         raise HistoryError(str(error)) from None
-    known = before.decoded if before is not None else _NONE
+    decoded_before = before.decoded if before is not None else _NONE
     objects: dict[Kind, dict[str, Any]] = {}
     problems: dict[Kind, tuple[str, ...]] = {}
     decoded: dict[tuple[str, str], tuple[int, Any]] = {}
     kinds = {str(kind): kind for kind in Kind}
     readers = {kind: KindReader(kind) for kind in Kind}
     for place, change in history.objects_at(at_ns).items():
-        kind, item = kinds[change.kind], known.get(place)
+        kind, item = kinds[change.kind], decoded_before.get(place)
         if item is None or item[0] != change.at_ns:
             reader = readers[kind] if kind is not Kind.NODECLASS else _reader_of(change)
             try:

@@ -233,15 +233,19 @@ class History:
         if by > 0:
             later = "state IN (?, ?) AND to_ns > ?"
             instants = self._instants(self._frames(later, FrameState.SMALL, FrameState.PACKED, at_ns), kinds, at_ns + 1)
-            found = next(instants, ())
-            nearest = [max(at for at in found if at // NS_PER_SECOND == found[0] // NS_PER_SECOND)] if found else []
+            instants_in_frame = next(instants, ())
+            nearest = (
+                [max(at for at in instants_in_frame if at // NS_PER_SECOND == instants_in_frame[0] // NS_PER_SECOND)]
+                if instants_in_frame
+                else []
+            )
             return min((*nearest, *(begin for begin in begins if begin > at_ns)), default=None)
         second_ns = at_ns // NS_PER_SECOND * NS_PER_SECOND
         earlier = self._frames(
             "state IN (?, ?) AND from_ns < ?", FrameState.SMALL, FrameState.PACKED, second_ns, order="from_ns DESC, id"
         )
-        found = next(self._instants(earlier, kinds, 0, second_ns), ())
-        return max((*found[-1:], *(begin for begin in begins if begin < second_ns)), default=None)
+        instants_in_frame = next(self._instants(earlier, kinds, 0, second_ns), ())
+        return max((*instants_in_frame[-1:], *(begin for begin in begins if begin < second_ns)), default=None)
 
     def _instants(
         self, frames: Iterable[_Frame], kinds: Container[str], from_ns: int, until_ns: int = 1 << 63
@@ -310,10 +314,10 @@ class History:
 
     def _changes_from_key(self, at_ns: int) -> Iterator[Change]:
         newest = "SELECT from_ns, session FROM frames WHERE state = ? AND from_ns <= ? ORDER BY from_ns DESC, id DESC"
-        found = next(self._query(f"{newest} LIMIT 1", (FrameState.KEY, at_ns)), None)
-        if found is None:
+        key = next(self._query(f"{newest} LIMIT 1", (FrameState.KEY, at_ns)), None)
+        if key is None:
             return
-        key_ns, session = found
+        key_ns, session = key
         for frame in self._frames("state = ? AND from_ns = ? AND session = ?", FrameState.KEY, key_ns, session):
             yield from unpacked(frame.data)
         where = "state IN (?, ?) AND session = ? AND to_ns > ? AND from_ns <= ?"

@@ -244,10 +244,10 @@ def _zipped(data: bytes, level: int = _QUICK) -> bytes:
 
 def _create(path: Path, cluster: str) -> None:
     """Create a history under another name first, so that nobody sees it half made."""
-    made = path.with_name(f".{path.name}.new")
-    made.unlink(missing_ok=True)
-    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    database = sqlite3.connect(made)
+    unfinished = path.with_name(f".{path.name}.new")
+    unfinished.unlink(missing_ok=True)
+    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    database = sqlite3.connect(unfinished)
     try:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         database.execute("PRAGMA journal_mode = WAL")
@@ -258,7 +258,7 @@ def _create(path: Path, cluster: str) -> None:
         database.commit()
     finally:
         database.close()
-    made.replace(path)
+    unfinished.replace(path)
 
 
 def _locked(path: Path) -> sqlite3.Connection:

@@ -122,8 +122,8 @@ class ObjectPile:
             return
         reader = self._reader(api_version, api_kind)
         if reader is None and api_kind.endswith("List") and "items" in value:
-            found = _NAMES[type(value["items"])]
-            self.problems.append(sentence(where, f"{manifest.path} {api_kind}: items: must be a list, is {found}"))
+            type_name = _NAMES[type(value["items"])]
+            self.problems.append(sentence(where, f"{manifest.path} {api_kind}: items: must be a list, is {type_name}"))
             return
         self.object_count += 1
         if reader is None:

@@ -123,15 +123,15 @@ class Pseudonyms:
             self._seen[kind] = self._seen.get(kind, set()) - names
         self._settle_together()
         composed = ("Zone", _REPLICASET, _CLAIM)
-        for kind in (*(one for one in self._seen if one not in (_POOL, *composed)), *composed):
-            for name, made in self._made(kind, self._seen.get(kind, set())):
-                self._names[kind, name] = made
+        for kind in (*(other for other in self._seen if other not in (_POOL, *composed)), *composed):
+            for name, pseudonym in self._made(kind, self._seen.get(kind, set())):
+                self._names[kind, name] = pseudonym
         for kind, names in gone.items():
             for name in names:
                 self._names[kind, name] = f"{self._maker(kind, name)}-{self._ending(name)}"
-        for (_, name), made in sorted(self._names.items(), key=lambda item: item[0][0] in _LAST):
-            if name != made and not name.isdigit():
-                self._anywhere.setdefault(name, made)
+        for (_, name), pseudonym in sorted(self._names.items(), key=lambda item: item[0][0] in _LAST):
+            if name != pseudonym and not name.isdigit():
+                self._anywhere.setdefault(name, pseudonym)
 
     def _gone(self, kind: str) -> set[str]:
         """Return the names of objects that are not there and whose maker is known."""
@@ -213,7 +213,7 @@ class Pseudonyms:
         rest = [name for name in free if name not in composed]
         prefix = _PREFIXES.get(kind) or (kind.lower() if kind in public.vocabulary() else "x")
         stems = {name: name if kind in _PLAIN else stem(name) for name in rest}
-        places = {one: place for place, one in enumerate(sorted(set(stems.values())))}
+        places = {stem: place for place, stem in enumerate(sorted(set(stems.values())))}
         width, endings = len(str(len(places))), len(str(len(rest)))
         for number, name in enumerate(rest):
             base = stems[name]

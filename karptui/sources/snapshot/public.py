@@ -199,8 +199,8 @@ def vocabulary() -> frozenset[str]:
 @cache
 def _label_values() -> frozenset[str]:
     facts = instance_type_facts().values()
-    found = {value for fact in facts for part in requirements(fact, AL2023, "", (), ()) for value in part.values}
-    return _LABEL_WORDS | {value for value in found if value}
+    values = {value for fact in facts for part in requirements(fact, AL2023, "", (), ()) for value in part.values}
+    return _LABEL_WORDS | {value for value in values if value}
 
 
 @cache
@@ -235,7 +235,9 @@ def is_region(name: str) -> bool:
 
 def is_zone(name: str) -> bool:
     """Return whether a zone has the name of one of AWS's."""
-    region = next((one for one in (region_of(name), region_of(name[:-1])) if one in regions()), "")
+    region = next(
+        (region_name for region_name in (region_of(name), region_of(name[:-1])) if region_name in regions()), ""
+    )
     return bool(region) and _LOCAL_ZONE.fullmatch(name.removeprefix(region)) is not None
 
 

@@ -101,7 +101,7 @@ class Recorded:
         self.captured_ns = self._captured_ns()
         self.evidence = self._evidence(document, catalogs)
         self.live_usage = self._live_usage()
-        self.unread = tuple(one for one in self._field("unread", list, []) if isinstance(one, str))
+        self.unread = tuple(kind for kind in self._field("unread", list, []) if isinstance(kind, str))
 
     def add_objects(self, pile: ObjectPile) -> None:
         """Add the objects to a pile."""

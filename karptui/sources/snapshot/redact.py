@@ -53,9 +53,9 @@ class Redactor:
         for field, rule in self._OF_DOCUMENT.items():
             if document.get(field) is not None:
                 item[field] = rule(self, document[field])
-        item["objects"] = [self.objects.redacted(one) for one in document.get("objects", ())]
+        item["objects"] = [self.objects.redacted(manifest) for manifest in document.get("objects", ())]
         if document.get("repairPolicies") is not None:  # their expressions name the reasons of the objects
-            item["repairPolicies"] = [self._policy(one) for one in document["repairPolicies"]]
+            item["repairPolicies"] = [self._policy(policy) for policy in document["repairPolicies"]]
         return item
 
     def _instant(self, value: str) -> str:
@@ -95,13 +95,13 @@ class Redactor:
     def _constraints(self, value: Any) -> Any:
         """Return a scheduler's configuration; its fields may be written in any case."""
         if isinstance(value, Mapping):
-            known = {"defaultconstraints", "podtopologyspread", "maxskew", "whenunsatisfiable", "topologykey"}
+            plugin_words = {"defaultconstraints", "podtopologyspread", "maxskew", "whenunsatisfiable", "topologykey"}
             return {
                 name: self.values.key(part)
                 if name.lower() == "topologykey" and isinstance(part, str)
                 else self._constraints(part)
                 for name, part in value.items()
-                if name.lower() in known or name in ("apiVersion", "kind", "mindomains", "minDomains")
+                if name.lower() in plugin_words or name in ("apiVersion", "kind", "mindomains", "minDomains")
             }
         if isinstance(value, list | tuple):
             return [self._constraints(part) for part in value]
@@ -184,7 +184,9 @@ class Redactor:
             if field in evidence:
                 document[field] = _without_sentence(evidence[field])
         if "factStatuses" in evidence:
-            document["factStatuses"] = {kind: _without_sentence(one) for kind, one in evidence["factStatuses"].items()}
+            document["factStatuses"] = {
+                kind: _without_sentence(status) for kind, status in evidence["factStatuses"].items()
+            }
         controller = evidence.get("controller", {})
         if controller:
             document["controller"] = {
@@ -198,10 +200,10 @@ class Redactor:
             title = controller.get("title", "")
             origins = evidence["settingOrigins"].items()
             document["settingOrigins"] = {
-                name: _CONTROLLER if one == title else "another source" for name, one in origins
+                name: _CONTROLLER if origin == title else "another source" for name, origin in origins
             }
         if "othersLabelled" in evidence:
-            document["othersLabelled"] = [self._titled(one) for one in evidence["othersLabelled"]]
+            document["othersLabelled"] = [self._titled(title) for title in evidence["othersLabelled"]]
         if "metrics" in evidence:
             document["metrics"] = self._metrics(evidence["metrics"])
         if "facts" in evidence:
@@ -212,10 +214,12 @@ class Redactor:
         document = {**metrics, "endpoint": _CONTROLLER, "version": self.values.version(metrics.get("version", ""))}
         for field in ("cpuCores", "memoryBytes"):
             if field in metrics:
-                document[field] = {self.values.name("InstanceType", name): one for name, one in metrics[field].items()}
+                document[field] = {
+                    self.values.name("InstanceType", name): value for name, value in metrics[field].items()
+                }
         for field in ("pools", "podsByPool"):
             if field in metrics:
-                document[field] = {self.values.name("NodePool", name): one for name, one in metrics[field].items()}
+                document[field] = {self.values.name("NodePool", name): value for name, value in metrics[field].items()}
         return document
 
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,7 +227,7 @@ class Redactor:
         document = {**facts}
         for field in ("subnets", "reservations"):
             if field in facts:
-                of_account = [{**one, "id": self.values.aws_id(one["id"])} for one in facts[field]["value"]]
+                of_account = [{**item, "id": self.values.aws_id(item["id"])} for item in facts[field]["value"]]
                 document[field] = {**facts[field], "value": of_account}
         return document
 

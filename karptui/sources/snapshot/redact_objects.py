@@ -148,7 +148,7 @@ class Objects:
         if field == "key":
             return self.values.key(key)
         if isinstance(value, list | tuple):
-            return [self.values.label(key, one) for one in value]
+            return [self.values.label(key, part) for part in value]
         return self.values.label(key, value)
 
 

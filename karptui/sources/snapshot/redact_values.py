@@ -162,18 +162,20 @@ class Values:
         """Return the pseudonym of a label's key, a resource or the like; well-known ones stay, and public domains."""
         if is_public_key(key):
             return key
-        made = self._keys.get(key)
-        if made is None:
+        pseudonym = self._keys.get(key)
+        if pseudonym is None:
             domain, slash, _ = key.partition("/")
             prefix = domain if is_public_domain(domain) and _is_shared(domain) else self._domain(domain)
             word = self.pseudonyms.word(key)
             name = f"k-{word}" if _LABEL.fullmatch(key.rpartition("/")[2]) else f"malformed {word}"
-            made = self._keys[key] = f"{prefix}/{name}" if slash else name
-        return made
+            pseudonym = self._keys[key] = f"{prefix}/{name}" if slash else name
+        return pseudonym
 
     def _domain(self, domain: str) -> str:
         """Return the pseudonym of a domain; a public one's subdomain stays one, because some are restricted."""
-        parent = next((one for one in public.DOMAINS if domain.endswith(f".{one}")), "example")
+        parent = next(
+            (public_domain for public_domain in public.DOMAINS if domain.endswith(f".{public_domain}")), "example"
+        )
         return f"{self.pseudonyms.word(domain)}.{parent}"
 
     def label(self, key: str, value: Any) -> Any:
@@ -278,13 +280,13 @@ class Values:
         except ValueError:
             return self.named("Node", value) or self.pseudonyms.opaque(value, "host")
         data = self.pseudonyms.digest(bare)
-        made = f"10.{data[0]}.{data[1]}.{data[2]}" if version == 4 else f"fd00::{data[:2].hex()}:{data[2:4].hex()}"
-        return f"{made}{slash}{bits}"
+        address = f"10.{data[0]}.{data[1]}.{data[2]}" if version == 4 else f"fd00::{data[:2].hex()}:{data[2:4].hex()}"
+        return f"{address}{slash}{bits}"
 
     def _api_version(self, value: str) -> str:
         group, slash, version = value.rpartition("/")
-        known = version if _API_VERSION.fullmatch(version) else "v1"
-        return f"{self._group(group)}{slash}{known}"
+        shown_version = version if _API_VERSION.fullmatch(version) else "v1"
+        return f"{self._group(group)}{slash}{shown_version}"
 
     def _group(self, group: str) -> str:
         if not group or group in public.GROUPS or group in OTHER_PROVIDERS or group in _API_GROUPS:
@@ -300,7 +302,7 @@ class Values:
         """Return a component that publishes events; that one of Karpenter or a scheduler did so decides."""
         if value in public.COMPONENTS:
             return value
-        kind = next((one for one in ("karpenter", "scheduler") if one in value), "component")
+        kind = next((word for word in ("karpenter", "scheduler") if word in value), "component")
         return f"{kind}-{self.pseudonyms.word(value)}"
 
     def _generate_name(self, value: str) -> str:
@@ -338,8 +340,8 @@ class Values:
             return self.aws_id(word)
         namespace, slash, name = word.partition("/")
         if slash and (place := self.named("Namespace", namespace)) is not None:
-            made = self.named("Pod", name) or self.named("PodDisruptionBudget", name) or self.named("", name)
-            return None if made is None else f"{place}/{made}"
+            pseudonym = self.named("Pod", name) or self.named("PodDisruptionBudget", name) or self.named("", name)
+            return None if pseudonym is None else f"{place}/{pseudonym}"
         if word in self._keys or (is_public_key(word) and "/" in word):
             return self.key(word)
         return self.named("", word)

@@ -98,7 +98,9 @@ def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _decides(key: str) -> bool:
     domain = key.partition("/")[0] if "/" in key else ""
-    return key in _ANNOTATIONS or any(domain == one or domain.endswith(f".{one}") for one in _ANNOTATION_DOMAINS)
+    return key in _ANNOTATIONS or any(
+        domain == allowed or domain.endswith(f".{allowed}") for allowed in _ANNOTATION_DOMAINS
+    )
 
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
