@@ -100,7 +100,7 @@ def _info(
     return msgspec.structs.replace(info, others=others, doubt=doubt)
 
 
-def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ...]:
+def _others(client: ProxyClient, namespace_of_karpenter: str, read_seconds: float) -> tuple[str, ...]:
     """Return objects labelled as Karpenter in other namespaces, if they may be listed, without pods of Deployments."""
     titles: list[str] = []
     for kind, group, resource in _PLACES:
@@ -111,7 +111,7 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
         for item in sorted(items, key=order_of):
             namespace, name = (text(item, "metadata", field) for field in ("namespace", "name"))
             has_owner = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in titles)
-            if namespace != own and not has_owner:
+            if namespace != namespace_of_karpenter and not has_owner:
                 titles.append(f"{kind} {namespace}/{name}")
     return tuple(titles)
 

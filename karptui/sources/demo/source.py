@@ -409,7 +409,7 @@ def _go_on(play: DemoPlay) -> None:
             play.after(9.0, partial(join, manifest=claim, node_model=node))
         else:
             # What EC2 throttles comes through once it takes requests again.
-            seconds = 70.0 if any(one["reason"] == THROTTLED for one in claim["status"]["conditions"]) else 2.0
+            seconds = 70.0 if any(entry["reason"] == THROTTLED for entry in claim["status"]["conditions"]) else 2.0
             model = world.claim_of(node)
             assert model is not None
             play.after(seconds, partial(launched, manifest=claim, model=model, node_model=node))

@@ -61,7 +61,7 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
         pods = _list(client, place.namespace, "pods", read_seconds)
         services = _list(client, place.namespace, "services", read_seconds)
         asked += 2
-        refusals += [one for one in (pods, services) if isinstance(one, ApiError)]
+        refusals += [answer for answer in (pods, services) if isinstance(answer, ApiError)]
         named = [] if isinstance(pods, ApiError) else pods
         documents = [
             pod for pod in named if place.is_proven_by(text(pod, *_NAME), text(pod, "spec", "serviceAccountName"))
