@@ -49,10 +49,13 @@ NAMED_HOLDERS: Final = frozenset({WhyCode.DND, WhyCode.NODE_DND, WhyCode.PDB})
 def held(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings for blocked nodes that a method wants to remove, each node under its first blocker."""
     groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
+    protecting = {pool.name for pool in case.pools if protects_node(pool.template_annotations)}
     for line in case.nodes:
         why = holder_of(line)
         if why is not None:
-            groups.setdefault((why, manner_of(line, why, case.closed_pdbs)), []).append(line)
+            by_template = why is WhyCode.NODE_DND and line.pool in protecting
+            manner = Manner.BY_TEMPLATE if by_template else manner_of(line, why, case.closed_pdbs)
+            groups.setdefault((why, manner), []).append(line)
     for (why, manner), lines in groups.items():
         yield _of_holders(why, manner, lines, case)
 
@@ -133,7 +136,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
         reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
-        templates=_templates(lines, case) if code is FindingCode.NODE_DND else (),
+        pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
         screen=screen,
@@ -142,16 +145,10 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
 
 
 def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
-    """Return the pods of the only PodDisruptionBudget of blockers if it selects all of its namespace, else 0."""
+    """Return the pods of the only PodDisruptionBudget of blockers if it selects a whole namespace of them, else 0."""
     budgets = {blocker.value for blocker in blockers}
-    return case.namespace_pdbs.get(budgets.pop(), 0) if len(budgets) == 1 else 0
-
-
-def _templates(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:
-    """Return the NodePools of nodes if the template of each has do-not-disrupt, which its nodes get."""
-    pools = {line.pool for line in lines}
-    protecting = {pool.name for pool in case.pools if protects_node(pool.template_annotations)}
-    return tuple(sorted(pools)) if pools <= protecting else ()
+    pods = case.namespace_pdbs.get(budgets.pop(), 0) if len(budgets) == 1 else 0
+    return pods if pods > 1 else 0
 
 
 def _closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:

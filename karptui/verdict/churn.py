@@ -25,6 +25,7 @@ CHURN_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 """A loop whose last turn is older than this is over."""
 _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
 """Both orders of the two numbers: Kubernetes changed it."""
+_RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
@@ -119,6 +120,7 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
         counts[key][match[1]] += event.count
         replicas[key].update(int(number) for number in match.groups()[2:] if number)
         events[key].append(event)
+    _count_rescales(case, counts, replicas, events)
     for key, times in counts.items():
         first_ns = min(event.first_ns for event in events[key])
         removed = _removed_since(case, first_ns)
@@ -130,16 +132,40 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.CHURN,
             since_ns=first_ns or None,
             objects=(
-                f"Deployment/{event.involved_namespace}/{event.involved_name}",
+                f"{event.involved_kind}/{event.involved_namespace}/{event.involved_name}",
                 *(f"NodeClaim/{name}" for name in removed),
             ),
-            names=("", f"{event.involved_namespace}/{event.involved_name}"),
+            names=("", f"{event.involved_kind} {event.involved_namespace}/{event.involved_name}"),
             nodes=len(removed),
             pods=min(times.values()),
             reasons=tuple(str(number) for number in (min(replicas[key]), max(replicas[key]))) if replicas[key] else (),
             manner=Manner.SCALED,
             screen="events",
         )
+
+
+def _count_rescales(
+    case: VerdictCase,
+    counts: defaultdict[str, Counter[str]],
+    replicas: defaultdict[str, set[int]],
+    events: defaultdict[str, list[Event]],
+) -> None:
+    """Add HorizontalPodAutoscalers that return to the same sizes, in namespaces whose Deployments do not swing.
+
+    Their events name the new size only, and StatefulSets publish none about their scaling.
+    """
+    swinging = {key.partition("/")[0] for key, times in counts.items() if min(times["up"], times["down"])}
+    sizes: defaultdict[str, dict[int, Event]] = defaultdict(dict)
+    for event in case.events:
+        match = _RESIZED.match(event.message) if event.reason == "SuccessfulRescale" else None
+        is_recent = case.now_ns - event.last_ns <= CHURN_RECENT_NS and event.count >= FEWEST_SWINGS
+        if match is not None and is_recent and event.involved_namespace not in swinging:
+            sizes[f"{event.involved_namespace}/{event.involved_name}"][int(match[1])] = event
+    for key, by_size in sizes.items():
+        if len(by_size) > 1:
+            low, high = min(by_size), max(by_size)
+            counts[key] = Counter(up=by_size[high].count, down=by_size[low].count)
+            replicas[key], events[key] = {low, high}, [*by_size.values()]
 
 
 def _removed_since(case: VerdictCase, first_ns: int) -> tuple[str, ...]:

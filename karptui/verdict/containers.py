@@ -16,6 +16,7 @@ from karptui.verdict.finding import (
     FindingSeverity,
     Manner,
     OutlivedPod,
+    Shared,
     StartingPod,
     VerdictCase,
     VerdictNode,
@@ -149,6 +150,7 @@ class _Difference(NamedTuple):
     """What nodes on which pods crash share, and other nodes do not."""
 
     manner: Manner
+    shared: Shared
     bad: str
     good: tuple[str, ...]
 
@@ -159,10 +161,10 @@ def _family(line: VerdictNode) -> str:
     return family or line.instance_type
 
 
-_SHARED: Final[Mapping[str, Callable[[VerdictNode], str]]] = {
-    "{} nodes": _family,
-    "nodes in {}": lambda line: line.zone,
-    "nodes of NodePool {}": lambda line: line.pool,
+_SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
+    Shared.FAMILY: _family,
+    Shared.ZONE: lambda line: line.zone,
+    Shared.POOL: lambda line: line.pool,
 }
 """What nodes can share that explains a crash, the likeliest first."""
 
@@ -188,7 +190,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(nodes),
             pods=len(pods),
             detail=str(min({pod.exit_code for pod in pods}) if len({pod.exit_code for pod in pods}) == 1 else ""),
-            reasons=(difference.bad, *difference.good),
+            reasons=(difference.shared, difference.bad, *difference.good),
             manner=difference.manner,
             screen="pods",
         )
@@ -200,17 +202,17 @@ def _difference(
     """Return what the nodes on which pods crash share; None if nothing tells them from nodes on which others run."""
     platforms, others = _platforms(lines, bad), _platforms(lines, good)
     if pods >= FEWEST_CRASHING and len(platforms) == 1 and others and platforms[0] not in others:
-        return _Difference(Manner.BY_PLATFORM, platforms[0], others)
+        return _Difference(Manner.BY_PLATFORM, Shared.PLATFORM, platforms[0], others)
     if pods < FEWEST_ALIKE or len({*good} - {*bad}) < FEWEST_CRASHING:
         return None
     if len(bad) == 1:
         is_alone = bad[0] not in good
-        return _Difference(Manner.BY_NODES, f"node {bad[0]}", ("other nodes",)) if is_alone else None
-    for words, value_of in _SHARED.items():
+        return _Difference(Manner.BY_NODES, Shared.NODE, bad[0], ()) if is_alone else None
+    for shared, value_of in _SHARED.items():
         here = {value_of(lines[name]) if name in lines else "" for name in bad}
         there = {value_of(lines[name]) if name in lines else "" for name in good}
         if len(here) == 1 and "" not in here | there and not here & there:
-            return _Difference(Manner.BY_NODES, words.format(*here), tuple(words.format(v) for v in sorted(there)))
+            return _Difference(Manner.BY_NODES, shared, here.pop(), tuple(sorted(there)))
     return None
 
 

@@ -161,6 +161,8 @@ class Manner(StrEnum):
     """Kubelets reject pods that were scheduled to their nodes."""
     BY_PLATFORM = "by-platform"
     """Pods crash on nodes of one platform, and run on those of others."""
+    BY_TEMPLATE = "by-template"
+    """The template of their NodePool put an annotation on its nodes."""
     BY_NODES = "by-nodes"
     """Pods crash on nodes that share something else, and run on other nodes."""
     SCALED = "scaled"
@@ -207,6 +209,18 @@ class Manner(StrEnum):
     """A limit that stops only some of a NodePool's types."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
+
+
+class Shared(StrEnum):
+    """What nodes on which pods crash have in common."""
+
+    PLATFORM = "platform"
+    FAMILY = "family"
+    """The family of their instance types, or the type if that has none."""
+    ZONE = "zone"
+    POOL = "pool"
+    NODE = "node"
+    """It is a single node."""
 
 
 class Apart(StrEnum):
@@ -350,8 +364,6 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
     """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
-    templates: tuple[str, ...] = ()
-    """NodePools whose template put the annotation on all of its nodes."""
     others: int = 0
     """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()

@@ -303,9 +303,8 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
     messages: dict[tuple[str, str], str] = {}
     unsupported: set[tuple[str, str]] = set()
     for line in case.nodes:
-        is_asked = line.node is not None and line.claim is not None and not line.goes
-        for condition in line.node.conditions if line.node is not None and is_asked else ():
-            is_repaired = any(policy.holds_for(condition) for policy in case.repair_policies)
+        for condition in line.node.conditions if line.node is not None and not line.goes else ():
+            is_repaired = line.claim is not None and any(policy.holds_for(condition) for policy in case.repair_policies)
             is_problem = condition.status == "True" and _PROBLEM.fullmatch(condition.type) is not None
             if condition.type == "Ready" or not (is_repaired or is_problem):
                 continue

@@ -44,7 +44,24 @@ def test_a_workload_that_swings_is_told_if_nodes_go_with_it(
     events = [*(scaled(text, count) for text in messages), *(removed(number, reason) for number in range(nodes))]
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
     expected = (
-        "shop/web was scaled up and down 4 times between 6 and 24 replicas in 50m; Karpenter removed 4 nodes as empty "
-        "or underutilized meanwhile"
+        "Deployment shop/web was scaled up and down 4 times between 6 and 24 replicas in 50m; "
+        "Karpenter removed 4 nodes as empty or underutilized meanwhile"
     )
     assert texts == ([expected] if is_told else [])
+
+
+def rescaled(size: int, count: int) -> Event:
+    message = f"New size: {size}; reason: All metrics below target"
+    about = "HorizontalPodAutoscaler/queue/worker"
+    event = an_event(name=message, about=about, reason="SuccessfulRescale", message=message, count=count)
+    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS)
+
+
+@pytest.mark.parametrize(("counts", "is_told"), [((5, 5), True), ((5, 1), False), ((1, 1), False)])
+def test_an_autoscaler_that_returns_to_the_same_sizes_swings(counts: tuple[int, int], *, is_told: bool) -> None:
+    events = [rescaled(3, counts[0]), rescaled(18, counts[1]), *(removed(number, "Empty") for number in range(5))]
+    texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    assert bool(texts) is is_told
+    assert all(
+        "HorizontalPodAutoscaler queue/worker was scaled up and down 5 times between 3" in text for text in texts
+    )

@@ -94,9 +94,9 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes, them = f"{nodes_text(finding)} ({names_text(finding.names)})", verb(finding.nodes, "it", "them")
-    if finding.templates:
-        of = of_kind("NodePool", finding.templates)
-        nodes += f", set by the {verb(len(finding.templates), 'template', 'templates')} of {of},"
+    if finding.manner == "by-template":
+        templates = verb(len(finding.pools), "template", "templates")
+        nodes += f", set by the {templates} of {of_kind('NodePool', finding.pools)},"
     blocks = f"blocks {them}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {nodes} {blocks}{_new_pods(finding)}{_pace(finding)}"
 

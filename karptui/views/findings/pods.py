@@ -14,6 +14,13 @@ from karptui.views.sanitize import short_name
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
+_SHARED: Final[Mapping[str, str]] = {
+    "platform": "{}",
+    "family": "{} nodes",
+    "zone": "nodes in {}",
+    "pool": "nodes of NodePool {}",
+    "node": "node {}",
+}
 _SIGNALS: Final[Mapping[str, str]] = {
     "132": "illegal instruction, for example one that these processors lack",
     "139": "segmentation fault",
@@ -63,7 +70,9 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{rejected}: {reason}: {quoted(finding.detail)}"
     if finding.manner in ("by-platform", "by-nodes"):
         image, *pods = finding.names
-        bad, *good = finding.reasons
+        shared, *values = finding.reasons
+        bad, *good = [_SHARED[shared].format(short_name(value)) for value in values]
+        good = good or ["other nodes"]
         crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
         crash = f"{crash} on {bad} and run on {first_of(good, NAMED)}"
         if finding.manner == "by-nodes":
