@@ -95,6 +95,7 @@ KEYS: Final = frozenset(
         "node-role.kubernetes.io/master",
         "CriticalAddonsOnly",
         "pv.kubernetes.io/bind-completed",
+        "storageclass.kubernetes.io/is-default-class",
         "kubernetes.io/pvc-protection",
         "kubernetes.io/pv-protection",
         "kubernetes.io/config.mirror",

@@ -35,7 +35,13 @@ _METADATA: Final = (
 _ANNOTATION_DOMAINS: Final = (GROUP, AWS_GROUP)
 """Domains of the annotations that Karpenter reads itself."""
 _ANNOTATIONS: Final = READ_ANNOTATIONS | frozenset(
-    {POD_DELETION_COST, SAFE_TO_EVICT, "kubernetes.io/config.mirror", "pv.kubernetes.io/bind-completed"}
+    {
+        POD_DELETION_COST,
+        SAFE_TO_EVICT,
+        "kubernetes.io/config.mirror",
+        "pv.kubernetes.io/bind-completed",
+        "storageclass.kubernetes.io/is-default-class",
+    }
 )
 """Others that a rule reads."""
 _CONTAINER: Final = ("name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
