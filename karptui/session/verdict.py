@@ -295,6 +295,7 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
                     controller=owner.uid if owner is not None else "",
                     message=pod.trouble.message,
                     exit_code=pod.trouble.exit_code,
+                    exit_reason=pod.exit_reason,
                 )
             )
         if pod.trouble.outliving and pod.is_active and _is_of_job(pod):

@@ -57,6 +57,8 @@ REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
 FEWEST_REJECTED: Final = 3
 FEWEST_CRASHING: Final = 2
 """One pod may crash for any reason; from this many on their platform tells something."""
+CRASHED_NS: Final = 15 * 60 * NS_PER_SECOND
+"""Pods may crash while a rollout finds its dependencies; pods that are older have tried often."""
 FEWEST_ALIKE: Final = 3
 """From this many crashing pods on it is no accident that their nodes share something."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
@@ -170,28 +172,32 @@ _SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
 
 
 def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads whose pods crash on all nodes of one kind only, and run on others."""
+    """Yield workloads of which several pods crash, with what their nodes share if others run elsewhere."""
     lines = {line.name: line for line in case.nodes}
     controllers: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    karpenter = {pod.key for pod in case.controller.pods}
     for pod in case.crashing:
-        if pod.controller:
+        if pod.controller and pod.key not in karpenter:
             controllers[pod.controller].append(pod)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         difference = _difference(lines, nodes, case.running_on.get(controller, ()), len(pods))
-        if difference is None:
+        is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
+        if difference is None and not is_old:
             continue
+        codes = {pod.exit_code for pod in pods}
+        reasons = (pods[0].exit_reason,) if len({pod.exit_reason for pod in pods}) == 1 else ()
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
+            severity=FindingSeverity.WARNING if difference is None else FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
             since_ns=min(pod.since_ns for pod in pods),
             objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
             names=(pods[0].image, *folded_names({pods[0].owner: [pod.key for pod in pods]})),
             nodes=len(nodes),
             pods=len(pods),
-            detail=str(min({pod.exit_code for pod in pods}) if len({pod.exit_code for pod in pods}) == 1 else ""),
-            reasons=(difference.shared, difference.bad, *difference.good),
-            manner=difference.manner,
+            detail=str(codes.pop()) if len(codes) == 1 else "",
+            reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else reasons,
+            manner=difference.manner if difference is not None else Manner.CRASHING,
             screen="pods",
         )
 

@@ -163,6 +163,8 @@ class Manner(StrEnum):
     """Pods crash on nodes of one platform, and run on those of others."""
     BY_TEMPLATE = "by-template"
     """The template of their NodePool put an annotation on its nodes."""
+    CRASHING = "crashing"
+    """Pods crash, on nodes that share nothing that others lack."""
     BY_NODES = "by-nodes"
     """Pods crash on nodes that share something else, and run on other nodes."""
     SCALED = "scaled"
@@ -547,6 +549,8 @@ class StartingPod(msgspec.Struct, frozen=True):
     message: str = ""
     """Why its container is waiting, in the kubelet's words."""
     exit_code: int = 0
+    exit_reason: str = ""
+    """Why its container ended last, such as ``OOMKilled``."""
 
 
 class OutlivedPod(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.verdict.containers import crashing_findings, outlived_findings, starting_findings
 from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
@@ -46,23 +47,30 @@ def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], runnin
         ({"family": "m6a"}, "on m6a nodes and run on m6i nodes"),
         ({"zone": "c"}, "on nodes in c and run on nodes in a"),
         ({"pool": "burst"}, "on nodes of NodePool burst and run on nodes of NodePool general"),
-        ({}, ""),
+        ({}, "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"),
     ],
 )
 def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], said: str) -> None:
     lines = [*(a_line(f"bad-{n}", **differs) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
-    assert bool(text) is bool(said)
     assert said in text
-    assert not said or "exit code 132: illegal instruction" in text
+    assert "exit code 132: illegal instruction" in text
 
 
 def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> None:
     lines = [a_line(name) for name in ("n1", "n2", "n3")]
     text = crash_text(lines, crashing(["n1", "n1", "n1"]), ["n2", "n3"])
     assert text == "3 pods ml/embed-{0,1,2} crash again and again on node n1 and run on other nodes"
-    assert not crash_text(lines, crashing(["n1", "n1", "n1"]), ["n1", "n2", "n3"])
-    assert not crash_text(lines, crashing(["n1", "n1"]), ["n2", "n3"])
+    for nodes, running in ((["n1", "n1", "n1"], ["n1", "n2", "n3"]), (["n1", "n1"], ["n2", "n3"])):
+        assert crash_text(lines, crashing(nodes), running).endswith("on 1 node crash again and again")
+
+
+@pytest.mark.parametrize(("pods", "minutes", "is_told"), [(2, 15, True), (1, 15, False), (2, 14, False)])
+def test_pods_that_crash_anywhere_are_told_if_several_do_for_a_while(pods: int, minutes: int, *, is_told: bool) -> None:
+    since = NOW_NS - minutes * MINUTE_NS
+    crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
+    text = crash_text([a_line("n1")], crashes, ())
+    assert text == ("2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled)" if is_told else "")
 
 
 def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:

@@ -68,6 +68,11 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
         rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
         return f"{rejected}: {reason}: {quoted(finding.detail)}"
+    if finding.manner == "crashing":
+        pods = uncounted(finding.names[1:], finding.pods)
+        crash = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)} crash again and again"
+        is_plain = finding.reasons in ((), ("",), ("Error",))
+        return f"{crash}{_exit_words(finding.detail) if is_plain else f' ({finding.reasons[0]})'}"
     if finding.manner in ("by-platform", "by-nodes"):
         image, *pods = finding.names
         shared, *values = finding.reasons
