@@ -38,7 +38,6 @@ def pending_reasons(view: ClusterView) -> Reasons:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
-    from karptui.session.readiness import may_list_events  # noqa: PLC0415 - as above
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
@@ -53,7 +52,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
         if group.cause is Cause.CLAIM and nominated is not None and nominated.name:
             return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
-            why = ": no event says why, Karpenter's log may" if may_list_events(view) else ""
+            why = ": no event says why, Karpenter's log may" if view.state.events else ""
             return f"{known}fits a new node of {place.nodepool} ({place.instance_type}), but none was launched{why}"
         if group.cause in FAULTY or not reasons:
             return now_words(group)
