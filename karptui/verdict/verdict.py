@@ -19,12 +19,15 @@ from karptui.advice.finding import Finding
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.lanes import Lane
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
 from karptui.disruption.termination import Initiator
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.verdict.blocked import (
     NAMED_HOLDERS,
@@ -411,6 +414,13 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
     )
 
 
+def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
+    """Return whether an instance was launched for a NodeClaim that Karpenter made clearly after one of these."""
+    first_ns = min((claim.created_ns for claim in claims), default=case.now_ns)
+    made = (line.claim for line in case.nodes if line.claim is not None and line.claim.provider_id)
+    return any(claim.created_ns - first_ns >= LAUNCH_PATIENCE_NS for claim in made)
+
+
 def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     cluster = case.analysis.cluster if case.analysis is not None else ()
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
@@ -427,7 +437,11 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         names = {blocker.object_key for blocker in unsynced}
         claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
         failing = failing_pools(case, claims) if refusal or is_long else frozenset()
-        explained = pending.take(partial(waits_for_claims, claims=claims, failing=failing))
+        # Karpenter schedules no pod while a NodeClaim has no provider ID.
+        stops_all = is_long and not _launched_after(claims, case)
+        explained = pending.take(
+            lambda group: (stops_all and group.cause == Cause.CLAIM) or waits_for_claims(group, claims, failing)
+        )
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or refusal else FindingSeverity.INFO,
             detail=refusal,
@@ -500,12 +514,16 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         if holder_of(line) in NAMED_HOLDERS:
             continue
-        code = findings.why.code
-        if code in (WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
+        code, lane = findings.why.code, _drift_lane(line)
+        if code in (WhyCode.OK, WhyCode.WAITS) and lane is not None and lane.is_held:
+            # Another method may remove it, which is no progress of the drift.
+            pools.setdefault(line.pool, []).append(line)
+        elif code in (WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
             moving.add(line.pool)
         elif code in (WhyCode.DRAIN, WhyCode.DELETING):
-            # A node that has been leaving for long is no sign that the others follow.
-            if case.now_ns - (line.deleted_ns or case.now_ns) < DRIFT_PATIENCE_NS:
+            # A node that has been leaving for long, or for another reason, is no sign that the others follow.
+            is_recent = case.now_ns - (line.deleted_ns or case.now_ns) < DRIFT_PATIENCE_NS
+            if is_recent and (findings.drain is None or findings.drain.initiator in (None, Initiator.DRIFTED)):
                 moving.add(line.pool)
         else:
             pools.setdefault(line.pool, []).append(line)
@@ -518,6 +536,9 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
         manners = Counter(manner_of(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
         ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
         is_budget = reason == Code.BUDGET_ZERO
+        used_by = users_of({name}, case) if is_budget and manners.most_common(1)[0][0] is Manner.USED_UP else ()
+        if used_by and not _is_used_for_long(used_by, case):
+            continue
         static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
         limit = (static.limits or {}).get(NODES) if static is not None else None
         yield ClusterFinding(
@@ -531,11 +552,18 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,
-            used_by=users_of({name}, case) if is_budget and manners.most_common(1)[0][0] is Manner.USED_UP else (),
+            used_by=used_by,
             manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _is_used_for_long(names: Sequence[str], case: VerdictCase) -> bool:
+    """Return whether one of the nodes that use up a disruption budget has done so for long."""
+    lines = [line for line in case.nodes if line.name in names]
+    instants = [ns for line in lines if (ns := line.deleted_ns or line.not_ready_ns) is not None]
+    return not instants or case.now_ns - min(instants) >= DRIFT_PATIENCE_NS
 
 
 def _drift_of_most(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -583,9 +611,13 @@ def _drifted_ns(line: VerdictNode) -> int:
 
 def _drift_reason(line: VerdictNode) -> str:
     """Return the code of the blocker of a node's drift."""
-    assert line.findings is not None
-    lane = next((lane for lane in line.findings.lanes if lane.method == Method.DRIFT), None)
+    lane = _drift_lane(line)
     return lane.code if lane is not None else ""
+
+
+def _drift_lane(line: VerdictNode) -> Lane | None:
+    lanes = line.findings.lanes if line.findings is not None else ()
+    return next((lane for lane in lanes if lane.method == Method.DRIFT), None)
 
 
 def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:

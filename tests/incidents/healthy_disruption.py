@@ -392,3 +392,23 @@ def fine_nodes_never_expire(c: Cluster) -> None:
     add_pool(c, "databases", template={"expireAfter": "Never"}, disruption={"consolidationPolicy": "WhenEmpty"})
     pairs = [add_node(c, "databases", "m6i.2xlarge", zone, age="210d") for zone in c.zones]
     add_workload(c, "db/oracle", kind="StatefulSet", on=pairs, age="209d", cpu="4", memory="20Gi", annotations=PROTECTED)  # fmt: skip
+
+
+@quiet(
+    story="A rollout has replaced nodes of NodePool web one by one for three hours. Right now a node that is not drifted is removed, because it is empty; that uses up the budget of one node for half a minute.",
+    cause="drift waits half a minute for its turn, because an empty node is removed.",
+    thread="kubernetes-sigs/karpenter#2705",
+    must_not=["stuck|does not advance|no progress"],
+)
+def fine_drift_waits_for_an_empty_node(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "web", disruption={"budgets": [{"nodes": "1"}]})
+    fleet(c, "web", "orders/storefront", 5, drifted="3h", age="16d")
+    fresh = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{14 + 20 * number}m") for number in range(6)]
+    add_workload(c, "orders/catalog", on=fresh, count=18, age="40m")
+    going = add_node(c, "web", "m6i.xlarge", c.zones[0], age="2h", deleting="25s")
+    conditions(
+        going,
+        condition("DisruptionReason", "True", c.at("30s"), "Empty"),
+        condition("Drained", "Unknown", c.at("25s"), "Draining", "Draining"),
+    )

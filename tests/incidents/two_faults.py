@@ -348,3 +348,62 @@ def no_capacity_and_a_volume_of_a_gone_node(c: Cluster) -> None:
     for pod, host in zip(brokers, (*(pair.name for pair in hosts), "ip-10-24-9-77.ec2.internal"), strict=True):
         name = f"data-{pod['metadata']['name']}"
         pod["spec"]["volumes"] = [add_local_volume(c, "queue", name, c.zones[0], host)]
+
+
+@incident(
+    story="Karpenter holds its lease but reconciles no NodeClaim: three of NodePool general have no status for 16 minutes. While a NodeClaim has no provider ID, Karpenter schedules no pod at all, also those of NodePool jobs, "
+    "which has no such NodeClaim.",
+    cause="3 NodeClaims of general have no provider ID for 16 minutes, so Karpenter launches nothing: 6 pods of orders/checkout and 5 pods of etl/loader, which belong to NodePool jobs, are pending.",
+    thread="aws/karpenter-provider-aws#7251",
+    must=[
+        r"launch[^\n]{0,40}paused|launches nothing",
+        r"NodeClaim",
+        n(3),
+        "no provider ID",
+        r"\b1[56] ?m",
+        n(11),
+        "orders/checkout",
+        "etl/loader",
+    ],
+    must_not=[ICE, r"none was launched", r"fits a new node"],
+    first=1,
+)
+def claims_without_a_status_stop_other_pools(c: Cluster) -> None:
+    usual(c, 3)
+    add_pool(
+        c,
+        "jobs",
+        families=("m7i",),
+        labels={"team": "etl"},
+        template={"taints": [{"key": "team", "value": "etl", "effect": "NoSchedule"}]},
+    )
+    fleet(c, "jobs", "etl/merge", 2)
+    for number in range(3):
+        pair = add_node(c, "general", "m6i.xlarge", c.zones[number], age="16m", stage="")
+        assert pair.claim is not None
+        del pair.claim["status"]
+    waiting(c, "orders/checkout", 6, "17m")
+    tolerates = [{"key": "team", "operator": "Exists"}]
+    waiting(c, "etl/loader", 5, "12m", spec={"nodeSelector": {"team": "etl"}, "tolerations": tolerates})
+
+
+@incident(
+    story="The disruption budget of NodePool general has forbidden drift since a freeze eleven days ago. Consolidation removes an eighth drifted node right now and is about to merge two more, but the drift of all seven still waits.",
+    cause="A budget of 0 for the reason Drifted blocks the drift of 7 nodes of general for 11 days; consolidation of some does not change that.",
+    thread="aws/karpenter-provider-aws#5898",
+    must=[BUDGET, r"\bgeneral\b", "drift", n(7), r"11 ?d"],
+    must_not=[LAUNCHES],
+)
+def budget_forbids_drift_while_consolidation_works(c: Cluster) -> None:
+    add_nodeclass(c)
+    budgets = [{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "50%"}]
+    add_pool(c, "general", disruption={"budgets": budgets, "consolidateAfter": "10m"})
+    fleet(c, "general", "orders/storefront", 5, drifted="11d", age="20d")
+    light = [add_node(c, "general", "m6i.xlarge", c.zones[0], age="20d", drifted="11d") for _ in range(2)]
+    add_workload(c, "orders/mailer", on=light, count=2, age="9d", cpu="200m", memory="300Mi")
+    going = add_node(c, "general", "m6i.xlarge", c.zones[1], age="20d", drifted="11d", deleting="50s")
+    conditions(
+        going,
+        condition("DisruptionReason", "True", c.at("55s"), "Underutilized"),
+        condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"),
+    )
