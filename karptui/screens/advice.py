@@ -116,7 +116,6 @@ class AdviceScreen(ListScreen[AdviceLine]):
         return opening_of(line.finding) if isinstance(line, AdviceEntry) else NOTHING
 
     def help_text(self) -> HelpSections:
-        """Explain severities, columns and filters."""
         severities = (
             ("✘ error", "something cannot work, or is stuck"),
             ("▲ warning", "costs money or safety, or Karpenter uses other values than the author expects"),
@@ -165,7 +164,6 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         self._objects = tuple(enumerate(entry.finding.objects))
 
     def show_state(self) -> None:
-        """Show the finding, and whether it still holds."""
         asks_overlap = bool(pools_to_share(self._entry.finding))
         self.host.cluster.look_at(Focus(asks_advice=True, asks_overlap=asks_overlap))
         self.panel.lines.set_hanging(

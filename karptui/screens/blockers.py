@@ -141,7 +141,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: BlockerLine) -> str:
-        """Return the object's name, or the group's."""
         return item.title if isinstance(item, BlockerGroup) else item.object_name
 
     def object_of(self, item: BlockerLine) -> tuple[str, str] | None:
@@ -150,7 +149,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return item.blocker.object_kind, item.blocker.object_key
 
     def help_text(self) -> HelpSections:
-        """Explain the kinds of blockers, columns and filters."""
         analysed = self.host.session.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (
@@ -221,7 +219,6 @@ class NextScreen(ListScreen[NodeEntry]):
         return "Node", item.name
 
     def help_text(self) -> HelpSections:
-        """Explain the labels, columns and filters."""
         return (("Labels, worst first", legend()), *super().help_text())
 
     def action_explain_why(self) -> None:

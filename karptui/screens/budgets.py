@@ -44,7 +44,6 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
-        """Return the row as text."""
         return budget_sentences(item, self.host.now_ns(), self._local)
 
     def name_of(self, item: BudgetEntry) -> str:

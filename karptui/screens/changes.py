@@ -41,7 +41,6 @@ class ChangesScreen(ListScreen[ObjectChange]):
         self._problem = ""
 
     def prepare(self) -> None:
-        """Light the tab, and begin."""
         super().prepare()
         self._compare()
 
@@ -93,7 +92,6 @@ class ChangesScreen(ListScreen[ObjectChange]):
         return (item.kind, item.name) if item.kind in EDITED_KINDS else None
 
     def open_row(self, item: ObjectChange) -> None:
-        """Show the object."""
         if item.kind == SETTINGS:
             self.host.run_command("sources")
             return
@@ -106,6 +104,5 @@ class ChangesScreen(ListScreen[ObjectChange]):
             routes.show_object(self, *found)
 
     def action_refresh_data(self) -> None:
-        """Compare again, up to the newest recorded moment."""
         super().action_refresh_data()
         self._compare()

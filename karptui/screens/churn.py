@@ -67,7 +67,6 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         return (("enter: each replacement · from NodeClaims, events and removals that karptui saw", Tone.MUTED),)
 
     def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
-        """Return the NodePool's churn as text."""
         churn = self.around(Churn)
         return pool_sentences(item, churn, self.host.now_ns()) if churn is not None else ()
 
@@ -122,7 +121,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return ((text, Tone.MUTED),)
 
     def story_of(self, item: ReplacedClaim) -> tuple[Pieces, ...]:
-        """Return the removal as text."""
         return replacement_sentences(item, self.host.now_ns())
 
     def name_of(self, item: ReplacedClaim) -> str:

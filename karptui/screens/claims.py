@@ -49,7 +49,6 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
-        """Return the claim as text."""
         now_ns = self.host.now_ns()
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         story = claim_sentences(item, now_ns, self._local, facts)

@@ -34,7 +34,6 @@ class TypedCommand:
 
     @property
     def needs_argument(self) -> bool:
-        """Whether nothing can be done by the name alone."""
         return bool(self.placeholder) and not self.placeholder.startswith("[")
 
     @property

@@ -78,7 +78,6 @@ class PickScreen(DimmedScreen["str | None"]):
         self._current = current
 
     def compose(self) -> ComposeResult:
-        """Yield the list, below a line to narrow it."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
             frame.border_subtitle = Content(_LEAVES)
@@ -116,7 +115,6 @@ class PickScreen(DimmedScreen["str | None"]):
             self.action_give_up()
 
     def action_give_up(self) -> None:
-        """Leave without an answer."""
         self.dismiss(None)
 
     async def action_move(self, how: str) -> None:
@@ -184,7 +182,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         self._width = min(max((cell_len(clean(choice.title)) for choice in choices), default=0), 44)
 
     def compose(self) -> ComposeResult:
-        """Yield the list, below a line to narrow it."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
             frame.border_subtitle = Content(" space on or off · ^a all shown · enter accepts · esc cancels ")
@@ -194,12 +191,10 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
             yield OptionList(*_lines(self._choices.values(), self._chosen), markup=False)
 
     def on_mount(self) -> None:
-        """Put the cursor on the first."""
         self.options.highlighted = 0
         self.set_focus(self.line)
 
     def action_give_up(self) -> None:
-        """Leave without an answer."""
         self.dismiss(None)
 
     def action_take(self) -> None:
@@ -275,7 +270,6 @@ class AskScreen(DimmedScreen["str | None"]):
             yield Static(Content.styled(self._hint, "$karp-muted"), markup=False)
 
     def action_give_up(self) -> None:
-        """Leave without an answer."""
         self.dismiss(None)
 
     @on(Input.Changed)

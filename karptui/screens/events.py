@@ -40,7 +40,6 @@ class EventsScreen(ListScreen[EventEntry]):
         return (("events of Karpenter, and conditions of nodes and NodeClaims", Tone.MUTED),)
 
     def story_of(self, item: EventEntry) -> tuple[Pieces, ...]:
-        """Return the whole message."""
         return event_sentences(item, self.host.now_ns())
 
     def name_of(self, item: EventEntry) -> str:

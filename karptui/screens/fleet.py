@@ -29,7 +29,6 @@ class FleetScreen(ListScreen[FleetRow]):
         self.set_interval(REFRESH_SECONDS, self.refresh_view)
 
     def summary(self) -> str:
-        """Return the sums."""
         return sums_text(self._fleet.rows, self.host.now_ns())
 
     def top_bar_values(self) -> TopBarValues:
@@ -42,7 +41,6 @@ class FleetScreen(ListScreen[FleetRow]):
         return item.name
 
     def open_row(self, item: FleetRow) -> None:
-        """Follow the cluster in the app."""
         self.host.enter_cluster(item.name)
 
     def action_leave(self) -> None:

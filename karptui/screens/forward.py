@@ -129,7 +129,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Key of the row that the cursor is put on once there are rows."""
 
     def prepare(self) -> None:
-        """Add the columns that compare forecasts, and begin."""
         self._use_table()
         super().prepare()
         if not self._plays:
@@ -207,7 +206,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         return ((f"{name}: {done} of {total} simulated", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
 
     def placeholder(self, rows: Rows[PlayedStep]) -> Pieces:
-        """Return the progress, or that nothing happens."""
         if rows.total or not self._plays:
             return super().placeholder(rows) if rows.total else (("simulating…", Tone.ACTIVE),)
         return (("Karpenter does nothing in this time", Tone.MUTED),)
@@ -239,7 +237,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         return clean(step_text(item.step))
 
     def help_text(self) -> HelpSections:
-        """Explain assumptions and omissions, columns and filters."""
         played = next((play.played for play in self._plays if play.played is not None), None)
         if played is None:
             return super().help_text()
@@ -259,7 +256,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.host.moments.visit(ToMoment(moment, ToForward(self._scenarios, before)))
 
     def action_node_now(self) -> None:
-        """Show the first removed node as it is now."""
         item = self.current
         for name in item.step.nodes if item is not None else ():
             if node_key := self.host.session.node_key("Node", name):
@@ -289,7 +285,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._play()
 
     def action_seeds(self) -> None:
-        """Simulate with more seeds, or with one again."""
         at = SEEDS.index(self._seeds) if self._seeds in SEEDS else -1
         self._seeds = SEEDS[(at + 1) % len(SEEDS)]
         self._play()
@@ -308,6 +303,5 @@ class ForwardScreen(ListScreen[PlayedStep]):
         )
 
     def action_refresh_data(self) -> None:
-        """Simulate again, from the current cluster."""
         super().action_refresh_data()
         self._play()

@@ -395,18 +395,15 @@ class FrameScreen(LayeredScreen):
             line.pieces = ((f"{mark} ", tone), (text, Tone.NORMAL))
 
     def on_mount(self) -> None:
-        """Show the initial state."""
         self.prepare()
         self.refresh_view(is_forced=True)
 
     def on_screen_resume(self) -> None:
-        """Show changes since the screen was last shown."""
         self.refresh_view(is_forced=True)
 
     # Keys
 
     def action_back(self) -> None:
-        """Undo what narrows the view, then go back."""
         if self.release_one():
             return
         if len(self.app.screen_stack) > 1:
@@ -415,7 +412,6 @@ class FrameScreen(LayeredScreen):
             self.host.moments.leave()
 
     def action_leave(self) -> None:
-        """Go back, and quit from a first screen."""
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
         elif not self.host.moments.leave():
@@ -451,7 +447,6 @@ class FrameScreen(LayeredScreen):
         self.host.open_whatif(self.whatif_opening())
 
     def action_refresh_data(self) -> None:
-        """Retry all sources at once, and show their news."""
         self.host.cluster.refresh_source()
         self.host.poll_now()
         self.refresh_view(is_forced=True)

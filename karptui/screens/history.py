@@ -49,7 +49,6 @@ class HistoryScreen(ListScreen[HistoryStep]):
         self._problem = ""
 
     def prepare(self) -> None:
-        """Light the tab, and begin."""
         super().prepare()
         self._read()
 
@@ -71,7 +70,6 @@ class HistoryScreen(ListScreen[HistoryStep]):
         self.refresh_view(is_forced=True)
 
     def show_state(self) -> None:
-        """Show the sums, the charts and the rows."""
         self.panel.show_title(Content(" History "))
         self._show_charts()
         super().show_state()
@@ -116,7 +114,6 @@ class HistoryScreen(ListScreen[HistoryStep]):
         return pool_text(item)
 
     def action_refresh_data(self) -> None:
-        """Read the history again, up to its newest moment."""
         super().action_refresh_data()
         self._read()
 

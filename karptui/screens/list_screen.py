@@ -421,7 +421,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.say(text)
 
     def action_fold_all(self) -> None:
-        """Fold every group, or unfold all."""
         if (groups := self.listing.groups) is not None:
             groups.fold_all(self.listing.rows.items if self.listing.rows is not None else ())
             self.regroup()

@@ -71,7 +71,6 @@ class Groups(Generic[ItemT, GroupingT]):
 
     @property
     def text(self) -> str:
-        """Text about the groups in the title."""
         return f"by {self.by}" if self.by.has_groups else self._ungrouped_text
 
     def use(self, by: GroupingT) -> None:
@@ -79,7 +78,6 @@ class Groups(Generic[ItemT, GroupingT]):
         self.by, self.folding = by, self.folding._replace(exceptions=frozenset())
 
     def advance(self) -> str:
-        """Change to the next grouping, and return its name."""
         self.use(self.by.next)
         return f"grouped by {self.by}" if self.by.has_groups else "not grouped"
 
@@ -95,7 +93,6 @@ class Groups(Generic[ItemT, GroupingT]):
             self.folding = Folding(is_folded=True)
 
     def toggle(self, name: str) -> None:
-        """Fold or unfold one group."""
         self.folding = self.folding.toggled(name)
 
 
@@ -135,7 +132,6 @@ class Listing(Generic[ItemT]):
         return ""
 
     def begin_filter(self) -> None:
-        """Remember the filter there is, while another is typed."""
         self._query_before = self.query
 
     def end_filter(self, text: str) -> str:
@@ -160,7 +156,6 @@ class Listing(Generic[ItemT]):
         return True
 
     def recipe(self) -> Recipe:
-        """Return the recipe for the current rows."""
         by, folding = (self.groups.by, self.groups.folding) if self.groups is not None else (None, None)
         return Recipe(self.query, self.sort, self.is_notable_only, by, folding)
 
@@ -182,7 +177,6 @@ class Listing(Generic[ItemT]):
         return self.rows.items[min(index, len(self.rows) - 1)]
 
     def with_keys(self, keys: frozenset[str]) -> list[ItemT]:
-        """Return the items of some rows, in their order."""
         return self.rows.with_keys(keys) if self.rows is not None else []
 
     def save(self, target: str, drawn: Container[Heading]) -> str:
@@ -210,7 +204,6 @@ class Listing(Generic[ItemT]):
     # Words
 
     def counts(self) -> str:
-        """Return the number of rows, shown and total."""
         return shown_of_all(self.shown, self.rows.total if self.rows is not None else 0)
 
     def words(self) -> Iterator[str]:
@@ -231,14 +224,12 @@ class Listing(Generic[ItemT]):
         )
 
     def filter_hint(self) -> Pieces:
-        """Return the forms of filters."""
         return (
             ("word  !word  -l key=value  cpu>80%  age<2h  pool=spot*", Tone.NORMAL),
             (f"  fields: {' '.join(self.spec.subject.fields)}", Tone.MUTED),
         )
 
     def help_text(self) -> tuple[tuple[str, Sequence[tuple[str, str]]], ...]:
-        """Explain the columns and what filters can ask."""
         columns = [(heading.title, heading.help) for heading in self.spec.headings()]
         filters = [
             ("word !word", "rows with the word, or without; * and ? match anything"),

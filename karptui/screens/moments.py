@@ -121,12 +121,10 @@ class MomentScreens:
         return True
 
     def end(self) -> None:
-        """Return to the present cluster, on any screen."""
         self._visits.end()
         self._opened.clear()
 
     def return_now(self) -> None:
-        """Return to the present cluster, and show it."""
         if self.shown is not None:
             self._app.workers.cancel_group(self._app, "moment")
             self.end()

@@ -96,7 +96,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         """The figures in the top bar, when they are not of all nodes."""
 
     def prepare(self) -> None:
-        """Take the order, labels and filter from the settings."""
         config = self.host.config
         if config.extra_labels or config.disable_pricing or config.resources:
             self.use_table(nodes_spec(config))
@@ -167,7 +166,6 @@ class NodesScreen(ListScreen[NodeEntry]):
             yield self._hour
 
     def show_rows(self, rows: Rows[NodeEntry]) -> None:
-        """Show rows, and their sums in the top bar."""
         super().show_rows(rows)
         self.top_bar.values = self.top_bar_values()
 
@@ -226,7 +224,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:
-        """Explain the labels of WHY first."""
         columns, *others = super().help_text()
         return (("Labels of WHY, worst first", legend()), columns, *others)
 

@@ -26,11 +26,9 @@ class Panel(VerticalScroll, FittedTitle):
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
 
     def scroll_half(self, step: int) -> None:
-        """Scroll by half a page."""
         self.scroll_relative(y=step * max(self.size.height // 2, 1), animate=False)
 
     def scroll_page(self, step: int) -> None:
-        """Scroll by a page less one line."""
         self.scroll_relative(y=step * max(self.size.height - 1, 1), animate=False)
 
 
@@ -46,7 +44,6 @@ class StoryLines(Sentences, Generic[ItemT]):
         self._story, self._is_hanging = story, is_hanging
 
     def show(self, item: ItemT | None) -> None:
-        """Show the text of an item, or nothing."""
         lines = self._story(item) if item is not None else ()
         if self._is_hanging:
             self.set_hanging(lines)

@@ -101,11 +101,9 @@ class PendingScreen(ListScreen[PendingEntry]):
         return is_looked_into or super().awaits_rows()
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
-        """Return the reasons the pods are pending."""
         return pending_sentences(item)
 
     def help_text(self) -> HelpSections:
-        """Explain the causes, columns and filters."""
         return (("Computed now", CAUSE_HELP), *super().help_text())
 
     def on_resize(self) -> None:
@@ -115,11 +113,9 @@ class PendingScreen(ListScreen[PendingEntry]):
         return pending_freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: PendingEntry) -> str:
-        """Return the name of the first pod."""
         return item.group.first.name
 
     def object_of(self, item: PendingEntry) -> tuple[str, str]:
-        """Return the first pod of the group."""
         return "Pod", item.group.first.key
 
     def action_open_ledger(self) -> None:
@@ -129,7 +125,6 @@ class PendingScreen(ListScreen[PendingEntry]):
         self.table.action_select()
 
     def open_row(self, item: PendingEntry) -> None:
-        """Show the first of the pods at length."""
         self.host.go(ToPending(item.group.first.key))
 
 
@@ -164,7 +159,6 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
     def show_state(self) -> None:
-        """Show the pod, or its end."""
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
         pod = self._found = self.host.session.pending_pod(self._pod_key)

@@ -72,7 +72,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         super().prepare()
 
     def show_state(self) -> None:
-        """Ask for the overlap, and show the rows."""
         self.host.cluster.look_at(Focus(asks_overlap=True))
         super().show_state()
 
@@ -143,12 +142,10 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         self._pool_name = name
 
     def show_state(self) -> None:
-        """Ask for the overlap, and show the pool."""
         self.host.cluster.look_at(Focus(asks_overlap=True))
         super().show_state()
 
     def refresh_info(self) -> None:
-        """Refresh the text about the row, and the pool."""
         super().refresh_info()
         has_rows = self.listing.rows is not None
         row = self.around(PoolRow) if has_rows else None

@@ -52,7 +52,6 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         """The trials that were started."""
 
     def _held(self) -> Sequence[TriedRemedy]:
-        """Return the remedies, best first once all are tried."""
         offered = self._offered()
         trials = self._trials.trials if tuple(remedy.kind for remedy in offered) == self._trials.kinds else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))

@@ -72,7 +72,6 @@ class SessionRows(Generic[ItemT]):
         return self.row_set.shown if self.row_set is not None else 0
 
     def size(self) -> int:
-        """Return about how many items there are now."""
         return self._session().overview().sizes[self._asked.list]
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
@@ -130,11 +129,9 @@ class OwnRows(Generic[ItemT]):
 
     @property
     def shown(self) -> int:
-        """How many rows the filter leaves."""
         return len(self._made.rows) if self._made is not None else 0
 
     def size(self) -> int:
-        """Return the current number of items."""
         return len(self._items())
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:

@@ -57,7 +57,6 @@ class StudyScreen(ListScreen[Any]):
         """Time of the cluster it is computed from."""
 
     def prepare(self) -> None:
-        """Light the tab, and begin."""
         super().prepare()
         self._work_out()
 
@@ -79,7 +78,6 @@ class StudyScreen(ListScreen[Any]):
         return self._answer.value if self._answer is not None else None
 
     def show_state(self) -> None:
-        """Show the answer and the rows, or the progress."""
         self.host.cluster.look_at(Focus())
         self.panel.show_title(Content(f" {self.study.title} "))
         self._show_panel()
@@ -108,7 +106,6 @@ class StudyScreen(ListScreen[Any]):
         return shown_of_all(self.study.count(rows.items if rows is not None else ()), self.study.count(self._rows))
 
     def placeholder(self, rows: Rows[Any]) -> Pieces:
-        """Return the progress, or that there is nothing."""
         if rows.total:
             return super().placeholder(rows)
         return (("computing…", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
@@ -124,7 +121,6 @@ class StudyScreen(ListScreen[Any]):
         return clean(self.study.name_of(item))
 
     def help_text(self) -> HelpSections:
-        """Explain assumptions and omissions, columns and filters."""
         notes = self.study.notes(self._found) if self._found is not None else ()
         sections = ((title, tuple(("·", clean(s)) for s in sentences)) for title, sentences in notes if sentences)
         return (*sections, *super().help_text())
@@ -187,7 +183,6 @@ class StudyScreen(ListScreen[Any]):
         self._work_out()
 
     def action_refresh_data(self) -> None:
-        """Compute the answer again, from the current cluster."""
         super().action_refresh_data()
         self._work_out()
 

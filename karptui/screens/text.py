@@ -69,7 +69,6 @@ class TextScreen(FrameScreen):
         self.area.focus()
 
     def action_copy(self) -> None:
-        """Copy the selection, or everything."""
         self.app.copy_to_clipboard(self.area.selected_text or self.area.text)
         self.say("copied", Tone.GOOD)
 

@@ -106,7 +106,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     @property
     def table_title(self) -> str:
-        """Title of the table: the NodePool."""
         return f"Types of {clean(self._pool)}{' ─ all' if self._shows_all else ''}"
 
     def prepare(self) -> None:

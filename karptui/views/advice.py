@@ -107,37 +107,29 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             lambda group: Cell(f"{'▸' if group.is_folded else '▾'} {clean(group.name)}", Tone.STRONG),
         ),
         _sort(_place),
-        values=(
-            Value("severity", _value(lambda row: str(row.finding.severity)), {"enum": ["error", "warning", "info"]}),
-        ),
-        filters={
-            "severity": Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), help="error, warning or info")
-        },
+        values=Value("severity", _value(lambda row: str(row.finding.severity)), {"enum": ["error", "warning", "info"]}),
+        filters=Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), help="error, warning or info"),
     ),
     Column(
         Heading("kind", "KIND", "Kind of the object that tells most.", 8, 19, drop_order=3),
         _cell(_kind),
         _sort(lambda entry: entry.first.kind if entry.first is not None else None),
-        filters={
-            "kind": Field(
-                FieldKind.TEXT,
-                _value(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
-                help="kind of an object",
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT,
+            _value(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
+            help="kind of an object",
+        ),
     ),
     Column(
         Heading("name", "OBJECT", "The object that tells most, and how many more there are.", 12, 34),
         _cell(_object_cell),
         _sort(lambda entry: entry.object_name or None),
-        values=(
-            Value(
-                "objects",
-                _value(lambda entry: [_object(ref.kind, ref.namespace, ref.name) for ref in entry.finding.objects]),
-                {"type": "array", "items": {"$ref": "#/$defs/ref"}},
-                after="title",
-                flat=lambda objects: " ".join("/".join(one.values()) for one in objects),
-            ),
+        values=Value(
+            "objects",
+            _value(lambda entry: [_object(ref.kind, ref.namespace, ref.name) for ref in entry.finding.objects]),
+            {"type": "array", "items": {"$ref": "#/$defs/ref"}},
+            after="title",
+            flat=lambda objects: " ".join("/".join(one.values()) for one in objects),
         ),
         filters={
             "object": Field(
@@ -154,7 +146,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             lambda group: Cell(counts_text(group.severities), TONES[group.severity]),
         ),
         _sort(lambda entry: entry.rule.title),
-        values=(Value("title", _value(lambda entry: entry.rule.title), str, after="rule"),),
+        values=Value("title", _value(lambda entry: entry.rule.title), str, after="rule"),
     ),
     Column(
         NumberHeading(
@@ -167,14 +159,12 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         _cell(_money),
         _sort(lambda entry: entry.finding.per_hour),
-        values=(
-            Value(
-                "price_per_hour",
-                _value(lambda entry: entry.finding.per_hour),
-                float | None,
-                "Dollars that it costs; null if it costs nothing or the cost is unknown.",
-                after="remedy",
-            ),
+        values=Value(
+            "price_per_hour",
+            _value(lambda entry: entry.finding.per_hour),
+            float | None,
+            "Dollars that it costs; null if it costs nothing or the cost is unknown.",
+            after="remedy",
         ),
         filters={
             "$": Field(
@@ -190,7 +180,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             Value("rule", _value(lambda entry: entry.rule.id), str, after="severity"),
             Value("docs", _value(lambda entry: entry.rule.anchor), str, after="price_per_hour"),
         ),
-        filters={"rule": Field(FieldKind.TEXT, _value(lambda entry: entry.rule.id), help="id of the rule")},
+        filters=Field(FieldKind.TEXT, _value(lambda entry: entry.rule.id), help="id of the rule"),
     ),
     Column(
         Heading("fact", "FACT", "The fact in this cluster.", 40, 300, drop_order=6),

@@ -42,7 +42,7 @@ def _change_text(row: AuditEntry) -> str:
 _TIME: Final[Column[AuditEntry]] = text_column(
     Heading("time", "TIME", "When the request was sent, in UTC.", 17, 20),
     _time_text,
-    values=(Value("time", lambda row, _: row.begun.time, str, "When the request was sent."),),
+    values=Value("time", lambda row, _: row.begun.time, str, "When the request was sent."),
 )
 TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
     "actions",
@@ -72,7 +72,7 @@ TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
         text_column(
             Heading("change", "CHANGE", "Fields before and after, by the server's dry run.", 8, 40, drop_order=4),
             _change_text,
-            values=(records("diff", lambda row: row.begun.diff, _DIFF, "Fields that it changes."),),
+            values=records("diff", lambda row: row.begun.diff, _DIFF, "Fields that it changes."),
         ),
         text_column(
             Heading("outcome", "OUTCOME", "done, refused, failed, unknown, or open: no answer was recorded.", 7, 8),

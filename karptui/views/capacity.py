@@ -135,17 +135,15 @@ def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
     name: Column[CapacityEntry] = text_column(
         Heading("name", _TITLES[grouping], _HELP[grouping], min_width=8, max_width=40, is_name=True),
         lambda entry: entry.name,
-        values=(Value("name", lambda entry, _: entry.name or None, str | None, "Zone, NodePool or instance type."),),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping])},
+        values=Value("name", lambda entry, _: entry.name or None, str | None, "Zone, NodePool or instance type."),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping]),
     )
     capacity_type: Column[CapacityEntry] = text_column(
         Heading("cap", "CAP", "The capacity type: spot, on-demand or reserved.", 9),
         lambda entry: entry.capacity_type,
         tone=lambda entry: capacity_tone(entry.capacity_type),
-        values=(
-            Value("cap", lambda entry, _: entry.capacity_type or None, str | None, "Capacity type, where by zone."),
-        ),
-        filters={"cap": Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, help="capacity type")},
+        values=Value("cap", lambda entry, _: entry.capacity_type or None, str | None, "Capacity type, where by zone."),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, help="capacity type"),
     )
     return (name, capacity_type, *_COLUMNS)
 
@@ -166,7 +164,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             Value("nodes", lambda entry, _: entry.nodes, int),
             Value("starting", lambda entry, _: entry.starting, int, "NodeClaims without a node."),
         ),
-        filters={"nodes": Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes")},
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes"),
     ),
     Column(
         NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", 7, drop_order=3),

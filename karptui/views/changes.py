@@ -103,27 +103,25 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
         text_column(
             Heading("before", "BEFORE", "Its value before.", 8, 60),
             lambda row: _side_text(row, row.before),
-            values=(
-                Value("before", lambda row, _: row.before, _ANYTHING, "Value before; null is absent.", flat=value_text),
+            values=Value(
+                "before", lambda row, _: row.before, _ANYTHING, "Value before; null is absent.", flat=value_text
             ),
         ),
         text_column(
             Heading("after", "AFTER", "Its value after.", 8, 60),
             lambda row: _side_text(row, row.after),
-            values=(
-                Value("after", lambda row, _: row.after, _ANYTHING, "Value after; null is absent.", flat=value_text),
-            ),
+            values=Value("after", lambda row, _: row.after, _ANYTHING, "Value after; null is absent.", flat=value_text),
         ),
         Column(
             Heading("when", "WHEN", "When it last changed, in UTC; a dash if that is unknown.", 9, 15, drop_order=1),
             _when,
             lambda row: float(row.at_ns) or None,
-            values=(Value("at", lambda row, _: second_value(row.at_ns), INSTANT_OR_NULL, "Null if that is unknown."),),
+            values=Value("at", lambda row, _: second_value(row.at_ns), INSTANT_OR_NULL, "Null if that is unknown."),
         ),
         text_column(
             Heading("by", "BY", "Field manager of the last change: who made it.", 6, 28, drop_order=2),
             lambda row: row.by,
-            values=(Value("by", lambda row, _: row.by or None, str | None, "Field manager of that change."),),
+            values=Value("by", lambda row, _: row.by or None, str | None, "Field manager of that change."),
         ),
     ),
     key=lambda row: row.key,

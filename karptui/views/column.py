@@ -462,7 +462,7 @@ def amount_column(
 
     field = Field[ItemT](kind, value, help=filter_help(heading))
     return Column(
-        heading, cell, read, values=(Value(name, value, int, about),), filters={filter_name or heading.id: field}
+        heading, cell, read, values=Value(name, value, int, about), filters={filter_name or heading.id: field}
     )
 
 

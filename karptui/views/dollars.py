@@ -73,7 +73,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
             Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, or what is apart."),
             Value("name", lambda payer, _: payer.name or None, str | None, "Namespace, owner or value of the label."),
         ),
-        filters={"name": Field(FieldKind.TEXT, lambda payer, _: payer.name, help="namespace, owner or label")},
+        filters=Field(FieldKind.TEXT, lambda payer, _: payer.name, help="namespace, owner or label"),
     )  # fmt: skip
     return TableSpec(
         noun="payers",

@@ -203,7 +203,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
         count_column(
             number_heading("gone", "NODES GONE", "Lost nodes.", drop_order=1),
             lambda row: len(row.nodes),
-            values=(texts("nodesGone", lambda row: row.nodes),),
+            values=texts("nodesGone", lambda row: row.nodes),
         ),
     ),
     more_values=(

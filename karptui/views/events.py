@@ -104,13 +104,11 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
                 "last_seconds", lambda entry, now_ns: seconds_since(entry.last_ns, now_ns), int | None, after="first"
             ),
         ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: (now_ns - entry.last_ns) / NS_PER_SECOND if entry.last_ns else None,
-                help="since the last",
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION,
+            lambda entry, now_ns: (now_ns - entry.last_ns) / NS_PER_SECOND if entry.last_ns else None,
+            help="since the last",
+        ),
     ),
     Column(
         Heading("time", "TIME", "The same as the time of day.", 9, 9, is_wide_only=True),
@@ -121,27 +119,27 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         NumberHeading("first", "FIRST", "Time since it was first reported, if that is longer.", 5, 7, drop_order=5),
         lambda entry, now_ns: Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns),
         lambda entry: -float(entry.first_ns) if entry.first_ns else None,
-        values=(Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),),
+        values=Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),
     ),
     Column(
         NumberHeading("count", "TIMES", "How often.", 5, 7, drop_order=3),
         lambda entry, _: Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell(""),
         lambda entry: float(entry.count),
-        values=(Value("count", lambda entry, _: entry.count, int, after="last_seconds"),),
-        filters={"count": Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often")},
+        values=Value("count", lambda entry, _: entry.count, int, after="last_seconds"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often"),
     ),
     Column(
         Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=4),
         lambda entry, _: text_cell(entry.kind),
         lambda entry: entry.kind,
-        values=(Value("kind", lambda entry, _: entry.kind, str),),
-        filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod")},
+        values=Value("kind", lambda entry, _: entry.kind, str),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod"),
     ),
     Column(
         Heading("name", "OBJECT", "Its object.", 16, 48, is_name=True),
         lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
         lambda entry: natural_key(entry.object_key),
-        values=(Value("object", lambda entry, _: entry.object_key, str, "namespace/name, or the name alone."),),
+        values=Value("object", lambda entry, _: entry.object_key, str, "namespace/name, or the name alone."),
         filters={
             "object": Field(
                 FieldKind.TEXT,
@@ -154,7 +152,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
         lambda entry, _: text_cell(entry.reason, event_tone(entry)),
         lambda entry: (float(TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
-        values=(Value("reason", lambda entry, _: entry.reason, str),),
+        values=Value("reason", lambda entry, _: entry.reason, str),
         filters={
             "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")
         },
@@ -163,22 +161,20 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         Heading("message", "MESSAGE", "The newest message.", 24, 160),
         lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
         lambda entry: entry.message or None,
-        values=(Value("message", lambda entry, _: entry.message, str),),
-        filters={"message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*")},
+        values=Value("message", lambda entry, _: entry.message, str),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*"),
     ),
     Column(
         Heading("source", "SOURCE", "Reporter; condition: recorded on the object itself.", 9, 24, is_wide_only=True),
         lambda entry, _: text_cell(entry.source, Tone.MUTED),
         lambda entry: entry.source,
-        values=(
-            Value(
-                "source",
-                lambda entry, _: entry.source or None,
-                str,
-                "Source of the message; condition for the object's own conditions.",
-            ),
+        values=Value(
+            "source",
+            lambda entry, _: entry.source or None,
+            str,
+            "Source of the message; condition for the object's own conditions.",
         ),
-        filters={"source": Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition")},
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition"),
     ),
 )
 """Every column in order."""

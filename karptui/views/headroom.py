@@ -229,7 +229,7 @@ def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: ""
         text_column(
             Heading("requests", "REQUESTS", "Requests of one pod.", ask_width, 32, drop_order=3),
             requests_text,
-            values=(Value("requests", lambda row, _: dict(row.requests), dict[str, str], "As quantities."),),
+            values=Value("requests", lambda row, _: dict(row.requests), dict[str, str], "As quantities."),
         ),
     )
 

@@ -62,8 +62,8 @@ def _number(heading: Heading, read: Read, text: Callable[[float], str], name: st
         heading,
         cell,
         read,
-        values=(Value(name, rounded, float | None, f"{heading.help} Null if unknown."),),
-        filters={heading.id: Field(FieldKind.COUNT, lambda step, _: read(step), help=filter_help(heading))},
+        values=Value(name, rounded, float | None, f"{heading.help} Null if unknown."),
+        filters=Field(FieldKind.COUNT, lambda step, _: read(step), help=filter_help(heading)),
     )
 
 
@@ -130,13 +130,11 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
             Heading("pool", "POOL", "The NodePool; a dash is the whole cluster.", 6, 32),
             pool_text,
             sort=lambda step: natural_key(pool_text(step)),
-            values=(
-                Value(
-                    "pool",
-                    lambda step, _: step.pool,
-                    str | None,
-                    "Null is the whole cluster; empty is nodes that Karpenter does not manage.",
-                ),
+            values=Value(
+                "pool",
+                lambda step, _: step.pool,
+                str | None,
+                "Null is the whole cluster; empty is nodes that Karpenter does not manage.",
             ),
         ),
         _number(

@@ -105,7 +105,7 @@ def instant_column(
         return Cell(dated_text(at_ns, since(item))) if at_ns is not None else NOT_APPLICABLE
 
     value = Value[ItemT](name, lambda item, _: second_value(read(item)), INSTANT_OR_NULL, heading.help)
-    return Column(heading, cell, read, values=(value,))
+    return Column(heading, cell, read, values=value)
 
 
 def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:
@@ -151,8 +151,8 @@ def age_column(
         heading,
         cell,
         lambda item: -float(since_ns(item)) if since_ns(item) else None,
-        values=(
-            Value("age_seconds", lambda item, now_ns: seconds_since(since_ns(item), now_ns), int | None, about, after),
+        values=Value(
+            "age_seconds", lambda item, now_ns: seconds_since(since_ns(item), now_ns), int | None, about, after
         ),
         filters={"age": Field(FieldKind.DURATION, seconds, help=filter_help)},
         words=Words(words_place, lambda item, now_ns: cell_words(cell(item, now_ns), "age "))

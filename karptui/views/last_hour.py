@@ -79,14 +79,12 @@ def last_hour_column(
         ),
         cell,
         lambda item: trend(read(item)),
-        values=(
-            Value(
-                "nodes_last_hour",
-                lambda item, _: list(read(item)),
-                _COUNTS,
-                f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last is now; null if unknown.",
-                after=after,
-                flat=lambda counts: " ".join("-" if count is None else str(count) for count in counts),
-            ),
+        values=Value(
+            "nodes_last_hour",
+            lambda item, _: list(read(item)),
+            _COUNTS,
+            f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last is now; null if unknown.",
+            after=after,
+            flat=lambda counts: " ".join("-" if count is None else str(count) for count in counts),
         ),
     )

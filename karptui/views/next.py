@@ -225,32 +225,30 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         NumberHeading("price", "$/H", "Its cost.", 6, 10, drop_order=2),
         lambda entry, _: price_cell(entry),
         sort_price,
-        values=(Value("price_per_hour", lambda entry, _: sort_price(entry), float | None),),
+        values=Value("price_per_hour", lambda entry, _: sort_price(entry), float | None),
     ),
     Column(
         NumberHeading("saves", "SAVES", "What would be saved per hour.", 6, 10),
         _saves,
         saved_per_hour,
-        values=(Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), float | None),),
-        filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
+        values=Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), float | None),
+        filters=Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour"),
     ),
     Column(
         Heading("why", "WHY", "Its blocker; OK→ and WAITS: nothing on the node itself blocks it.", 9, 20),
         why_cell,
         why_sort,
-        values=(
-            Value(
-                "held_by",
-                lambda entry, _: (
-                    [str(code) for code in findings.why.codes]
-                    if (findings := entry.findings) is not None and findings.is_held
-                    else []
-                ),
-                list[str],
-                "Codes of its blockers, worst first; empty if it has none.",
+        values=Value(
+            "held_by",
+            lambda entry, _: (
+                [str(code) for code in findings.why.codes]
+                if (findings := entry.findings) is not None and findings.is_held
+                else []
             ),
+            list[str],
+            "Codes of its blockers, worst first; empty if it has none.",
         ),
-        filters={"why": Field(FieldKind.TEXT, why_words, help="its blocker: DND, PDB, OK*…")},
+        filters=Field(FieldKind.TEXT, why_words, help="its blocker: DND, PDB, OK*…"),
     ),
     Column(
         Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),
@@ -279,13 +277,11 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         lambda entry: len(_lost_pods(entry)),
         tone=lambda _: Tone.FAULT,
-        values=(
-            Value(
-                "lost_pods",
-                lambda entry, _: list(_lost_pods(entry)),
-                list[str],
-                "Pods that nothing recreates after their eviction.",
-            ),
+        values=Value(
+            "lost_pods",
+            lambda entry, _: list(_lost_pods(entry)),
+            list[str],
+            "Pods that nothing recreates after their eviction.",
         ),
     ),
     text_column(

@@ -259,22 +259,22 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
             Heading("when", "WHEN", "When it is decided, by forecast.", 9, 21),
             lambda event, _: Cell(_when(event, event.at_ns)),
             lambda event: event.at_ns,
-            values=(Value("at", lambda event, _: second_value(event.at_ns), INSTANT_OR_NULL),),
+            values=Value("at", lambda event, _: second_value(event.at_ns), INSTANT_OR_NULL),
         ),
         text_column(
             Heading("why", "WHY", "What removes the nodes: not stopped by the pause, or released by its end.", 14, 18),
             lambda event: _WHY[event.kind],
-            values=(Value("kind", lambda event, _: event.kind, one_of(*EventKind)),),
+            values=Value("kind", lambda event, _: event.kind, one_of(*EventKind)),
         ),
         text_column(
             Heading("nodes", "NODES", "The nodes.", 16, 60, is_name=True),
             lambda event: first_of(list(map(short_name, event.nodes)), _FEW),
-            values=(texts("nodes", lambda event: event.nodes),),
+            values=texts("nodes", lambda event: event.nodes),
         ),
         text_column(
             Heading("pool", "POOL", "Their NodePools.", 6, 24, drop_order=1),
             lambda event: ", ".join(event.pools),
-            values=(texts("nodePools", lambda event: event.pools),),
+            values=texts("nodePools", lambda event: event.pools),
         ),
         text_column(
             Heading("method", "METHOD", "The method of a command.", 8, 24, drop_order=3),

@@ -138,9 +138,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             Value("status", lambda entry, _: pod_status(entry)[0], str),
             Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), int | None),
         ),
-        filters={
-            "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…")
-        },
+        filters=Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…"),
     ),
     amount_column(
         NumberHeading("cpu", "CPU", "Cpu requested.", 5),
@@ -180,11 +178,9 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: entry.pod.node_name,
         short=lambda entry: short_name(entry.pod.node_name),
         or_null="node",
-        filters={
-            "node": Field(
-                FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
+        ),
     ),
     text_column(
         Heading("pool", "POOL", "The NodePool of its node.", 7, 24, drop_order=4),
@@ -194,8 +190,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     text_column(
         Heading("owner", "OWNER", "Its workload: the Deployment rather than the ReplicaSet.", 14, 40, drop_order=5),
         lambda entry: entry.owner,
-        values=(Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),),
-        filters={"owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*")},
+        values=Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
         words=Words(1, lambda entry, _: (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING),
     ),
     Column(
@@ -211,28 +207,24 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         _protection,
         lambda _: None,
         sort_at=lambda entry, now_ns: entry.protection_text(now_ns) or None,
-        values=(
-            Value(
-                "protection",
-                lambda entry, now_ns: entry.protection_text(now_ns) or None,
-                str | None,
-                "do-not-disrupt with its value, PDB with the name of what allows no eviction, DaemonSet or static.",
-            ),
+        values=Value(
+            "protection",
+            lambda entry, now_ns: entry.protection_text(now_ns) or None,
+            str | None,
+            "do-not-disrupt with its value, PDB with the name of what allows no eviction, DaemonSet or static.",
         ),
-        filters={
-            "protection": Field(
-                FieldKind.TEXT,
-                lambda entry, now_ns: entry.protection_text(now_ns),
-                help="do-not-disrupt*, PDB*, DaemonSet, static",
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT,
+            lambda entry, now_ns: entry.protection_text(now_ns),
+            help="do-not-disrupt*, PDB*, DaemonSet, static",
+        ),
     ),
     Column(
         Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
         lambda entry, _: Cell(str(entry.pod.template.priority)) if entry.pod.template.priority else ZERO,
         lambda entry: entry.pod.template.priority,
-        values=(Value("priority", lambda entry, _: entry.pod.template.priority, int),),
-        filters={"priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority")},
+        values=Value("priority", lambda entry, _: entry.pod.template.priority, int),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
         words=Words(3, _priority_words),
     ),
     age_column(

@@ -172,4 +172,4 @@ def money_column(
         return Cell(f"{sum_text(amount)}{'+' if left_out else ''}", Tone.NORMAL)
 
     field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=filter_help(heading))
-    return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, float, heading))
+    return Column(heading, cell, read, filters=field, values=named(json, read, float, heading))

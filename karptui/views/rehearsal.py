@@ -220,12 +220,12 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
         text_column(
             Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True),
             name_of,
-            values=(Value("nodeGroup", lambda row, _: row.group, str, "Its name, or the requested label."),),
+            values=Value("nodeGroup", lambda row, _: row.group, str, "Its name, or the requested label."),
         ),
         count_column(
             number_heading("gone", "NODES", "Its nodes."),
             lambda row: len(row.nodes),
-            values=(texts("nodes", lambda row: row.nodes),),
+            values=texts("nodes", lambda row: row.nodes),
         ),
         money_column(
             number_heading("before", "$/H NOW", "Price of its nodes."),
@@ -238,14 +238,14 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             number_heading("pending", "PENDING", "Displaced pods that are unschedulable."),
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
-            values=(records("pending", lambda row: row.pending, UNPLACED),),
+            values=records("pending", lambda row: row.pending, UNPLACED),
         ),
         *landing_columns("pricePerHourAfter"),
         text_column(
             number_heading("took", "TAKES", "Duration of the drain, or that it stalls."),
             _took,
             tone=lambda row: Tone.WARNING if row.drain.took_ns is None else Tone.NORMAL,
-            values=(record("drain", lambda row: row.drain, _DRAIN, "The simulated drain."),),
+            values=record("drain", lambda row: row.drain, _DRAIN, "The simulated drain."),
         ),
         count_column(
             number_heading("most", "PEAK", "Most nodes of the cluster at once.", drop_order=2),
@@ -257,7 +257,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             ),
             lambda row: len(row.held),
             tone=lambda _: Tone.WARNING,
-            values=(texts("heldByBudgets", lambda row: row.held, "Pods that a PodDisruptionBudget protects today."),),
+            values=texts("heldByBudgets", lambda row: row.held, "Pods that a PodDisruptionBudget protects today."),
         ),
     ),
     more_values=(

@@ -157,7 +157,7 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
             Heading("blocked", "BLOCKED BY", "What keeps Karpenter from replacing it now.", 10, 40),
             lambda node: ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds)),
             tone=_tone,
-            values=(records("blockers", lambda node: node.holds, _HOLD),),
+            values=records("blockers", lambda node: node.holds, _HOLD),
         ),
         instant_column(
             Heading("begins", "REPLACED", "When its removal begins, by forecast; - if it stays.", 9, 21, drop_order=4),

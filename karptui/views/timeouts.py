@@ -104,13 +104,13 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
         text_column(
             Heading("after", "AFTER", "When its turn comes, from the start of a pass.", 6, 8, is_right_aligned=True),
             lambda row: duration_text(row.begins_after),
-            values=(Value("beginsAfterSeconds", lambda row, _: row.begins_after, float),),
+            values=Value("beginsAfterSeconds", lambda row, _: row.begins_after, float),
         ),
         text_column(
             Heading("evaluated", "EVALUATED", "Whether the pass evaluates it; - if it takes no time.", 9, 10),
             lambda row: "" if row.passed_over else "yes" if row.is_evaluated else "never",
             tone=_tone,
-            values=(Value("isReached", lambda row, _: row.is_evaluated, bool),),
+            values=Value("isReached", lambda row, _: row.is_evaluated, bool),
         ),
         text_column(
             Heading("decision", "RESULT", "Result if it is evaluated now: delete, replace or nothing.", 7, 16),

@@ -133,7 +133,7 @@ def used_column(
         NumberHeading(f"used_{short}", title, about, min_width=8, is_wide_only=True),
         cell,
         lambda item: float(found) if (found := read(item)) is not None else None,
-        values=(Value(value, read, int | None, meaning, after),),
+        values=Value(value, read, int | None, meaning, after),
         filters={f"used_{short}": Field(kind, read, help=filter_help)} if filter_help else {},
         words=words,
     )

@@ -160,7 +160,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
         text_column(
             Heading("after", "AFTER", "consolidateAfter.", 5, 8),
             lambda row: row.after,
-            values=(Value("consolidateAfter", lambda row, _: row.after or None, str | None, "null: not edited."),),
+            values=Value("consolidateAfter", lambda row, _: row.after or None, str | None, "null: not edited."),
         ),
         Column(
             number_heading("saved", "SAVED", "Savings over the horizon, compared with no disruption.", 10),
@@ -175,7 +175,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
                     "Savings compared with no disruption; null if unknown.",
                 ),
             ),
-            filters={"saved": Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon")},
+            filters=Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon"),
         ),
         count_column(
             number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
@@ -204,7 +204,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
         text_column(
             Heading("last", "LAST AFTER", "Time of the last command.", 10, 10, drop_order=4, is_right_aligned=True),
             lambda row: duration_text(row.seconds) if row.commands else "",
-            values=(Value("lastCommandSeconds", lambda row, _: row.seconds, int),),
+            values=Value("lastCommandSeconds", lambda row, _: row.seconds, int),
         ),
         text_column(
             Heading(
@@ -293,8 +293,8 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
             Heading("value", "VALUE", "Value of the parameter.", 10, 26, is_name=True),
             lambda row, _: text_cell(row.value),
             lambda row: row.place,
-            filters={"value": Field(FieldKind.TEXT, lambda row, _: row.value, help="value of the parameter")},
-            values=(Value("value", lambda row, _: row.value, str),),
+            filters=Field(FieldKind.TEXT, lambda row, _: row.value, help="value of the parameter"),
+            values=Value("value", lambda row, _: row.value, str),
         ),
         count_column(
             number_heading("nodes", "NODES", "Karpenter's nodes after the replay, new ones included."),

@@ -56,7 +56,6 @@ class ControlList(PickList):
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """The listed controls."""
         return self._controls
 
     def show_controls(self, controls: Sequence[Control]) -> None:

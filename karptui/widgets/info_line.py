@@ -43,7 +43,6 @@ class InfoLine(Widget):
             self.refresh(layout=self.styles.auto_dimensions and len(wrapped((pieces,), width)) != height)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Show one sentence of one tone."""
         self.tell(((text, tone),))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - as Textual has it

@@ -39,7 +39,6 @@ class Piece(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Cells."""
         return len(self.label) + len(self.text)
 
 

@@ -61,7 +61,6 @@ class ScrollColumn:
 
     @classmethod
     def draw(cls, thumb: Thumb | None, style: Style) -> ScrollColumn:
-        """Make the cells of a bar."""
         turned = style + Style(reverse=True)
         empty, inner = Segment(" ", Style(bgcolor=style.bgcolor)), Segment(" ", turned)
         if thumb is None:
@@ -166,11 +165,9 @@ class LineView(ScrollView):
         self._forget_drawn()
 
     def on_focus(self) -> None:
-        """Draw the cursor as focused."""
         self._forget_drawn()
 
     def on_blur(self) -> None:
-        """Draw the cursor as unfocused."""
         self._forget_drawn()
 
     @drawn
@@ -202,11 +199,9 @@ class LineView(ScrollView):
         return strips
 
     def draw_line(self, y: int, first: int, body: Size) -> Strip:
-        """Draw a line of content without the scroll bar."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line of content without the scroll bar."""
         return self.draw_line(y, self.scroll_offset.y, self._body)
 
     def _scroll_column(self) -> ScrollColumn:
@@ -269,14 +264,12 @@ class LineView(ScrollView):
             self.scroll_to(y=self._grip.position + lines, animate=False, immediate=True)
 
     def on_mouse_up(self, _event: events.MouseUp) -> None:
-        """Let go of the thumb."""
         if self._grip is not None:
             self._grip = None
             self.release_mouse()
             self.refresh()
 
     def on_leave(self, _event: events.Leave) -> None:
-        """Put out the lights when the pointer is elsewhere."""
         self._hover(-1)
         self._light(is_lit=False)
 

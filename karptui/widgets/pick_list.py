@@ -87,7 +87,6 @@ class PickList(LineView, can_focus=True):
 
     @property
     def picks(self) -> tuple[Pick, ...]:
-        """Every line."""
         return self._picks
 
     @property
@@ -119,11 +118,9 @@ class PickList(LineView, can_focus=True):
         self._refresh_changed()
 
     def move_to_start(self) -> None:
-        """Put the cursor on the first line."""
         self.action_edge(-1)
 
     def move_to(self, key: str) -> None:
-        """Put the cursor on a line."""
         self._move(next(at for at in self._open if self._picks[at].key == key))
 
     @property
@@ -174,7 +171,6 @@ class PickList(LineView, can_focus=True):
     # Drawing
 
     def draw_line(self, y: int, first: int, body: Size) -> Strip:
-        """Draw one line, or nothing below the last."""
         row = self._drawn[y] = self._row(first + y)
         strip = self._strips.get((row, body.width))
         if strip is None:
@@ -230,7 +226,6 @@ class PickList(LineView, can_focus=True):
             self.action_select()
 
     def hover_moved(self, before: int, after: int) -> None:  # noqa: ARG002 - what differs is found by its look
-        """Draw both lines again."""
         self._refresh_changed()
 
 
@@ -264,7 +259,6 @@ class LineList(PickList):
         self._shown: tuple[Line, ...] = ()
 
     def show_lines(self, lines: Sequence[Line]) -> None:
-        """Show lines in the place of those before."""
         if tuple(lines) == self._shown:
             return
         before = {line: pick for line, pick in zip(self._shown, self.picks, strict=False) if line.key == pick.key}

@@ -134,7 +134,6 @@ class Prompt(Horizontal):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is being typed."""
         return self.has_class("-open")
 
     def open(self, mode: PromptMode, text: str = "") -> None:
@@ -153,7 +152,6 @@ class Prompt(Horizontal):
         self.screen.set_focus(line)
 
     def close(self) -> None:
-        """Hide the line and give the keys back."""
         self.remove_class("-open")
         if isinstance(self.screen.focused, PromptInput):
             self.screen.set_focus(None)

@@ -62,7 +62,6 @@ class Sentences(Static):
         """Width the lines are wrapped to; 0 for other lines."""
 
     def set_lines(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
-        """Show lines of pieces."""
         self._broken, self._width = (), 0
         self._show(lines)
 
@@ -125,11 +124,9 @@ class Beside(Visual):
     detail: Content
 
     def __str__(self) -> str:
-        """Return both in one line."""
         return f"{self.title.plain}{' ' * GAP}{self.detail.plain}" if self.detail else self.title.plain
 
     def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
-        """Draw both, from the left edge."""
         if not self.detail:
             return self.title.render_strips(width, height, style, options)
         ground, column = style.rich_style, self._column(width)
@@ -158,7 +155,6 @@ class Beside(Visual):
         return self.title.cell_length + GAP + min(self.detail.cell_length, LEAST_WIDTH) <= width
 
     def _column(self, width: int) -> int:
-        """Return the column of the second text."""
         return self.title.cell_length + GAP if self._is_beside(width) else min(INDENT, width // 2)
 
 

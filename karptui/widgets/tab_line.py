@@ -28,7 +28,6 @@ class Tab(NamedTuple):
 
     @property
     def tail(self) -> str:
-        """The count as shown behind the title."""
         return f"·{self.note}" if self.note else ""
 
 
@@ -64,7 +63,6 @@ class TabLine(Widget):
         self.set_reactive(TabLine.active, active)
 
     def render(self) -> Content:
-        """Draw the tabs, closer together when room is short."""
         tabs = [tab._replace(note=self.notes.get(tab.name, tab.note)) for tab in self._tabs]
         forms = (
             [(f" {tab.key} ", f"{tab.title}{tab.tail} ") for tab in tabs],

@@ -188,7 +188,6 @@ class Colourless(LineFilter):
     """Removes all colours; text marked by its background only is reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colour."""
         brightness = background.brightness
         return [Segment(text, style and _colourless(style, brightness), control) for text, style, control in segments]
 

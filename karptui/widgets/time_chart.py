@@ -20,7 +20,6 @@ class TimeChartView(PlotextPlot):
 
     @property
     def chart(self) -> TimeChart | None:
-        """The drawn chart."""
         return self._shown[0]
 
     def show(self, chart: TimeChart | None, cursor_seconds: float | None) -> None:

@@ -92,11 +92,9 @@ class YamlEditor(SparingTextArea):
 
     @property
     def completions(self) -> CompletionList:
-        """The list of completions."""
         return self.screen.query_one(CompletionList)
 
     def watch_notes(self) -> None:
-        """Draw the notes."""
         self.forget_lines()
 
     def get_line(self, line_index: int) -> Text:
@@ -110,7 +108,6 @@ class YamlEditor(SparingTextArea):
         return line
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line and its note."""
         strip = super().render_line(y)
         line_index = y + self.scroll_offset.y
         note = self.notes.get(line_index)
@@ -130,7 +127,6 @@ class YamlEditor(SparingTextArea):
         return Strip.join([strip.crop(0, x + 1), said, rest])
 
     def plain_look(self, row: int) -> Look:
-        """Return the look of a line with its note."""
         return (*super().plain_look(row), self.notes.get(row))
 
     def _style_of(self, tone: Tone) -> Style:
@@ -151,13 +147,11 @@ class YamlEditor(SparingTextArea):
         self.completions.close()
 
     def show_place(self, line: int, column: int = 0) -> None:
-        """Move the cursor to a place and show it."""
         self.move_cursor((min(line, self.document.line_count - 1), column), center=True)
 
     # Keys
 
     async def take_key(self, event: events.Key) -> None:
-        """Handle a key."""
         shown = self.completions
         if shown.is_open and event.key in ("up", "down", "tab", "enter", "escape"):
             event.stop()
@@ -223,7 +217,6 @@ class YamlEditor(SparingTextArea):
         self.move_cursor(self.document.end if line else self.document.start)
 
     def action_leave(self) -> None:
-        """Give the keys to something else."""
         self.completions.close()
         self._leave()
 
@@ -264,7 +257,6 @@ class YamlEditor(SparingTextArea):
         self.move_cursor((row + len(lines) - 1, end_column))
 
     def on_blur(self) -> None:
-        """Offer nothing while the keys go elsewhere."""
         self.completions.close()
 
 
@@ -329,17 +321,14 @@ class CompletionList(OptionList):
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to choose from."""
         return self.has_class("-open")
 
     @property
     def chosen(self) -> CompletionItem | None:
-        """The item under the cursor."""
         index = self.highlighted
         return self._items[index] if index is not None and index < len(self._items) else None
 
     def open(self, items: Sequence[CompletionItem], x: int, y: int) -> None:
-        """Show items below a place of the screen."""
         if tuple(items) != self._items:
             self._items = tuple(items)
             width = max(len(clean(item.label)) for item in items)
@@ -350,7 +339,6 @@ class CompletionList(OptionList):
         self.add_class("-open")
 
     def close(self) -> None:
-        """Hide the list."""
         self.remove_class("-open")
 
     def move(self, step: int) -> None:

@@ -127,7 +127,6 @@ class WhatIf:
         self._is_asked, self.problem = False, ""
 
     def leave(self, listener: Listener) -> None:
-        """Stop notifying a listener."""
         if self.listener is listener:
             self.listener = NoListener()
 
@@ -141,7 +140,6 @@ class WhatIf:
         self.listener.typed()
 
     def put_text(self, text: str, why: str) -> None:
-        """Take over a text that an edit made."""
         self.book.write(text, why=why)
         self.documents.read(text)
         self._is_asked = False
@@ -163,7 +161,6 @@ class WhatIf:
         return focused(self.documents.parsed, line)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Say something to whoever looks."""
         self.listener.say(text, tone)
 
     def explain(self, line: int) -> Pieces | None:
@@ -191,11 +188,9 @@ class WhatIf:
     # Going back
 
     def undo(self) -> None:
-        """Go one step back."""
         self._went(self.book.undo(), "undone", "nothing to undo")
 
     def redo(self) -> None:
-        """Go one step forward again."""
         self._went(self.book.redo(), "done again", "nothing to redo")
 
     def _went(self, what: str, done: str, nothing: str) -> None:
@@ -208,7 +203,6 @@ class WhatIf:
     # Asking
 
     def scenario(self) -> Scenario:
-        """Return the scenario of the front sheet."""
         return self.book.scenario(self.documents.parsed)
 
     @property
@@ -231,7 +225,6 @@ class WhatIf:
         self._number = state.number
 
     def replaying(self) -> ReplayState:
-        """Return the progress of the last question."""
         return self.session.whatif.state(self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
 
     def _is_known(self, scenario: Scenario) -> bool:
@@ -254,7 +247,6 @@ class WhatIf:
 
     @property
     def answer(self) -> Answer | None:
-        """The last valid answer of the front sheet."""
         return self.book.answers.get(self.book.index)
 
     def _answered(self, number: int, answer: Answer) -> None:
@@ -274,7 +266,6 @@ class WhatIf:
 
     @property
     def controller(self) -> ControllerInfo:
-        """Facts about Karpenter itself."""
         return self.session.controller()
 
     def _crds(self) -> str:
@@ -296,7 +287,6 @@ class WhatIf:
         self._read_ns = self.cluster.now_ns()
 
     async def names(self) -> KnownValues:
-        """Return the cluster's names once they are read."""
         self.follow_names()
         if self._reading is not None:
             await self._reading
@@ -353,16 +343,13 @@ class WhatIf:
     # Scenarios
 
     def choose_replay(self, mode: Replay) -> None:
-        """Set the replay mode."""
         self.book.choose_replay(mode)
         self.changed()
 
     def scenarios(self) -> list[Scenario]:
-        """Return the scenarios of every sheet."""
         return [self.book.scenario_at(at) for at in range(len(self.book.sheets))]
 
     def duplicate(self) -> None:
-        """Duplicate the front sheet under a new name."""
         sheet = self.book.sheet
         self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
 

@@ -109,7 +109,6 @@ class Dialogs:
     # Replay mode
 
     async def mode(self) -> None:
-        """Choose the replay mode."""
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
         chosen = await pick(self._app, "What is simulated", choices, str(self._whatif.book.sheet.replay))
         if chosen is not None:
@@ -159,7 +158,6 @@ class Dialogs:
         return f"{edits} · {change_text(answer.difference.price_delta_per_hour)}"
 
     async def rename(self) -> None:
-        """Give the scenario a name."""
         await self._name()
         self._whatif.changed()
 
@@ -221,7 +219,6 @@ class Dialogs:
     # Sweeps, comparisons, and how well the model does
 
     def compare(self) -> None:
-        """Show scenarios side by side."""
         from karptui.screens.whatif.compare import CompareScreen  # noqa: PLC0415 - only when asked for
 
         if len(self._whatif.book.sheets) == 1:

@@ -133,22 +133,18 @@ class Documents:
         return self._schemas if self._schemas is not None else shipped_schemas(self._crds())
 
     def use_schemas(self, schemas: Schemas) -> None:
-        """Hold documents against other schemas from now on."""
         self._schemas = schemas
 
     def read(self, text: str) -> None:
-        """Take over a text."""
         if text != self._text:
             self._text, self._parsed, self._checked = text, None, None
 
     @property
     def text(self) -> str:
-        """The text that was taken over last."""
         return self._text
 
     @property
     def is_taken_apart(self) -> bool:
-        """Whether the text is parsed."""
         return self._checked is not None and self._held_to is self.schemas
 
     @property
@@ -160,14 +156,12 @@ class Documents:
 
     @property
     def parsed(self) -> Parsed:
-        """The text as documents, available before its errors."""
         if self._parsed is None:
             self._parsed = parse(self._text)
         return self._parsed
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What YAML and schemas object to, by line."""
         return self._known.problems
 
     @property
@@ -185,15 +179,12 @@ class Documents:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a document cannot be read at all."""
         return any(problem.severity is ProblemSeverity.ERROR for problem in self.parsed.problems)
 
     @property
     def first_broken_line(self) -> int:
-        """Where the first of those is."""
         errors = [problem.line for problem in self.parsed.problems if problem.severity is ProblemSeverity.ERROR]
         return min(errors, default=0)
 
     def complete(self, text: str, line: int, column: int) -> Completion:
-        """Return the completions at a position."""
         return complete(text, line, column, self.schemas, self.known_values)

@@ -54,7 +54,6 @@ class EditDialogs:
     # A control
 
     async def choose(self, control_id: str) -> None:
-        """Ask for the value of a control."""
         control, document = control_of(control_id), self._pane.document
         if control.setting is not None:
             await self._setting(control.setting)
@@ -134,7 +133,6 @@ class EditDialogs:
     # Adding
 
     async def add(self) -> None:
-        """Choose what to add."""
         document = self._pane.document
         chosen = await pick(self._app, "Add to the scenario", list(_offers(document)))
         if chosen is None:

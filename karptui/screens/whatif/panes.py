@@ -70,7 +70,6 @@ class ResultPane(TitledPane):
         yield LineList(id="whatif-lines")
 
     def focus_lines(self) -> None:
-        """Give the keys to the lines."""
         self.lines.focus()
 
     def say(self, text: str) -> None:
@@ -78,7 +77,6 @@ class ResultPane(TitledPane):
         self.answer.set_wrapped((((text, Tone.ACTIVE),),))
 
     def show_heading(self, mode: Replay, answer: Answer | None) -> None:
-        """Show the replay mode and its duration."""
         is_shown = answer is not None and answer.scenario.replay is mode
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
         accuracy = answer.accuracy if answer is not None else None
@@ -162,7 +160,6 @@ class ResultPane(TitledPane):
 
     @property
     def target(self) -> Target | None:
-        """The object of the line under the cursor."""
         line = self._shown.get(self.lines.current_key)
         return line.target if line is not None else None
 
@@ -211,17 +208,14 @@ class EditorPane(TitledPane):
         yield self.editor
 
     def focus_controls(self) -> None:
-        """Give the keys to the quick edits."""
         self.controls.focus()
 
     @property
     def line(self) -> int:
-        """The line that the cursor is in."""
         return self.editor.cursor_location[0]
 
     @property
     def document(self) -> Document | None:
-        """The document that the cursor is in."""
         return self._whatif.document_at(self.line)
 
     def show_document(self, document: Document | None) -> None:
@@ -237,7 +231,6 @@ class EditorPane(TitledPane):
             self.editor.put_text(self._whatif.book.sheet.text)
 
     def show_notes(self) -> None:
-        """Show notes at lines, quick edits, and the title."""
         whatif, documents = self._whatif, self._whatif.documents
         documents.read(self.editor.text)
         notes = line_notes(documents.parsed, documents.problems, whatif.book.originals)

@@ -77,7 +77,6 @@ class QuickEdits:
             self._restore(control.quick, document)
 
     def say_unreadable(self) -> None:
-        """Say that the document must be readable first."""
         line = self._whatif.documents.first_broken_line + 1
         self._whatif.say(f"line {line} is invalid; e edits the text, u undoes", Tone.WARNING)
 
@@ -99,11 +98,9 @@ class QuickEdits:
         return True
 
     def put(self, quick: QuickEdit, document: Document, value: str) -> None:
-        """Give a field a value."""
         self.change_text(quick.title, quick.title, lambda text: quick.put(text, document.index, value))
 
     def put_toggles(self, quick: QuickEdit, document: Document, before: Iterable[str], chosen: Iterable[str]) -> None:
-        """Turn values of a requirement on and off."""
         on_now, wanted = set(before), set(chosen)
 
         def change(text: str) -> str:
@@ -115,7 +112,6 @@ class QuickEdits:
         self.change_text(quick.title, quick.title, change)
 
     def drop(self, quick: QuickEdit, document: Document, value: str) -> None:
-        """Take one of several values away."""
         if (drop := quick.drop) is not None:
             self.change_text(quick.title, f"{quick.title} taken away", lambda text: drop(text, document.index, value))
 
@@ -166,7 +162,6 @@ class QuickEdits:
     # Edits outside the documents
 
     def act(self, action: QuickAction, ref: ObjectRef, answers: dict[str, str]) -> None:
-        """Add the edits of an action."""
         whatif, sheet = self._whatif, self._whatif.book.sheet
         try:
             edits = action.make(ref, answers)

@@ -110,7 +110,6 @@ class WhatIfScreen(FrameScreen):
         yield CompletionList()
 
     def prepare(self) -> None:
-        """Take over the text, then open the requested documents."""
         self.whatif.show_to(self)
         self.whatif.follow_names()
         self._show_sheet(has_new_text=True)
@@ -162,7 +161,6 @@ class WhatIfScreen(FrameScreen):
                 self._show_sheet()
 
     def use_opening(self, opening: Opening) -> None:
-        """Add objects from another screen to the current sheet."""
         self._opening = opening
         self._begin()
 
@@ -179,12 +177,10 @@ class WhatIfScreen(FrameScreen):
         self._ask_soon()
 
     def sheet_changed(self) -> None:
-        """Show the current sheet."""
         self._show_sheet(has_new_text=True)
         self._ask_soon()
 
     def answered(self, number: int, answer: Answer) -> None:
-        """Take an answer over from another thread."""
         self.post_message(self.Answered(number, answer))
 
     def _show_sheet(self, *, has_new_text: bool = False) -> None:
@@ -208,7 +204,6 @@ class WhatIfScreen(FrameScreen):
         self._timer = self.set_timer(REPLAY_AFTER_SECONDS, self.ask)
 
     def ask(self) -> None:
-        """Show the notes, and replay now."""
         if self.is_attached:
             self._show_sheet()
             self.whatif.ask()
@@ -326,7 +321,6 @@ class WhatIfScreen(FrameScreen):
         return scenario if scenario.edits else None
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
-        """Return the scenarios with changes, the current one first."""
         at = self.whatif.book.index
         scenarios = self.whatif.scenarios()
         return [scenario for scenario in (*scenarios[at:], *scenarios[:at]) if scenario.edits]

@@ -48,25 +48,20 @@ class Workbook:
 
     @property
     def sheet(self) -> Sheet:
-        """The current sheet."""
         return self.histories[self.index].present
 
     @property
     def sheets(self) -> tuple[Sheet, ...]:
-        """Every sheet."""
         return tuple(history.present for history in self.histories)
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the current sheet changes nothing."""
         return not self.scenario(parse(self.sheet.text)).edits
 
     def scenario(self, parsed: Parsed) -> Scenario:
-        """Return the scenario of the current sheet."""
         return self._scenario(self.sheet, parsed)
 
     def scenario_at(self, index: int) -> Scenario:
-        """Return the scenario of a sheet."""
         sheet = self.sheets[index]
         return self._scenario(sheet, parse(sheet.text))
 
@@ -96,17 +91,14 @@ class Workbook:
             self._push(replace(self.sheet, edits=edits), why)
 
     def put(self, sheet: Sheet, why: str) -> None:
-        """Take over everything at once."""
         if sheet != self.sheet:
             self._push(sheet, why)
 
     def choose_replay(self, mode: Replay) -> None:
-        """Set the replay mode."""
         if mode is not self.sheet.replay:
             self._push(replace(self.sheet, replay=mode), "replay mode")
 
     def rename(self, name: str) -> None:
-        """Give the sheet another name."""
         self.put(replace(self.sheet, name=name, is_named=True), "name")
 
     def _push(self, sheet: Sheet, why: str) -> None:
@@ -150,7 +142,6 @@ class Workbook:
             self.drop()
 
     def begin(self, sheet: Sheet) -> None:
-        """Make a new sheet current."""
         if self.is_untouched and not self.sheet.text:
             self.histories[self.index] = History(sheet)
             self.answers.pop(self.index, None)
@@ -159,11 +150,9 @@ class Workbook:
             self.index = len(self.histories) - 1
 
     def choose(self, index: int) -> None:
-        """Make a sheet current."""
         self.index = index
 
     def drop(self) -> None:
-        """Drop the current sheet."""
         del self.histories[self.index]
         self.answers = {at - (at > self.index): answer for at, answer in self.answers.items() if at != self.index}
         if not self.histories:
@@ -173,11 +162,9 @@ class Workbook:
     # Unsaved scenarios
 
     def note_saved(self, scenarios: Iterable[Scenario]) -> None:
-        """Mark scenarios as saved."""
         self._saved.update(write_scenarios([scenario]) for scenario in scenarios)
 
     def unsaved(self) -> list[Scenario]:
-        """Return the scenarios with changes that no file contains."""
         scenarios = [self.scenario_at(at) for at in range(len(self.histories))]
         return [scenario for scenario in scenarios if scenario.edits and write_scenarios([scenario]) not in self._saved]
 
@@ -194,7 +181,6 @@ class Workbook:
         return len(texts)
 
     def free_name(self, wanted: str) -> str:
-        """Return a name that no sheet has."""
         taken = {sheet.name for sheet in self.sheets}
         if wanted not in taken:
             return wanted

@@ -250,7 +250,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading("kind", "GROUP · KIND", "The group, or the node's blocker: see the codes below.", 16, 34),
         _kind_cell,
         _sort(lambda entry: entry.kind),
-        filters={"kind": _text_field(lambda entry: entry.kind, "do-not-disrupt, PDB, budget…")},
+        filters=_text_field(lambda entry: entry.kind, "do-not-disrupt, PDB, budget…"),
     ),
     Column(
         Heading(
@@ -287,14 +287,14 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             lambda entry, _: text_cell(entry.blocker.owner, short=entry.blocker.owner.rpartition("/")[2]), _group_owner
         ),
         _sort(lambda entry: entry.blocker.owner or None),
-        filters={"owner": _text_field(lambda entry: entry.owner, "owner: Job/gitlab/runner, Deployment/web/front")},
+        filters=_text_field(lambda entry: entry.owner, "owner: Job/gitlab/runner, Deployment/web/front"),
         words=Words(3, _owner_words),
     ),
     Column(
         Heading("value", "VALUE", "The annotation, budget or PodDisruptionBudget.", 5, 64, drop_order=5),
         _on_blockers(lambda entry, _: _value_cell(entry.blocker.value), _group_value),
         _sort(lambda entry: entry.blocker.value or None),
-        filters={"value": _text_field(lambda entry: entry.blocker.value, "annotation, budget or PodDisruptionBudget")},
+        filters=_text_field(lambda entry: entry.blocker.value, "annotation, budget or PodDisruptionBudget"),
         words=Words(4, _value_words),
     ),
     Column(
@@ -316,13 +316,11 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _since_cell,
         _sort(lambda entry: -entry.blocker.since_ns if entry.blocker.since_ns else None),
-        filters={
-            "since": Field(
-                FieldKind.DURATION,
-                _seconds(lambda entry, now_ns: now_ns - entry.blocker.since_ns if entry.blocker.since_ns else None),
-                help="for how long",
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION,
+            _seconds(lambda entry, now_ns: now_ns - entry.blocker.since_ns if entry.blocker.since_ns else None),
+            help="for how long",
+        ),
         words=Words(1, _since_words),
     ),
     Column(
@@ -335,13 +333,11 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(held_cell, _group_held),
         _sort(lambda entry: entry.held),
-        filters={
-            "held": Field(
-                FieldKind.MONEY,
-                lambda line, _: None if isinstance(line, BlockerGroup) else line.held,
-                help="dollars per hour",
-            )
-        },
+        filters=Field(
+            FieldKind.MONEY,
+            lambda line, _: None if isinstance(line, BlockerGroup) else line.held,
+            help="dollars per hour",
+        ),
     ),
     Column(
         Heading(
@@ -354,7 +350,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(_without_cell, _group_without),
         _sort(lambda entry: entry.without or None),
-        filters={"without": _text_field(lambda entry: entry.without, "delete, replace, no, unknown")},
+        filters=_text_field(lambda entry: entry.without, "delete, replace, no, unknown"),
     ),
     Column(
         NumberHeading(

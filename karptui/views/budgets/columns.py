@@ -177,8 +177,8 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
     text_column(
         Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
         lambda entry: entry.reason,
-        values=(Value("reason", lambda entry, _: entry.reason, {"enum": sorted(Reason)}),),
-        filters={"reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help=", ".join(Reason))},
+        values=Value("reason", lambda entry, _: entry.reason, {"enum": sorted(Reason)}),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.reason, help=", ".join(Reason)),
     ),
     Column(
         NumberHeading(
@@ -191,7 +191,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
         lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
         lambda entry: entry.state.nodes if entry.state is not None else None,
-        values=(_of_state("nodes", lambda state: state.nodes),),
+        values=_of_state("nodes", lambda state: state.nodes),
     ),
     Column(
         NumberHeading("allowed", "ALLOWED", "Nodes that the binding line allows.", 7, 9, drop_order=5),
@@ -201,11 +201,9 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             _of_state("is_limited", lambda state: state.allowed < UNLIMITED, bool | None),
             _of_state("allowed", lambda state: state.allowed if state.allowed < UNLIMITED else None),
         ),
-        filters={
-            "allowed": Field(
-                FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, help="nodes allowed"
-            )
-        },
+        filters=Field(
+            FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, help="nodes allowed"
+        ),
     ),
     Column(
         NumberHeading(
@@ -223,9 +221,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
                 after="left",
             ),
         ),
-        filters={
-            "deleting": Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes being removed")
-        },
+        filters=Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes being removed"),
     ),
     Column(
         NumberHeading("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 7, 9, drop_order=6),
@@ -248,15 +244,13 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         NumberHeading("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 5, 9),
         _left,
         _left_sort,
-        values=(
-            _of_state(
-                "left",
-                lambda state: state.left if state.allowed < UNLIMITED else None,
-                about="Allowed less deleting and not ready nodes.",
-                after="not_ready",
-            ),
+        values=_of_state(
+            "left",
+            lambda state: state.left if state.allowed < UNLIMITED else None,
+            about="Allowed less deleting and not ready nodes.",
+            after="not_ready",
         ),
-        filters={"left": Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), help="nodes left now")},
+        filters=Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), help="nodes left now"),
     ),
     Column(
         Heading("line", "BINDING LINE", "The line that allows least: its number and text.", 12, 64, drop_order=1),
@@ -284,14 +278,12 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
         _strip,
         lambda entry: _strip(entry, 0).text,
-        values=(
-            Value(
-                "week",
-                lambda entry, _: strip_text(entry.week, 4).replace("│", "") or None,
-                str | None,
-                "Seven days, six characters a day.",
-                after="next_allowed",
-            ),
+        values=Value(
+            "week",
+            lambda entry, _: strip_text(entry.week, 4).replace("│", "") or None,
+            str | None,
+            "Seven days, six characters a day.",
+            after="next_allowed",
         ),
     ),
 )
@@ -319,13 +311,11 @@ def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
                     ),
                     Value("next_allowed", _allowed_next, int | None),
                 ),
-                filters={
-                    "next": Field(
-                        FieldKind.DURATION,
-                        lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
-                        help="until a window opens or closes",
-                    )
-                },
+                filters=Field(
+                    FieldKind.DURATION,
+                    lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
+                    help="until a window opens or closes",
+                ),
             ),
             Column(
                 Heading(

@@ -80,13 +80,11 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         Heading("name", "POOL", "The NodePool.", 8, 32),
         lambda entry: entry.name,
         tone=lambda _: Tone.STRONG,
-        values=(
-            Value(
-                "pool",
-                lambda entry, _: entry.figures.pool or None,
-                str | None,
-                "Null for NodeClaims whose NodePool is unknown.",
-            ),
+        values=Value(
+            "pool",
+            lambda entry, _: entry.figures.pool or None,
+            str | None,
+            "Null for NodeClaims whose NodePool is unknown.",
         ),
     ),
     count_column(
@@ -122,40 +120,34 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         number_heading("removed", "REMOVED", "NodeClaims removed in the observed period.", 8),
         lambda entry: entry.figures.removed,
         zero=ZERO,
-        values=(Value("removed", lambda entry, _: entry.figures.removed, int, after="created"),),
+        values=Value("removed", lambda entry, _: entry.figures.removed, int, after="created"),
     ),
     Column(
         NumberHeading("rate", "/H", "Removed per hour; n/a over less than ten minutes.", 4, 7, drop_order=5),
         lambda entry, _: _rate(entry),
         lambda entry: entry.figures.removed,
-        values=(
-            Value(
-                "removed_per_hour",
-                lambda entry, _: _rounded(per_hour(entry.figures.removed, entry.window)),
-                float | None,
-                after="created_per_hour",
-            ),
+        values=Value(
+            "removed_per_hour",
+            lambda entry, _: _rounded(per_hour(entry.figures.removed, entry.window)),
+            float | None,
+            after="created_per_hour",
         ),
     ),
     text_column(
         Heading("why", "WHY", "Why they were removed, the most frequent first.", 15, 60),
         lambda entry: reasons_text(entry.figures.reasons),
-        values=(
-            Value(
-                "reasons",
-                lambda entry, _: {str(reason): count for reason, count in entry.figures.reasons},
-                dict[str, int],
-                "By reason: Underutilized, Empty, Drifted, Expired, Interrupted, Repaired, LaunchFailed, "
-                "NeverRegistered, NodePoolDeleted, ScaledDown, Deleted, Unknown.",
-            ),
+        values=Value(
+            "reasons",
+            lambda entry, _: {str(reason): count for reason, count in entry.figures.reasons},
+            dict[str, int],
+            "By reason: Underutilized, Empty, Drifted, Expired, Interrupted, Repaired, LaunchFailed, "
+            "NeverRegistered, NodePoolDeleted, ScaledDown, Deleted, Unknown.",
         ),
-        filters={
-            "why": Field(
-                FieldKind.TEXT,
-                lambda entry, _: tuple(str(reason) for reason, _ in entry.figures.reasons),
-                help="Drifted, Empty…",
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT,
+            lambda entry, _: tuple(str(reason) for reason, _ in entry.figures.reasons),
+            help="Drifted, Empty…",
+        ),
     ),
     Column(
         Heading(
@@ -177,26 +169,22 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Number of removed NodeClaims with a known creation time.",
             ),
         ),
-        filters={
-            "life": Field(
-                FieldKind.DURATION,
-                lambda entry, _: seconds_of(entry.figures.median_life_ns),
-                help="median lifetime of removed nodes",
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION,
+            lambda entry, _: seconds_of(entry.figures.median_life_ns),
+            help="median lifetime of removed nodes",
+        ),
     ),
     count_column(
         number_heading("short", "<30M", "Removed by Karpenter within 30m of creation.", 6, drop_order=6),
         lambda entry: entry.figures.short,
         tone=lambda _: Tone.WARNING,
         zero=ZERO,
-        values=(
-            Value(
-                "removed_within_30m",
-                lambda entry, _: entry.figures.short,
-                int,
-                "Underutilized, Empty or Drifted within half an hour of their creation.",
-            ),
+        values=Value(
+            "removed_within_30m",
+            lambda entry, _: entry.figures.short,
+            int,
+            "Underutilized, Empty or Drifted within half an hour of their creation.",
         ),
     ),
     count_column(
@@ -235,14 +223,12 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         Heading("loop", "LOOP", "Churn loop, after at least three repetitions.", 8, 32),
         lambda entry, _: _loop(entry),
         lambda entry: -sum(loop.times for loop in entry.figures.loops) if entry.figures.loops else None,
-        values=(
-            Value(
-                "loops",
-                lambda entry, _: _loop_kinds(entry),
-                {"type": "array", "items": {"enum": ["short-lived", "same-type", "never-joined"]}},
-            ),
+        values=Value(
+            "loops",
+            lambda entry, _: _loop_kinds(entry),
+            {"type": "array", "items": {"enum": ["short-lived", "same-type", "never-joined"]}},
         ),
-        filters={"loop": Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), help="short-lived…")},
+        filters=Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), help="short-lived…"),
     ),
     Column(
         Heading("counters", "KARPENTER", "Its own counters, since its controller began.", 12, 40, is_wide_only=True),

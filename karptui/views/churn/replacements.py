@@ -59,16 +59,14 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         Heading("age", "AGO", "How long ago its deletion began.", 5, 7, is_right_aligned=True),
         lambda item, now_ns: Cell(age_text(item.life.removed_ns, now_ns)),
         lambda item: -item.life.removed_ns,
-        values=(
-            Value("removed", lambda item, _: second_value(item.life.removed_ns), INSTANT, "When its deletion began."),
+        values=Value(
+            "removed", lambda item, _: second_value(item.life.removed_ns), INSTANT, "When its deletion began."
         ),
-        filters={
-            "age": Field(
-                FieldKind.DURATION,
-                lambda item, now_ns: seconds_since(item.life.removed_ns, now_ns),
-                help="since its end",
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION,
+            lambda item, now_ns: seconds_since(item.life.removed_ns, now_ns),
+            help="since its end",
+        ),
     ),
     Column(
         Heading("time", "TIME", "The same as the time of day.", 9, 9, drop_order=4),
@@ -118,7 +116,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         Heading("status", "WHY", "Why it was removed.", 13, 16),
         lambda item: str(item.life.why),
         tone=lambda item: _why_tone(item.life.why),
-        values=(Value("reason", lambda item, _: str(item.life.why), str, after="created"),),
+        values=Value("reason", lambda item, _: str(item.life.why), str, after="created"),
         filters={
             "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…")
         },
@@ -131,17 +129,15 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
             Value("created", lambda item, _: instant_value(item.life.created_ns), INSTANT_OR_NULL, after="zone"),
             Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), int | None, after="reason"),
         ),
-        filters={
-            "lived": Field(
-                FieldKind.DURATION, lambda item, _: seconds_of(item.life.lived_ns), help="from creation until deletion"
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION, lambda item, _: seconds_of(item.life.lived_ns), help="from creation until deletion"
+        ),
     ),
     Column(
         NumberHeading("moved", "PODS", "Pods seen to leave it.", 4, 6, drop_order=3),
         lambda item, _: _pods(item),
         lambda item: item.moves,
-        values=(Value("pods_moved", lambda item, _: item.moves, int),),
+        values=Value("pods_moved", lambda item, _: item.moves, int),
         filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
     ),
     Column(

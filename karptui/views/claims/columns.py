@@ -166,17 +166,15 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
-        values=(Value("node", lambda entry, _: entry.node_name or None, str | None),),
-        filters={
-            "node": Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node")
-        },
+        values=Value("node", lambda entry, _: entry.node_name or None, str | None),
+        filters=Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node"),
     ),
     Column(
         Heading("drift", "DRIFT", "Why it is drifted.", 9, 24, drop_order=5),
         _drift,
         _drift_reason,
-        values=(Value("drift", lambda entry, _: _drift_reason(entry), str | None, "The reason.", after="status"),),
-        filters={"drift": Field(FieldKind.TEXT, lambda entry, _: _drift_reason(entry) or "", help="why")},
+        values=Value("drift", lambda entry, _: _drift_reason(entry), str | None, "The reason.", after="status"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: _drift_reason(entry) or "", help="why"),
     ),
     Column(
         Heading(
@@ -184,14 +182,12 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         lambda entry, now_ns: expires_cell(entry.claim, now_ns),
         lambda entry: entry.expires_ns,
-        values=(Value("expires", lambda entry, _: instant_value(entry.expires_ns), INSTANT_OR_NULL),),
-        filters={
-            "expires": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
-                help="until it expires",
-            )
-        },
+        values=Value("expires", lambda entry, _: instant_value(entry.expires_ns), INSTANT_OR_NULL),
+        filters=Field(
+            FieldKind.DURATION,
+            lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
+            help="until it expires",
+        ),
     ),
     Column(
         Heading(
@@ -218,22 +214,18 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
                 "When terminationGracePeriod ends the drain.",
             ),
         ),
-        filters={
-            "deadline": Field(
-                FieldKind.DURATION,
-                lambda entry, now_ns: seconds_until(_deadline_ns(entry), now_ns),
-                help="until its drain ends by force",
-            )
-        },
+        filters=Field(
+            FieldKind.DURATION,
+            lambda entry, now_ns: seconds_until(_deadline_ns(entry), now_ns),
+            help="until its drain ends by force",
+        ),
     ),
     Column(
         Heading("waiting", "WAITING ON", "The step that its startup or removal is waiting for.", 32, 90),
         _waiting,
         lambda entry: node_status(entry.row).rank if node_status(entry.row).rank < 9 else None,
-        values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, str | None),),
-        filters={
-            "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on")
-        },
+        values=Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, str | None),
+        filters=Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on"),
     ),
     age_column(
         Heading("age", "AGE", "Since it was created.", 4, 6, is_right_aligned=True, drop_order=2),

@@ -113,14 +113,12 @@ HELD: Final[Column[NodeEntry]] = Column(
     ),
     held_cell,
     lambda entry: (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank)),
-    values=(
-        Value(
-            "heldPricePerHour",
-            lambda entry, _: held_per_hour(entry),
-            float | None,
-            "The same as held_per_hour.",
-            after="held_per_hour",
-        ),
+    values=Value(
+        "heldPricePerHour",
+        lambda entry, _: held_per_hour(entry),
+        float | None,
+        "The same as held_per_hour.",
+        after="held_per_hour",
     ),
 )
 

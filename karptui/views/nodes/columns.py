@@ -68,13 +68,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "null if Karpenter does not manage the node.",
             ),
         ),
-        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim")},
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim"),
     ),
     text_column(
         Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", 7, 24),
         lambda entry: entry.pool,
-        values=(Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool."),),
-        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+        values=Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool."),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
     ),
     text_column(
         Heading("type", "TYPE", "The instance type.", 11, 20, drop_order=3),
@@ -86,31 +86,25 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("cap", "CAP", "The capacity type: spot, od (on-demand) or rsv (reserved).", 4, 9, drop_order=4),
         short_capacity_type_cell,
         lambda entry: entry.capacity_type or None,
-        values=(
-            Value(
-                "cap",
-                lambda entry, _: entry.capacity_type or None,
-                str | None,
-                "Capacity type: spot, on-demand or reserved.",
-            ),
+        values=Value(
+            "cap",
+            lambda entry, _: entry.capacity_type or None,
+            str | None,
+            "Capacity type: spot, on-demand or reserved.",
         ),
-        filters={
-            "cap": Field(
-                FieldKind.TEXT,
-                lambda entry, _: (
-                    (entry.capacity_type, "od") if entry.capacity_type == "on-demand" else entry.capacity_type
-                ),
-                help="spot, on-demand, reserved",
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT,
+            lambda entry, _: (entry.capacity_type, "od") if entry.capacity_type == "on-demand" else entry.capacity_type,
+            help="spot, on-demand, reserved",
+        ),
         words=Words(4, capacity_type_words, joins=True),
     ),
     text_column(
         Heading("zone", "ZONE", "The zone; where room is short without the region.", 4, 20, drop_order=6),
         lambda entry: entry.zone,
         short=lambda entry: short_zone(entry.zone),
-        values=(Value("zone", lambda entry, _: entry.zone or None, str | None),),
-        filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone")},
+        values=Value("zone", lambda entry, _: entry.zone or None, str | None),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone"),
         words=Words(5, lambda entry, _: (clean(entry.zone), Tone.NORMAL), joins=True),
     ),
     Column(
@@ -205,14 +199,12 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         lambda entry, now_ns: expires_cell(entry.claim, now_ns),
         lambda entry: entry.expires_ns,
-        values=(
-            Value(
-                "expires_seconds",
-                lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
-                int | None,
-                "Until expireAfter ends its NodeClaim; negative once it is over.",
-                after="delta_pods",
-            ),
+        values=Value(
+            "expires_seconds",
+            lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
+            int | None,
+            "Until expireAfter ends its NodeClaim; negative once it is over.",
+            after="delta_pods",
         ),
         words=Words(8, expires_words),
     ),
@@ -227,13 +219,11 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         lambda entry: entry.image,
         sort=lambda entry: entry.claim.image_id if entry.claim is not None else None,
         or_null="image",
-        filters={
-            "image": Field(
-                FieldKind.TEXT,
-                lambda entry, _: entry.claim.image_id if entry.claim is not None else "",
-                help="machine image",
-            )
-        },
+        filters=Field(
+            FieldKind.TEXT,
+            lambda entry, _: entry.claim.image_id if entry.claim is not None else "",
+            help="machine image",
+        ),
         words=Words(14, lambda entry, _: (f"image {clean(entry.image)}", Tone.NORMAL) if entry.image else NOTHING),
     ),
     USED_CPU,
@@ -259,7 +249,7 @@ def _label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
     return text_column(
         Heading(f"label:{key}", title, f"The node label {clean(key)}.", max_width=24, drop_order=5),
         lambda entry: entry.label(key),
-        values=(Value(f"label:{key}", lambda entry, _: entry.label(key) or None, str | None, after=before),),
+        values=Value(f"label:{key}", lambda entry, _: entry.label(key) or None, str | None, after=before),
         filters={},
         words=Words(7, lambda entry, _: label_words(entry, key)),
     )

@@ -174,9 +174,7 @@ PODS: Final[Column[NodeEntry]] = Column(
     _pods_cell,
     lambda entry: float(entry.pods.requested),
     values=_share_values("pods", "", lambda entry: entry.pods),
-    filters={
-        "pods": Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods")
-    },
+    filters=Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods"),
     words=Words(2, lambda entry, now_ns: cell_words(_pods_cell(entry, now_ns), after=" pods")),
 )
 
@@ -187,9 +185,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
     _accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
     values=_share_values("gpu", "", lambda entry: entry.accelerators, _GPU_ABOUT, after="pods_allocatable"),
-    filters={
-        "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators")
-    },
+    filters=Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators"),
     words=Words(9, lambda entry, now_ns: cell_words(_accelerators_cell(entry, now_ns), "gpu ")),
 )
 
@@ -251,13 +247,11 @@ DELTA: Final[Column[NodeEntry]] = Column(
         ),
         Value("delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, int | None),
     ),
-    filters={
-        "delta": Field(
-            FieldKind.TEXT,
-            lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
-            help="claim and node differ: delta=−*",
-        )
-    },
+    filters=Field(
+        FieldKind.TEXT,
+        lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
+        help="claim and node differ: delta=−*",
+    ),
     words=Words(6, lambda entry, now_ns: cell_words(_delta_cell(entry, now_ns), DELTA_WORDS)),
 )
 

@@ -132,13 +132,11 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         Heading("requests", "REQUESTS", "Requests of each pod.", 10, 28, drop_order=4, is_descending_first=True),
         lambda entry, _: Cell(requests_words(entry.group.first)),
         lambda entry: float(resources.memory_bytes(entry.group.first.requests)),
-        values=(
-            Value(
-                "requests",
-                lambda entry, _: _requests_values(entry.group.first),
-                dict[str, int],
-                "Of one pod: cpu_millis, mem_bytes, ephemeral_bytes, others by their own name.",
-            ),
+        values=Value(
+            "requests",
+            lambda entry, _: _requests_values(entry.group.first),
+            dict[str, int],
+            "Of one pod: cpu_millis, mem_bytes, ephemeral_bytes, others by their own name.",
         ),
         filters={
             "cpu": Field(
@@ -161,14 +159,12 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         Heading("karpenter", "KARPENTER", "Latest of Karpenter's events, and its age.", 8, 32, drop_order=3),
         _karpenter,
         lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
-        values=(
-            Value(
-                "karpenter",
-                lambda entry, now_ns: _message_values(entry.group.messages.karpenter, now_ns),
-                {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
-                "Karpenter's newest event; null for silence.",
-                after="turn",
-            ),
+        values=Value(
+            "karpenter",
+            lambda entry, now_ns: _message_values(entry.group.messages.karpenter, now_ns),
+            {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
+            "Karpenter's newest event; null for silence.",
+            after="turn",
         ),
     ),
     Column(
@@ -182,13 +178,11 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         ),
         _scheduler,
         lambda entry: entry.group.messages.scheduler.reason if entry.group.messages.scheduler is not None else None,
-        values=(
-            Value(
-                "scheduler",
-                lambda entry, now_ns: _message_values(entry.group.messages.scheduler, now_ns),
-                {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
-                "The scheduler's newest event, or the PodScheduled condition.",
-            ),
+        values=Value(
+            "scheduler",
+            lambda entry, now_ns: _message_values(entry.group.messages.scheduler, now_ns),
+            {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
+            "The scheduler's newest event, or the PodScheduled condition.",
         ),
     ),
     Column(
@@ -267,13 +261,11 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         ),
         _differ,
         lambda entry: disagreement_short(entry.group.disagreements[0]) if entry.group.disagreements else None,
-        values=(
-            Value(
-                "disagreements",
-                lambda entry, _: [disagreement_text(disagreement) for disagreement in entry.group.disagreements],
-                list[str],
-                "Where Karpenter, the scheduler and the engine do not agree.",
-            ),
+        values=Value(
+            "disagreements",
+            lambda entry, _: [disagreement_text(disagreement) for disagreement in entry.group.disagreements],
+            list[str],
+            "Where Karpenter, the scheduler and the engine do not agree.",
         ),
     ),
 )

@@ -204,7 +204,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
         text_column(
             Heading("of", "OF", "The change.", 8, 34, drop_order=4),
             lambda entry: entry.remedy.subject,
-            filters={"of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…")},
+            filters=Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
         ),
         Column(
             Heading("fits", "FITS", "Pending pods that become schedulable.", 6, 12, drop_order=2),

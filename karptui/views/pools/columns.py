@@ -110,8 +110,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         Heading("rank", "#", "Order in which Karpenter tries pools for new nodes; - if excluded.", 2, 3),
         cells.rank_cell,
         lambda row: row.rank,
-        values=(
-            Value("rank", lambda row, _: row.rank, int | None, "Order in which NodePools are tried; null if excluded."),
+        values=Value(
+            "rank", lambda row, _: row.rank, int | None, "Order in which NodePools are tried; null if excluded."
         ),
     ),
     text_column(
@@ -140,7 +140,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("same_weight_as", lambda row, _: [tie.name for tie in row.ties], list[str]),
             Value("weight_within_10_of", lambda row, _: [neighbour.name for neighbour in row.near], list[str]),
         ),
-        filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
+        filters=Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight"),
     ),
     Column(
         NumberHeading(
@@ -157,7 +157,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "Of all nodes that Karpenter manages.",
             ),
         ),
-        filters={"nodes": Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes")},
+        filters=Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes"),
     ),
     Column(
         NumberHeading(
@@ -243,24 +243,20 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("types_usable", lambda row, _: row.usable, int),
             Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), int),
         ),
-        filters={
-            "types": Field(FieldKind.COUNT, lambda row, _: len(row.types.left), help="types that a new node may have")
-        },
+        filters=Field(FieldKind.COUNT, lambda row, _: len(row.types.left), help="types that a new node may have"),
     ),
     Column(
         Heading("budget", "BUDGET", "Nodes that may still be disrupted now, over all reasons.", 6, 12, drop_order=4),
         cells.budget_cell,
         lambda row: float(min(budget_left(row).values(), default=0)),
-        values=(
-            Value(
-                "budget_left",
-                lambda row, _: {
-                    str(reason): None if left >= UNLIMITED else left for reason, left in budget_left(row).items()
-                },
-                {"type": "object", "additionalProperties": int | None},
-                "By reason; null without a limit.",
-                flat=cells.budget_words,
-            ),
+        values=Value(
+            "budget_left",
+            lambda row, _: {
+                str(reason): None if left >= UNLIMITED else left for reason, left in budget_left(row).items()
+            },
+            {"type": "object", "additionalProperties": int | None},
+            "By reason; null without a limit.",
+            flat=cells.budget_words,
         ),
     ),
     Column(
@@ -283,7 +279,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "null is Never.",
             ),
         ),
-        filters={"policy": Field(FieldKind.TEXT, lambda row, _: policy_text(row), help="consolidation policy")},
+        filters=Field(FieldKind.TEXT, lambda row, _: policy_text(row), help="consolidation policy"),
     ),
     Column(
         NumberHeading(
@@ -291,8 +287,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         ),
         cells.drifted_cell,
         lambda row: row.drifted,
-        values=(Value("drifted", _of_nodes(lambda row: row.drifted), int),),
-        filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
+        values=Value("drifted", _of_nodes(lambda row: row.drifted), int),
+        filters=Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted"),
     ),
     Column(
         NumberHeading(
@@ -308,7 +304,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 dict[str, int],
             ),
         ),
-        filters={"shared": Field(FieldKind.COUNT, lambda row, _: _shared(row), help="pods that match other pools too")},
+        filters=Field(FieldKind.COUNT, lambda row, _: _shared(row), help="pods that match other pools too"),
     ),
     Column(
         NumberHeading(
@@ -348,7 +344,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("ready", lambda row, _: is_ready(row), bool, after="drifted"),
             Value("not_ready_because", lambda row, _: short_reason(row) or None, str | None),
         ),
-        filters={"ready": Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails")},
+        filters=Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails"),
     ),
 )
 """Every column in order."""

@@ -280,13 +280,11 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
             lambda row: len(row.daemonset.one_too_many),
             tone=lambda _: Tone.WARNING,
             zero=ZERO,
-            values=(
-                Value(
-                    "excludes",
-                    lambda row, _: list(row.daemonset.one_too_many),
-                    list[str],
-                    "Types that it alone rules out.",
-                ),
+            values=Value(
+                "excludes",
+                lambda row, _: list(row.daemonset.one_too_many),
+                list[str],
+                "Types that it alone rules out.",
             ),
         ),
         Column(

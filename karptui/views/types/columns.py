@@ -199,14 +199,14 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
         lambda entry: entry.rank,
-        values=(Value("rank", lambda entry, _: entry.rank, int | None, "Rank by price among the remaining types."),),
-        filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price")},
+        values=Value("rank", lambda entry, _: entry.rank, int | None, "Rank by price among the remaining types."),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price"),
     ),
     Column(
         NumberHeading("vcpu", "VCPU", "Processors.", 4),
         lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.capacity)).removesuffix("000m")),
         lambda entry: resources.cpu_millis(entry.capacity),
-        values=(Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), int | None),),
+        values=Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), int | None),
         filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), help="processors")},
     ),
     Column(
@@ -232,17 +232,13 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 int | None,
             ),
         ),
-        filters={
-            "mem": Field(
-                FieldKind.BYTES, lambda entry, _: _allocatable_bytes(entry), help="memory that pods may request"
-            )
-        },
+        filters=Field(FieldKind.BYTES, lambda entry, _: _allocatable_bytes(entry), help="memory that pods may request"),
     ),
     count_column(
         NumberHeading("pods", "PODS", "Pod capacity of a node.", 4),
         pod_slots,
         zero=ZERO,
-        values=(Value("pods", lambda entry, _: pod_slots(entry), int | None),),
+        values=Value("pods", lambda entry, _: pod_slots(entry), int | None),
     ),
     Column(
         NumberHeading(
@@ -286,13 +282,11 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _offered_cell,
         lambda entry: sum(map(len, entry.offered.values())),
-        values=(
-            Value(
-                "offered",
-                lambda entry, _: {name: list(zones) for name, zones in entry.offered.items()},
-                {"type": "object", "additionalProperties": list[str]},
-                "Available zones, by capacity type.",
-            ),
+        values=Value(
+            "offered",
+            lambda entry, _: {name: list(zones) for name, zones in entry.offered.items()},
+            {"type": "object", "additionalProperties": list[str]},
+            "Available zones, by capacity type.",
         ),
         filters={
             "zone": Field(
@@ -339,9 +333,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             ),
             Value("why", lambda entry, _: why_text(entry) or None, str | None),
         ),
-        filters={
-            "why": Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*")
-        },
+        filters=Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*"),
     ),
 )
 """Every column in order."""

@@ -114,13 +114,13 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading("rank", "#", "Order in which Karpenter tries pools.", 2, is_right_aligned=True),
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
         lambda entry: entry.rank,
-        values=(Value("rank", lambda entry, _: entry.rank, int | None),),
+        values=Value("rank", lambda entry, _: entry.rank, int | None),
     ),
     Column(
         NumberHeading("all", "TYPES", "Types of the NodeClass.", drop_order=2),
         lambda entry, _: Cell(count_text(entry.types), Tone.MUTED),
         lambda entry: entry.types,
-        values=(Value("types", lambda entry, _: entry.types, int),),
+        values=Value("types", lambda entry, _: entry.types, int),
     ),
     *(_count_column(step) for step in _TITLES),
     text_column(
@@ -157,7 +157,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
                 list[str],
             ),
         ),
-        filters={"note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem")},
+        filters=Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem"),
     ),
 )
 """Every column in order."""

@@ -73,7 +73,6 @@ class RowCanvas(LineView):
 
     @property
     def rows(self) -> RowSequence:
-        """The rows in order."""
         return self._rows
 
     @property
@@ -83,12 +82,10 @@ class RowCanvas(LineView):
 
     @property
     def layout_columns(self) -> tuple[Heading, ...]:
-        """The columns drawn now."""
         return tuple(self._headings[placed.index] for placed in self._layout.columns)
 
     @property
     def placing(self) -> Layout:
-        """Positions and widths of the drawn columns."""
         return self._layout
 
     @property
@@ -98,12 +95,10 @@ class RowCanvas(LineView):
 
     @property
     def cursor_index(self) -> int:
-        """The row the cursor is on."""
         return self._cursor.index
 
     @property
     def marked(self) -> frozenset[str]:
-        """Keys of the marked rows."""
         return self._cursor.marked
 
     @property
@@ -224,7 +219,6 @@ class RowCanvas(LineView):
 
     @property
     def visible_keys(self) -> tuple[str, ...]:
-        """Keys of the rows in view, in order."""
         seen = self._visible_range()
         return tuple(self._rows.keys[seen.start : seen.stop])
 

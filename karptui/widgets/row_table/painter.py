@@ -50,7 +50,6 @@ class Palette:
     tones: dict[Tone, Style] = field(default_factory=dict)
 
     def row(self, state: RowState) -> Style:
-        """Return the style under everything in a row."""
         style = self.base
         if state.is_marked:
             style += self.marked
@@ -61,11 +60,9 @@ class Palette:
         return style
 
     def tone(self, tone: Tone) -> Style:
-        """Return the partial style of a tone."""
         return self.tones.get(tone, Style.null())
 
     def sentence(self, text: str, tone: Tone, width: int) -> Strip:
-        """Return a line with a text in its middle."""
         strip = Strip([Segment(text, self.base + self.tone(tone))])
         left = max((width - strip.cell_length) // 2, 0)
         return Strip([Segment(" " * left, self.base), *strip]).crop_extend(0, width, self.base)
@@ -266,7 +263,6 @@ class BarParts(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """All of them."""
         return self.daemons + self.workload + self.half + self.free
 
 

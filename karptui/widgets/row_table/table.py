@@ -156,7 +156,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         return max(self._body.height - HEADER_LINES, 1)
 
     def _show_cursor(self) -> None:
-        """Scroll the cursor's row into view."""
         index, top = self._cursor.index, self.scroll_offset.y
         if index < top:
             self.scroll_to(y=index, animate=False, immediate=True)
@@ -182,7 +181,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         self._move_cursor(self._cursor.index + step * self._page)
 
     def action_edge(self, step: int) -> None:
-        """Move the cursor to the first or last row."""
         if self._is_kept(partial(self.action_edge, step)):
             return
         self._move_cursor(0 if step < 0 else len(self._rows) - 1)
@@ -205,7 +203,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         self._move_cursor(self._cursor.index + 1)
 
     def clear_marks(self) -> None:
-        """Take all marks away."""
         if self._cursor.marked:
             self._cursor.marked = frozenset()
             self.refresh()

@@ -76,7 +76,6 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
         self._settling = self.set_timer(SETTLE_SECONDS, self._look_behind)
 
     def _look_behind(self) -> None:
-        """Have lines drawn again that have changed."""
         behind = self._behind()
         if behind is not None and self._seen and self.app.screen is self:
             lines = _lines_of(behind, self.size)
@@ -87,7 +86,6 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
                 self.refresh(*changed)
 
     def is_beside(self, event: MouseEvent) -> bool:
-        """Whether the mouse is outside the dialog."""
         return not any(child.region.contains_point(event.screen_offset) for child in self.children)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -100,7 +98,6 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw the screen behind, dimmed."""
         behind, colour = self._behind(), self.styles.background
         if behind is None or colour.a in (0, 1):
             return super().render_lines(crop)

@@ -26,7 +26,6 @@ class ScreenSelector(selectors.DefaultSelector):
         self._polled_at = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait for input, or check whether there is some."""
         if timeout is not None and timeout <= 0:
             now = time.monotonic()
             if now < self._polled_at + POLL_SECONDS:

@@ -144,12 +144,10 @@ class _Terminal:
         """Marker of the current write; None if there is none."""
 
     def write(self, text: str) -> int:
-        """Write a text, and return its length."""
         with self._taking():
             return self._file.write(text)
 
     def flush(self) -> None:
-        """Flush the output."""
         with self._taking():
             self._file.flush()
 
@@ -166,7 +164,6 @@ class _Terminal:
             self.writing = None
 
     def fileno(self) -> int:
-        """Return the number of the file."""
         return self._file.fileno()
 
 

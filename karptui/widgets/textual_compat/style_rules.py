@@ -56,7 +56,6 @@ class StyleRules(Stylesheet):
     def apply(
         self, node: DOMNode, *, animate: bool = False, cache: dict[tuple[Any, ...], RulesMap] | None = None
     ) -> None:
-        """Style a widget."""
         self._asked_of = None
         self._asked_of = self._rules_for(node)
         try:
@@ -78,7 +77,6 @@ class StyleRules(Stylesheet):
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
-        """Set the styles of a widget."""
         if animate and rules.get("transitions"):
             super().replace_rules(node, rules, animate)
             return
@@ -100,7 +98,6 @@ class StyleRules(Stylesheet):
             super().set_variables(variables)
 
     def reparse(self) -> None:
-        """Parse the sheets that changed."""
         self.parse()
 
     def _process_component_classes(self, node: DOMNode) -> None:

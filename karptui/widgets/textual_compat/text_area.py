@@ -95,12 +95,10 @@ class SparingTextArea(TextArea):
             await self.take_key(event)
 
     async def take_key(self, event: events.Key) -> None:
-        """Handle a key."""
         await super()._on_key(event)
 
     @contextmanager
     def holding_still(self) -> Iterator[None]:
-        """Change the text and move the cursor without scrolling."""
         self._holds_still = True
         try:
             with self.sparing():
@@ -118,7 +116,6 @@ class SparingTextArea(TextArea):
             self._is_sparing = False
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Have something drawn again."""
         if self._is_sparing and repaint and self.is_mounted and not (regions or layout or recompose):
             self.refresh_stale_lines()
             return self
@@ -135,7 +132,6 @@ class SparingTextArea(TextArea):
         return bindings[0].action if bindings else ""
 
     def refresh_stale_lines(self) -> None:
-        """Have the lines drawn again that look different."""
         self._has_stale_lines = self._repaint_required = True
         self.check_idle()
 
@@ -172,7 +168,6 @@ class SparingTextArea(TextArea):
         return Offset(0, offset.y) if self._is_flat else offset
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line."""
         self._drawn[y] = self._look(y)
         return super().render_line(y)
 
@@ -191,13 +186,11 @@ class SparingTextArea(TextArea):
         return self._scrolled(strip)
 
     def _scrolled(self, strip: Strip) -> Strip:
-        """Return the visible part of a completely drawn line."""
         gutter, left = self.gutter_width, self.scroll_offset.x
         width = max(self.virtual_size.width, self.region.width)
         text = strip.crop_extend(gutter + left, left + width, self._theme.base_style)
         return Strip.join([strip.crop(0, gutter), text])
 
     def notify_style_update(self) -> None:
-        """Redraw every line after a change of colours."""
         self._plain_lines.clear()
         super().notify_style_update()
