@@ -27,7 +27,6 @@ STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_usage_flag(parser)

@@ -13,7 +13,6 @@ from karptui.kube.units import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "file", metavar="FILE", type=file_name, nargs="?", help="an audit file; this machine's by default"
     )

@@ -38,7 +38,6 @@ COLUMNS: Final = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument("--node", metavar="NAME", help="only this node")
     parser.add_argument(
         "--no-simulation", action="store_true", help="do not simulate removals: wouldGoWithout is unknown throughout"

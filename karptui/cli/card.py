@@ -42,7 +42,6 @@ _CAUSES: Final = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", type=file_name,
         help="the new folder (default: karptui-card-TIME here)",

@@ -14,7 +14,6 @@ from karptui.views.sanitize import page
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_span_flags(parser, since="-30m")
     add_cluster_flags(parser, takes_several=False)
     add_row_flags(parser, labels_of=None, filter_example="kind=NodePool by=argocd", sort_example="when=dsc")

@@ -30,7 +30,6 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument("shell", choices=SHELLS, help="for example: source <(karptui completion bash)")
 
 

@@ -36,7 +36,6 @@ _HORIZON_NS: Final = 3600 * 10**9
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument("action", metavar="ACTION", choices=tuple(map(str, Operation)), help=", ".join(Operation))
     parser.add_argument(
         "objects",

@@ -26,7 +26,6 @@ KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "nod
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument("kind", metavar="pod|node|pool", type=_kind, help="kind of the object")
     parser.add_argument("name", metavar="NAME", help="its name; for a pod NAMESPACE/NAME, or NAME with -n")
     parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="namespace of the pod")

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_snapshots(parser, "files or directories, each a snapshot, instead of a cluster; - is stdin")
     add_play_flags(
         parser,

@@ -21,7 +21,6 @@ _MOST: Final = 2_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     group = parser.add_argument_group("which time, and in which steps")
     add_span_flags(group, since="-24h")
     add_step_flag(group, "length of a row (default: at most 24 rows)")

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def history_tap(source: Source | None, config: Config, clock: Clock, path: Path | None = None) -> HistoryTap | None:
-    """Return what records the history of a live cluster, or of the demo; None if it is not recorded.
-
-    Args:
-        path: the history's file instead of the usual one.
-    """
+    """Return what records the history of a live cluster, or of the demo; None if it is not recorded."""
     from karptui.paths import history_file
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.history.tap import HistoryTap, Limits

@@ -43,12 +43,7 @@ class _Output:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_header: bool = True) -> None:
-    """Print rows to standard output.
-
-    Args:
-        columns: names, in order; the header has them even without rows.
-        rows: values by name; a missing value leaves its cell empty.
-    """
+    """Print rows to standard output."""
     import csv
 
     writer = csv.writer(_Output(), lineterminator="\n")
@@ -133,11 +128,7 @@ def rows_of(
 
 
 def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -> None:
-    """Print rows in the form asked for.
-
-    Args:
-        total: number of items before the command's own selection; 0 without one.
-    """
+    """Print rows in the form asked for."""
     if args.output == "json":
         print_json(rows.values())
     elif args.output == "csv":

@@ -327,13 +327,7 @@ def print_document(
     lines: Iterable[str],
     args: argparse.Namespace,
 ) -> None:
-    """Print one document in the form asked for.
-
-    Args:
-        head: values before its rows.
-        rows: their name in JSON, and the rows, which are all of CSV.
-        tail: values after its rows.
-    """
+    """Print one document in the form asked for."""
     if args.output == "json":
         put(json_text({**head, rows[0]: rows[1].values(), **tail}))
     elif args.output == "csv":

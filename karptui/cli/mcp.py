@@ -15,7 +15,6 @@ _MOST_KILOBYTES: Final = 10_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     group = parser.add_argument_group("what the assistant gets")
     group.add_argument(
         "--no-redact",

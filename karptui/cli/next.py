@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_row_flags(parser, labels_of="nodes")

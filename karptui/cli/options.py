@@ -446,11 +446,7 @@ def flags_by_value(parser: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def cluster_words(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    """Return the flags with these values as words of a command line, for another process.
-
-    Args:
-        names: of `LIVE_FLAGS`, `PRICE_FLAGS`, ``snapshot``, ``demo`` and ``karpenter_version``.
-    """
+    """Return the flags with these values as words of a command line, for another process."""
     words: list[str] = []
     for name in names:
         value, flag = getattr(args, name, None), args.flags.get(name, "")

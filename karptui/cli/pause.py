@@ -28,7 +28,6 @@ _REASONS: Final = ("Empty", "Drifted", "Underutilized")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "--pool", metavar="NAME", action="append", default=[], help="only this NodePool; repeatable (default: all)"
     )

@@ -35,7 +35,6 @@ _MOST_BYTES: Final = 16 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_manifests_flag(
         parser,
         "manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "--pool", metavar="NAME", action="append", default=[], help="edit only this NodePool; repeatable (default: all)"
     )

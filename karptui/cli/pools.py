@@ -28,7 +28,6 @@ _MOST_DESCRIBED = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument("--pool", metavar="NAME", help="everything about this NodePool, and the DaemonSets it carries")
     add_cluster_flags(parser)
     add_price_flags(parser)

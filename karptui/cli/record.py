@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_cluster_flags(parser, takes_several=False, files="")
     add_evidence_flags(parser)
     parser.add_argument(

@@ -20,7 +20,6 @@ _MOST_AT_ONCE: Final = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "groups",
         metavar="GROUP",

@@ -25,7 +25,6 @@ _OWNERS: Final = (Kind.REPLICASET, Kind.DEPLOYMENT, Kind.STATEFULSET, Kind.JOB)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "--of", metavar="NAME", default="", help="only for this group of blockers, as in the column `group`"
     )

@@ -30,7 +30,6 @@ _MOST_BYTES = 64 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--krr", metavar="FILE", type=file_name,

@@ -30,7 +30,6 @@ _FORECAST_SECONDS: Final = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "--pool", metavar="NAME", action="append", default=[], help="only this NodePool; repeatable (default: all)"
     )

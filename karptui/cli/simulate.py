@@ -45,7 +45,6 @@ _Savings: TypeAlias = Mapping[str, Sequence[float | None]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_snapshots(parser, "file or directory, each a snapshot; - is stdin")
     parser.add_argument(
         "--disruption",
@@ -166,16 +165,7 @@ def answer(
     at: Callable[[int], int] | None = None,
     config: Config | None = None,
 ) -> Answer:
-    """Return the answer to one snapshot.
-
-    Args:
-        path: File, directory or ``-``.
-        times: How often to decide, for the time it takes; 0 does not measure.
-        disruption: Whether to ask for disruption even if the snapshot does not.
-        now_ns: The instant to look at; None for when the snapshot was taken.
-        at: The moment of a history, given its last one.
-        config: The user's settings, which override the snapshot's.
-    """
+    """Return the answer to one snapshot."""
     from karptui.cli.loading import collector_at_rest, open_snapshot
     from karptui.config import Config
     from karptui.provisioning import prepare

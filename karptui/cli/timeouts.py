@@ -19,7 +19,6 @@ _MOST_ROWS: Final = 40
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.add_argument(
         "--per-simulation",
         metavar="DURATION",

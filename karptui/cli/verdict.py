@@ -31,7 +31,6 @@ FAIL_ON: Final = {"error": ("error",), "warning": ("error", "warning"), "never":
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_output_flag(parser, ("text", "json", "markdown"))
     parser.add_argument(
         "--fail-on",

@@ -44,7 +44,6 @@ _OPENING_SECONDS: Final = 20.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
     add_output_flag(parser, ("text", "json"), about="json is one object a line")
     group = parser.add_argument_group("what is recorded")
     group.add_argument("--history", metavar="FILE", type=file_name, help="file of the history instead of the usual one")

@@ -155,11 +155,7 @@ class FailCondition(NamedTuple):
 
 
 def parse_condition(text: str, *words: str) -> FailCondition | str:
-    """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%``, ``cost+2.50``, or a word.
-
-    Args:
-        words: Conditions of the command, which stay words.
-    """
+    """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%``, ``cost+2.50``, or a word."""
     if text in words:
         return text
     if text in ("pending", "drift"):

@@ -150,11 +150,6 @@ class PackingScreen(FrameScreen):
     entry_name = "nodes"
 
     def __init__(self, scenario: Scenario | None = None) -> None:
-        """Make the screen.
-
-        Args:
-            scenario: Draws the cluster before and after it; None to draw the cluster alone.
-        """
         super().__init__()
         self._scenario = scenario
         self._found: Packed | None = None

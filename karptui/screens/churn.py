@@ -101,11 +101,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
     consequences = CONSEQUENCES
 
     def __init__(self, pool: str | None = None) -> None:
-        """Make the screen.
-
-        Args:
-            pool: Only of this NodePool; None is all of them.
-        """
         of = "" if pool is None else f"pool/{pool}"
         super().__init__(REPLACEMENTS, SessionList("replacements", lambda: of), story=self.story_of)
         self._pool = pool

@@ -67,11 +67,6 @@ class PickScreen(DimmedScreen["str | None"]):
     line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], *, current: str = "") -> None:
-        """Make the dialog.
-
-        Args:
-            current: Id of the choice under the cursor at first.
-        """
         super().__init__()
         self._heading = clean(title)
         self._choices = tuple(choices)
@@ -142,11 +137,7 @@ class PickScreen(DimmedScreen["str | None"]):
 
 
 async def pick(app: App[Any], title: str, choices: Sequence[Choice], current: str = "") -> str | None:
-    """Ask for one of several choices; return its id, or None if cancelled.
-
-    Args:
-        current: Id of the choice under the cursor at first.
-    """
+    """Ask for one of several choices; return its id, or None if cancelled."""
     return await app.push_screen_wait(PickScreen(title, choices, current=current))
 
 
@@ -251,11 +242,6 @@ class AskScreen(DimmedScreen["str | None"]):
     def __init__(
         self, title: str, *, value: str = "", hint: str = "", check: Callable[[str], str] = lambda _: ""
     ) -> None:
-        """Make the dialog.
-
-        Args:
-            check: Returns an error message for a text, empty if it is valid.
-        """
         super().__init__()
         self._heading = clean(title)
         self._value = value

@@ -106,12 +106,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
     has_objects = False
 
     def __init__(self, scenarios: Sequence[Scenario] = (), played: PlayedBefore | None = None) -> None:
-        """Make the screen.
-
-        Args:
-            scenarios: Forecast next to the unchanged cluster; the first three.
-            played: An earlier forecast to show again; None to simulate now.
-        """
         self.panel = Panel("forward")
         self.chart = TimeChartView()
         super().__init__(TABLE, OwnRows(lambda: self._rows), above=(self.panel, self.chart))

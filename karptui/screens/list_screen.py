@@ -79,11 +79,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         above: Sequence[Widget] = (),
         below: Sequence[Widget] = (),
     ) -> None:
-        """Make the screen.
-
-        Args:
-            rows: The session's list, or a function that makes rows of items of the screen.
-        """
         super().__init__()
         self.asked: SessionRows[ItemT] | None = (
             SessionRows(lambda: self.host.session, rows) if isinstance(rows, SessionList) else None

@@ -17,11 +17,6 @@ class Panel(VerticalScroll, FittedTitle):
     """A scrolling panel of text above a table."""
 
     def __init__(self, name: str, *, can_focus: bool = False) -> None:
-        """Make the panel.
-
-        Args:
-            name: Prefix of its id and that of its lines.
-        """
         self.lines = Sentences(id=f"{name}-lines")
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
 

@@ -144,11 +144,6 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
     consequences: ClassVar[Mapping[str, str]] = {"Event": "Messages of Karpenter and kube-scheduler are unknown."}
 
     def __init__(self, pod_key: str) -> None:
-        """Make the screen.
-
-        Args:
-            pod_key: ``namespace/name`` of a pod that waits.
-        """
         self.panel = Panel("pending")
         super().__init__(REMEDIES, OwnRows(self._changes), above=(self.panel,))
         self._pod_key = pod_key

@@ -20,11 +20,6 @@ class Preloader:
     """Imports modules one after the other in a thread."""
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
-        """Set up without beginning.
-
-        Args:
-            names: Modules to import; every screen's when None.
-        """
         self._names = names
         self._stopped = threading.Event()
         self._is_started = False

@@ -67,11 +67,7 @@ def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
 
 
 def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
-    """Ask for shares of NodePools, and open the what-if with the change that keeps them.
-
-    Args:
-        pools: Names of two or more NodePools that accept the same pods.
-    """
+    """Ask for shares of NodePools, and open the what-if with the change that keeps them."""
     from karptui.screens.dialogs import AskScreen
 
     def asked(shares: str | None = None) -> Proportion:

@@ -114,11 +114,6 @@ class OwnRows(Generic[ItemT]):
     """Rows of items that the screen holds."""
 
     def __init__(self, items: Callable[[], Sequence[ItemT]]) -> None:
-        """Begin before any are made.
-
-        Args:
-            items: Returns every item; the same object as long as none has changed. May be called in a thread.
-        """
         self._items = items
         self._made: _Made[ItemT] | None = None
 

@@ -31,11 +31,6 @@ class TextScreen(FrameScreen):
     area = getters.query_one(TextArea)
 
     def __init__(self, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None) -> None:
-        """Make the screen.
-
-        Args:
-            language: Language to highlight if its parser is installed; long lines of ``sh`` are wrapped.
-        """
         super().__init__()
         self._heading = clean(title)
         self._fetch = fetch

@@ -199,11 +199,6 @@ class TypeLedgerScreen(FrameScreen):
     grid_lines = getters.query_one("#ledger-grid", Static)
 
     def __init__(self, pool: str, name: str, pods: Collection[str] = ()) -> None:
-        """Make the screen.
-
-        Args:
-            pods: Keys of pending pods to compare, the first shown; the largest pod if empty.
-        """
         super().__init__()
         self._pool_name = pool
         self._type_name = name

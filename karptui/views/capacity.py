@@ -112,11 +112,7 @@ def _share_column(
 
 
 def capacity_table(grouping: str = GROUPINGS[0], *, has_prices: bool = True) -> TableSpec[CapacityEntry]:
-    """Return the table of a grouping.
-
-    Args:
-        grouping: One of ``GROUPINGS``.
-    """
+    """Return the table of a grouping."""
     columns = _columns(grouping)
     left_out = {"cap"} if grouping != "zone" else set()
     left_out |= set() if has_prices else {"price", "held"}

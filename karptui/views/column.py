@@ -446,11 +446,7 @@ def amount_column(
     *,
     filter_name: str = "",
 ) -> Column[ItemT]:
-    """Return a column of cpu (millicores) or memory (bytes); 0 is dim.
-
-    Args:
-        name: The amount's name in JSON and CSV.
-    """
+    """Return a column of cpu (millicores) or memory (bytes); 0 is dim."""
     text = cpu_text if kind is FieldKind.CPU else memory_text
 
     def cell(item: ItemT, _: int) -> Cell:

@@ -294,12 +294,7 @@ def _line(name: str, steps: Sequence[HistoryStep], read: Read, scale: float) -> 
 
 
 def about_lines(karptui: str, controller: ControllerInfo, history: RecordedHistory | str) -> Iterator[str]:
-    """Yield the versions, the recorded time, and how many predictions came true.
-
-    Args:
-        karptui: Its version.
-        history: The history of the followed cluster, or why there is none.
-    """
+    """Yield the versions, the recorded time, and how many predictions came true."""
     yield f"karptui {karptui}"
     yield f"Karpenter {clean(controller.version) or 'of unknown version'}"
     yield ""

@@ -93,12 +93,7 @@ def second_value(instant_ns: int | None) -> str | None:
 def instant_column(
     heading: Heading, read: Callable[[ItemT], int | None], since: Callable[[ItemT], int], name: str
 ) -> Column[ItemT]:
-    """Return a column of instants, dated if they are on another day.
-
-    Args:
-        since: Returns the instant whose day needs no date.
-        name: Its key in JSON.
-    """
+    """Return a column of instants, dated if they are on another day."""
 
     def cell(item: ItemT, _: int) -> Cell:
         at_ns = read(item)

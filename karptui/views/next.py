@@ -40,11 +40,7 @@ MOST_NODES = 8
 
 
 def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, ...]:
-    """Return Karpenter's next command, or why there is none, with the generation it was computed for.
-
-    Args:
-        report: The result; None until it is computed.
-    """
+    """Return Karpenter's next command, or why there is none, with the generation it was computed for."""
     if report is None:
         return ((("Karpenter's next command is being computed: every method in order", Tone.ACTIVE),),)
     behind = overview.generation - report.generation

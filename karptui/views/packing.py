@@ -46,11 +46,7 @@ LEGEND: Final[Pieces] = (
 
 
 def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Pieces, ...]:
-    """Return the packing chart.
-
-    Args:
-        resource: ``cpu`` or ``memory``, which the chart is scaled by.
-    """
+    """Return the packing chart."""
     if not bins:
         return ((("the pods or the capacity of the nodes are not known", Tone.MUTED),),)
     largest = max(_size_of(node, resource) for node in bins)
@@ -63,11 +59,7 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
 
 
 def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> Iterator[Pieces]:
-    """Yield nodes side by side, as many as fit on a line.
-
-    Args:
-        resource: ``cpu`` or ``memory``.
-    """
+    """Yield nodes side by side, as many as fit on a line."""
     room = NAME + 1 + MOST + 1 + _PERCENT
     columns = max((width + GAP) // (room + GAP), 1)
     for start in range(0, len(nodes), columns):
@@ -100,11 +92,7 @@ def _drawn(node: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]
 
 
 def filled(node: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
-    """Yield a bin, and its fill level.
-
-    Args:
-        resource: ``cpu`` or ``memory``.
-    """
+    """Yield a bin, and its fill level."""
     size = _size_of(node, resource)
     yield from blocks(_of(node.daemons, resource), [_of(pod, resource) for pod in node.pods], size, cells)
     percent = percent_text(_asked_of(node, resource), size)
@@ -158,11 +146,7 @@ _SHARE: Final = 5
 
 
 def packed_lines(packing: Packed, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
-    """Return both sides: a summary, then NodePools, changed ones first.
-
-    Args:
-        resource: ``cpu`` or ``memory``, which the chart is scaled by.
-    """
+    """Return both sides: a summary, then NodePools, changed ones first."""
     if packing.problem:
         return wrapped([((f"✘ {clean(packing.problem)}", Tone.FAULT),)], width)
     lines = list(wrapped([((packed_sentence(packing), Tone.STRONG),)], width))

@@ -262,10 +262,6 @@ _MOST_NAMES: Final = 3
 
 
 def lost_text(keys: Sequence[str]) -> str:
-    """Return ``2 pods would be lost (no owner): tools/a, tools/b``; empty without any.
-
-    Args:
-        keys: ``namespace/name`` of the pods.
-    """
+    """Return ``2 pods would be lost (no owner): tools/a, tools/b``; empty without any."""
     names = first_of([clean(key) for key in keys], _MOST_NAMES)
     return f"{counted(len(keys), 'pod')} would be lost (no owner): {names}" if keys else ""

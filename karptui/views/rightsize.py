@@ -286,11 +286,7 @@ def _story(sizing: Sizing) -> Iterator[str]:
 
 
 def rightsize_study(history: Path | None, horizon_ns: int = HORIZON_NS) -> Study[RightSize, Sizing]:
-    """Return the study of recommended requests.
-
-    Args:
-        history: The cluster's history.
-    """
+    """Return the study of recommended requests."""
     return Study(
         title="Right-sizing ─ requests as recommended",
         rows_title="Workloads with recommendations",

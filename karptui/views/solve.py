@@ -190,11 +190,7 @@ def text_lines(name: str, solved: Solved) -> Iterator[str]:
 
 
 def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
-    """Yield the lines of a pull request comment; text from the cluster is escaped.
-
-    Args:
-        scenario: Its scenario as a file, empty without changes.
-    """
+    """Yield the lines of a pull request comment; text from the cluster is escaped."""
     yield f"## {markdown_text(solved.question)} on {markdown_text(name)}"
     yield ""
     yield f"**{markdown_text(headline(solved))}**"

@@ -96,11 +96,7 @@ def no_rows(
     is_notable: bool = False,
     notable_key: str = "ctrl+z",
 ) -> tuple[tuple[str, Tone], ...]:
-    """Return the lines shown instead of rows.
-
-    Args:
-        status: Status of the rows' kind; None before the first report.
-    """
+    """Return the lines shown instead of rows."""
     if total and filter_text:
         return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)
     if total and is_notable:

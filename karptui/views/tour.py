@@ -129,11 +129,7 @@ class Tour:
         return True
 
     def line(self, way_back: str = "") -> Pieces:
-        """Return the caption: position, what to look at, and the next keys.
-
-        Args:
-            way_back: Keys that lead back to the step's screen, if the user has left it.
-        """
+        """Return the caption: position, what to look at, and the next keys."""
         step = self.story.steps[self._step]
         where = f"{self.story.title} {self._step + 1}/{len(self.story.steps)} "
         if way_back:

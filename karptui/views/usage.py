@@ -35,11 +35,7 @@ def share_values(
     about: tuple[str, str, str] = ("", "", ""),
     after: str = "",
 ) -> tuple[Value[ItemT], ...]:
-    """Return the values for scripts: requests, DaemonSet requests, and allocatable.
-
-    Args:
-        requested: The amounts; None if pods are unknown.
-    """
+    """Return the values for scripts: requests, DaemonSet requests, and allocatable."""
 
     def of_daemons(entry: ItemT, _: int) -> int | None:
         share = requested(entry)
@@ -115,13 +111,7 @@ def used_column(
     after: str = "",
     words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
-    """Return the usage column.
-
-    Args:
-        resource: ``cpu`` or ``memory``.
-        filter_help: Help of the filter; without it there is no filter.
-        after: The value it follows in JSON and CSV.
-    """
+    """Return the usage column."""
     short, title, value, meaning = _USED_CPU if resource == CPU else _USED_MEMORY
     kind, amount = (FieldKind.CPU, latest_cpu) if resource == CPU else (FieldKind.BYTES, latest_memory)
 

@@ -393,11 +393,7 @@ _HINT: Final = "from..to/step, or a list such as 1,10,50"
 def values_study(
     sweep: Sweep, mode: Replay, *, current: str = "", horizon_ns: int = HORIZON_NS, seeds: int = 1
 ) -> Study[Any, Any]:
-    """Return the comparison of a parameter's values: over time if it is of disruption, else by a replay.
-
-    Args:
-        sweep: The parameter, its values, and edits that are made before.
-    """
+    """Return the comparison of a parameter's values: over time if it is of disruption, else by a replay."""
     name = clean(sweep.name)
 
     def again(**changed: Any) -> Study[Any, Any]:

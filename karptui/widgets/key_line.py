@@ -76,13 +76,6 @@ class KeyLine(Widget):
         short: Mapping[str, str],
         rename: Callable[[str, str], str] = lambda _, text: text,
     ) -> None:
-        """Make the line.
-
-        Args:
-            first: Ids of bindings in order of importance; other shown bindings follow.
-            last: Ids of bindings that come after those.
-            rename: Returns the description of a binding, given its id and its own; empty to leave it out.
-        """
         super().__init__()
         self._rename = rename
         self._short = short

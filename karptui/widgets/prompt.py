@@ -118,11 +118,6 @@ class Prompt(Horizontal):
         mode: PromptMode
 
     def __init__(self, complete: Callable[[str], Sequence[str]]) -> None:
-        """Make a closed prompt.
-
-        Args:
-            complete: Returns complete command lines for a partial one, best first.
-        """
         super().__init__()
         self._completer = _Completer(complete)
         self._mode = PromptMode.FILTER

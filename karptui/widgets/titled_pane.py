@@ -16,12 +16,7 @@ _PART: Final = " · "
 
 
 def fitted_title(title: Content, width: int) -> Content:
-    """Return a title with as many of its parts, `` · `` between them, as have room; the whole where even one has none.
-
-    Args:
-        title: The title, with a blank before and behind it.
-        width: Cells there are; none while that is not known.
-    """
+    """Return a title with the parts that fit, `` · `` between them; the complete title if none fits."""
     text = title.plain
     if width <= 0 or title.cell_length <= width:
         return title

@@ -89,12 +89,6 @@ class WhatIf:
     """Keeps the work while other screens are shown, asks the replayer, and notifies a listener."""
 
     def __init__(self, cluster: Cluster, session: Session, kept: KeptScenarios | None = None) -> None:
-        """Begin with an empty sheet.
-
-        Args:
-            cluster: Provides the clock and the API server's objects.
-            kept: Stores unsaved scenarios for the next start; None to drop them.
-        """
         self.cluster, self.session = cluster, session
         self.book = Workbook()
         self._kept = kept

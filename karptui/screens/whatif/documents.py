@@ -111,12 +111,6 @@ class Documents:
     """The documents in the text. Parsing takes longer than a key may, so it is done on demand."""
 
     def __init__(self, originals: Originals, crds: Callable[[], str] = lambda: NEWEST.crds) -> None:
-        """Begin with nothing.
-
-        Args:
-            originals: objects of the cluster, which rules about changes are held against.
-            crds: tells the release of Karpenter whose shipped schemas count (``Rules.crds``).
-        """
         self._originals, self._crds = originals, crds
         self._text = ""
         self._parsed: Parsed | None = None

@@ -103,11 +103,7 @@ class ResultPane(TitledPane):
         self.show_title(Content.assemble(f" {clean(self._heading)}", rest, " "))
 
     def show_answer(self, answer: Answer | None, problem: str, later: str = "") -> None:
-        """Show an answer, or why there is none.
-
-        Args:
-            later: When the edits take effect, if not now.
-        """
+        """Show an answer, or why there is none."""
         self._problem, self._later = problem, later
         if answer is None or answer.difference is None:
             self._answer, self._lines = None, ()

@@ -46,12 +46,7 @@ class QuickEdits:
     # Keys on a control
 
     def step(self, control_id: str, step: int, document: Document | None) -> None:
-        """Increase or decrease a value, or take the next or previous choice.
-
-        Args:
-            step: 1 or -1.
-            document: The document under the cursor; None if it is invalid.
-        """
+        """Increase or decrease a value, or take the next or previous choice."""
         control = control_of(control_id)
         if control.setting is not None:
             self.put_setting(control.setting, control.setting.step(self.setting_value(control.setting), step))
@@ -61,11 +56,7 @@ class QuickEdits:
             self.put(control.quick, document, control.quick.step(document.body or {}, step))
 
     def reset(self, control_id: str, document: Document | None) -> None:
-        """Restore the cluster's value, or remove an edit.
-
-        Args:
-            document: The document under the cursor; None if it is invalid.
-        """
+        """Restore the cluster's value, or remove an edit."""
         control, edits = control_of(control_id), self._whatif.book.sheet.edits
         if control.setting is not None:
             self._whatif.put_edits(self._other_settings(control.setting), f"{control.setting.name} as it was")
@@ -83,12 +74,7 @@ class QuickEdits:
     # Fields of a document
 
     def change_text(self, title: str, why: str, change: Callable[[str], str]) -> bool:
-        """Change the text, and return whether it changed; report a rejection.
-
-        Args:
-            title: Name of the change; empty if the rejection contains it.
-            change: Returns the changed text; raises EditRefusedError.
-        """
+        """Change the text, and return whether it changed; report a rejection."""
         try:
             text = change(self._whatif.book.sheet.text)
         except EditRefusedError as error:

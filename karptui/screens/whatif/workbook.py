@@ -243,11 +243,6 @@ class KeptScenarios:
     """The file of one cluster."""
 
     def __init__(self, cluster: str) -> None:
-        """Name the file.
-
-        Args:
-            cluster: how the cluster is called; names that differ have files that differ.
-        """
         readable = re.sub(r"[^a-zA-Z0-9]+", "-", cluster).strip("-")[:MOST_NAME]
         number = hashlib.sha256(cluster.encode()).hexdigest()[:12]
         self._name = f"{readable}-{number}.yaml"

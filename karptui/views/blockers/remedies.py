@@ -39,11 +39,7 @@ def objects_of(state: ClusterState) -> ChangedObjects:
 def remedies(
     members: Sequence[BlockerEntry], objects: ChangedObjects, now_ns: int, *, makes_edits: bool = True
 ) -> tuple[BlockerRemedy, ...]:
-    """Return the remedies for blockers.
-
-    Args:
-        members: The blockers; those that block no wanted disruption need no remedy.
-    """
+    """Return the remedies for blockers."""
     members = [member for member in members if member.blocker.is_wanted]
     findings = {member.findings.key: member.findings for member in members if member.findings is not None}
     blockers = [member.blocker for member in members]

@@ -112,14 +112,7 @@ def blocker_sentences(
     *,
     held: Held | None = None,
 ) -> tuple[Pieces, ...]:
-    """Return the held cost, the deadline and the remedies of blockers.
-
-    Args:
-        members: Blockers of one group, or a single one.
-        title: Title of the group, empty for a single blocker.
-        facts: Texts of columns that are hidden, placed after the held cost.
-        held: Joint savings; None to add up the nodes' own, which is an upper bound.
-    """
+    """Return the held cost, the deadline and the remedies of blockers."""
     if not members:
         return ()
     behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))

@@ -91,11 +91,7 @@ def _budget_text(entry: ClaimEntry) -> str:
 def claim_sentences(
     entry: ClaimEntry, now_ns: int, local: tzinfo | None = None, facts: Iterable[Pieces] = ()
 ) -> tuple[Pieces, ...]:
-    """Return the lines about a NodeClaim.
-
-    Args:
-        facts: Texts of columns that are hidden, included in the first line.
-    """
+    """Return the lines about a NodeClaim."""
     claim = entry.claim
     away = "its node is away while it reboots" if entry.is_rebooting else "no node yet"
     node = f"node {short_name(entry.node_name)}" if entry.node_name else away
@@ -165,11 +161,7 @@ LEAST_WAVE: Final = 3
 
 
 def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo | None = None) -> Pieces:
-    """Return the expiry times of a NodePool's NodeClaims, or None if none expires.
-
-    Args:
-        coming: Their expiry times, earliest first.
-    """
+    """Return the expiry times of a NodePool's NodeClaims, or None if none expires."""
     if not coming:
         return ()
     counts = [sum(expiry.at_ns - now_ns <= span_ns for expiry in coming) for span_ns in SPANS_NS]

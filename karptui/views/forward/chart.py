@@ -12,11 +12,7 @@ from karptui.views.time_chart import Line, TimeChart, ticks_of
 
 
 def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) -> TimeChart | None:
-    """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast.
-
-    Args:
-        unedited: Name of the line without edits.
-    """
+    """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast."""
     found = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]
     if not found:
         return None

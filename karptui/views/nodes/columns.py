@@ -240,11 +240,7 @@ def _for_screens(columns: Sequence[Column[NodeEntry]]) -> tuple[Column[NodeEntry
 
 
 def _label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
-    """Return a column for a node label (``--extra-labels``).
-
-    Args:
-        before: The value it follows in JSON and CSV.
-    """
+    """Return a column for a node label (``--extra-labels``)."""
     title = clean(key.rpartition("/")[2].upper())
     return text_column(
         Heading(f"label:{key}", title, f"The node label {clean(key)}.", max_width=24, drop_order=5),

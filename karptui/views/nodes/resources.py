@@ -303,11 +303,7 @@ FREE: Final[Column[NodeEntry]] = Column(
 
 
 def resource_column(name: str, before: str) -> Column[NodeEntry]:
-    """Return a column for an extended resource or huge pages (``--resources``).
-
-    Args:
-        before: The value it follows in JSON and CSV.
-    """
+    """Return a column for an extended resource or huge pages (``--resources``)."""
     is_amount = name.startswith(resources.HUGEPAGES_PREFIX)
 
     def cell(entry: NodeEntry, _: int) -> Cell:

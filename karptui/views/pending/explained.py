@@ -51,11 +51,7 @@ def explained_lines(
     width: int,
     may_list_events: bool = True,
 ) -> tuple[Pieces, ...]:
-    """Return the reason why pods are pending.
-
-    Args:
-        detail: Explanation of one of them; None until it is computed.
-    """
+    """Return the reason why pods are pending."""
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]
     lines += [

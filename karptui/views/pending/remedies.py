@@ -26,11 +26,7 @@ _HELM: Final[Mapping[str, str]] = {"VM_MEMORY_OVERHEAD_PERCENT": "settings.vmMem
 
 
 def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+t") -> str:
-    """Return the full text of a remedy.
-
-    Args:
-        origin: ``Kind/namespace/name`` of their owner.
-    """
+    """Return the full text of a remedy."""
     gain = remedy.gain
     price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
     lines = [

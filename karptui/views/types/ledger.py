@@ -44,11 +44,7 @@ def title_pieces(pool: PoolEntry, entry: TypeEntry) -> Pieces:
 
 
 def account_lines(entry: TypeEntry, fit: TypeFit | None, origin: str) -> tuple[Pieces, ...]:
-    """Return the account as aligned lines: a column for each resource, from advertised down to the largest pod.
-
-    Args:
-        origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
-    """
+    """Return the account as aligned lines: a column for each resource, from advertised down to the largest pod."""
     steps = ledger_steps(entry, fit, origin)
     names = _resources(entry, fit)
     table = [[step.label, *(_figure(name, step.amounts) for name in names), step.note] for step in steps]
@@ -87,11 +83,7 @@ class LedgerStep(NamedTuple):
 
 
 def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[LedgerStep]:
-    """Return the account from advertised down to the largest pod, and the pod that is held against it.
-
-    Args:
-        origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
-    """
+    """Return the account from advertised down to the largest pod, and the pod that is held against it."""
     capacity, overhead, ledger = entry.capacity, entry.overhead, entry.ledger
     steps = _advertised(ledger, origin) if ledger is not None else []
     discovered = ledger is not None and ledger.is_memory_discovered

@@ -148,11 +148,7 @@ def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
 
 
 def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...]:
-    """Return a table with a column for the cluster and one per scenario.
-
-    Args:
-        compared: The scenarios, up to four.
-    """
+    """Return a table with a column for the cluster and one per scenario."""
     compared = _told_apart(compared)
     differences = [comparison.difference for comparison in compared if comparison.difference is not None]
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))

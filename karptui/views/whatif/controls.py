@@ -73,11 +73,7 @@ def _value(value: Any) -> str:
 
 
 def scenario_name(changed: Iterable[Document], originals: Originals, edits: Iterable[AnyEdit]) -> str:
-    """Return the first edit of a scenario and the number of the others, empty without edits.
-
-    Args:
-        edits: Edits that are not text.
-    """
+    """Return the first edit of a scenario and the number of the others, empty without edits."""
     texts = [text for document in changed for text in _document_edits(document, originals.get(document.ref))]
     texts += map(edit_text, edits)
     return first_of(texts, 1)
@@ -131,11 +127,7 @@ def focused(parsed: Parsed, row: int) -> Document | None:
 def controls_of(
     document: Document | None, edits: tuple[AnyEdit, ...], originals: Originals, settings: Settings
 ) -> tuple[Control, ...]:
-    """Return the controls: fields of a document, settings, and other edits.
-
-    Args:
-        edits: Edits that are not text.
-    """
+    """Return the controls: fields of a document, settings, and other edits."""
     fields = tuple(_fields(document, originals.get(document.ref))) if document is not None else ()
     return (*_edits(edits), *fields, *_settings(edits, settings))
 

@@ -23,11 +23,7 @@ MOST_WEIGHTS: Final = 2
 
 
 def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
-    """Return the answer in complete sentences; empty if there is none.
-
-    Args:
-        answer: The answer; blockers are included once computed.
-    """
+    """Return the answer in complete sentences; empty if there is none."""
     difference = answer.difference
     if difference is None:
         return ()

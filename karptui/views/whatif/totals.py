@@ -126,9 +126,6 @@ def _counted(label: str, before: int, after: int, *, better: int | None, note: s
 def beside(lines: Sequence[ResultLine], totals: Sequence[Pieces], width: int) -> tuple[ResultLine, ...] | None:
     """Return the result lines with the figures to the right of the NodePools.
 
-    Args:
-        lines: The lines, NodePools first.
-
     Returns:
         None if there are no NodePools, or no room.
     """

@@ -55,11 +55,7 @@ def held_title(rows: Held, total: Held | None) -> str:
 
 
 def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
-    """Return ``held $4.12/h (in 7m)`` for the top bar, dim until complete; the time is left out if space is short.
-
-    Args:
-        is_steady: Whether it is current, not the last complete sum.
-    """
+    """Return ``held $4.12/h (in 7m)`` for the top bar, dim until complete; the time is left out if space is short."""
     text = f"held {held_text(held)}"
     time = f" (in {duration_text(held.seconds)})" if held.seconds is not None and held.per_hour else ""
     return Fact(f"{text}{time}", text, Tone.WARNING if held.per_hour and not held.waiting and is_steady else Tone.MUTED)
@@ -169,11 +165,7 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
 
 
 def drain_text(findings: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
-    """Return the stage of a node's removal, its blockers, and the deadline.
-
-    Args:
-        names_blockers: Whether to name pods that are also blockers.
-    """
+    """Return the stage of a node's removal, its blockers, and the deadline."""
     drain = findings.drain
     if drain is None:
         return "being removed"

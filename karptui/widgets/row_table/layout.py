@@ -114,11 +114,7 @@ def text_width(text: str) -> int:
 
 
 def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> tuple[Widths, ...]:
-    """Return the widest content per column of some rows and of the widths known before.
-
-    Args:
-        rows: Rows with ``count`` cells each.
-    """
+    """Return the widest content per column of some rows and of the widths known before."""
     texts = [width.text for width in widths] or [0] * count
     shorts = [width.short for width in widths] or [0] * count
     bars = [width.has_bar for width in widths] or [False] * count

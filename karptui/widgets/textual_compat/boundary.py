@@ -32,11 +32,7 @@ class LivingApp(App[None]):
 
     @abstractmethod
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Report a fault.
-
-        Args:
-            during: The activity, such as ``taking the key t``.
-        """
+        """Report a fault."""
 
     def catch_faults(self, loop: asyncio.AbstractEventLoop) -> None:
         """Catch faults of tasks and threads too; Python would print them over the screen."""

@@ -62,12 +62,6 @@ class KeyOrder:
         waits: Callable[[], object] = lambda: None,
         called_off: Callable[[], object] = lambda: None,
     ) -> None:
-        """Begin without keys.
-
-        Args:
-            is_early: Returns whether the target of a key is not ready yet.
-            leaves: Returns the destination of a leaving key; None for other keys.
-        """
         self._app, self._take = app, take
         self._is_early, self._leaves = is_early, leaves
         self._waits, self._called_off = waits, called_off
