@@ -172,6 +172,10 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
         return {"description": self.about, **schema} if self.about else schema
 
 
+Values: TypeAlias = Value[ItemT] | tuple[Value[ItemT], ...]
+Filters: TypeAlias = Field[ItemT] | Mapping[str, Field[ItemT]]
+
+
 class Words(msgspec.Struct, Generic[ItemT], frozen=True):
     """Text of a hidden column, shown in the line below the table."""
 
@@ -193,12 +197,20 @@ class Column(msgspec.Struct, Generic[ItemT], frozen=True):
     """The item's place among the others; None sorts last in both directions."""
     sort_at: Callable[[ItemT, int], SortKey] | None = None
     """The same for a place that changes with time; goes before ``sort``."""
-    values: tuple[Value[ItemT], ...] = ()
+    values: Values[ItemT] = ()
     """Values for scripts."""
-    filters: Mapping[str, Field[ItemT]] = {}
-    """Filters, by name."""
+    filters: Filters[ItemT] = {}
+    """Filters by name; a single one has the column's id as its name."""
     words: Words[ItemT] | None = None
     """Text below the table if the column is hidden; None if other lines contain it."""
+
+    def every_value(self) -> tuple[Value[ItemT], ...]:
+        """Return the values for scripts."""
+        return (self.values,) if isinstance(self.values, Value) else self.values
+
+    def every_filter(self) -> Mapping[str, Field[ItemT]]:
+        """Return the filters by name."""
+        return {self.heading.id: self.filters} if isinstance(self.filters, Field) else self.filters
 
 
 def cell_words(cell: Cell, before: str = "", after: str = "") -> tuple[str, Tone]:
@@ -388,8 +400,8 @@ def text_column(
     sort: Callable[[ItemT], SortKey] | None = None,
     json: str = "",
     or_null: str = "",
-    values: tuple[Value[ItemT], ...] = (),
-    filters: Mapping[str, Field[ItemT]] | None = None,
+    values: Values[ItemT] = (),
+    filters: Filters[ItemT] | None = None,
     words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
     """Return a column of texts; items without a text show a dash and sort last.
@@ -407,7 +419,7 @@ def text_column(
         return Cell(text, tone(item), clean(short(item))) if text else missing
 
     if filters is None:
-        filters = {heading.id: Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=filter_help(heading))}
+        filters = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=filter_help(heading))
     values = values or named(json, read, str, heading)
     values = values or named(or_null, lambda item: read(item) or None, str | None, heading)
     place = sort or (lambda item: natural_key(read(item)) if read(item) else None)
@@ -422,8 +434,8 @@ def count_column(
     zero: Cell = NOT_APPLICABLE,
     is_at_least: Callable[[ItemT], bool] = lambda _: False,
     json: str = "",
-    values: tuple[Value[ItemT], ...] = (),
-    filters: Mapping[str, Field[ItemT]] | None = None,
+    values: Values[ItemT] = (),
+    filters: Filters[ItemT] | None = None,
     words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
     """Return a column of counts; a lower bound ends in a plus."""
@@ -433,7 +445,7 @@ def count_column(
         return Cell(f"{count_text(count)}{more}", tone(item)) if count or more else zero
 
     if filters is None:
-        filters = {heading.id: Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=filter_help(heading))}
+        filters = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=filter_help(heading))
     return Column(heading, cell, read, values=values or named(json, read, int, heading), filters=filters, words=words)
 
 

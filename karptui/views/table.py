@@ -67,7 +67,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         """Filterable fields."""
         filters: dict[str, Field[ItemT]] = {}
         for column in self.every:
-            filters |= column.filters
+            filters |= column.every_filter()
         filters |= self.more_filters
         return Subject(self.text, filters, self.labels)
 
@@ -93,7 +93,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     def published(self) -> tuple[Value[ItemT], ...]:
         """Return the values of JSON and CSV, in their order."""
-        values = (value for column in self.every for value in column.values)
+        values = (value for column in self.every for value in column.every_value())
         return in_published_order((*values, *self.more_values))
 
     def csv_values(self) -> tuple[Value[ItemT], ...]:

@@ -343,7 +343,7 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
     text=lambda row: row.value.lower(),
     is_notable=lambda row, _: bool(row.pending or row.problem),
 )
-POINT: Final = tuple(value for column in POINTS.columns for value in column.values)
+POINT: Final = tuple(value for column in POINTS.columns for value in column.every_value())
 """The values of one point of a sweep."""
 _MOST_CHANGES: Final = 2
 """Changes of pending pods that the answer names."""

@@ -85,14 +85,14 @@ def test_every_column_has_a_name_a_title_and_help(name: str) -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_no_two_columns_give_a_filter_the_same_name(name: str) -> None:
     table = SHOWN[name]
-    names = [one for column in table.every for one in column.filters] + list(table.more_filters)
+    names = [one for column in table.every for one in column.every_filter()] + list(table.more_filters)
     assert sorted(names) == sorted(table.subject.fields)
     assert [one for one, field in table.subject.fields.items() if not field.help] == []
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "drill", "headroom", "policies", "rehearsal", "timeouts"])
 def test_every_column_has_values_for_scripts(name: str) -> None:
-    silent = {column.heading.id for column in SHOWN[name].every if not column.values}
+    silent = {column.heading.id for column in SHOWN[name].every if not column.every_value()}
     assert silent == SAID_BY_ANOTHER.get(name, set())
     published = [value.name for value in SHOWN[name].published()]
     assert len(set(published)) == len(published)
@@ -114,12 +114,12 @@ def test_headless_and_screen_say_the_same_of_an_item(command: str, monkeypatch: 
     assert rows
     check = Draft202012Validator({**TOOL.schema(command), "items": row_schema(rows.spec.published())})
     assert [error.message for error in check.iter_errors(json.loads(json.dumps(rows.values())))] == []
-    single = [(at, column) for at, column in enumerate(rows.spec.columns) if len(column.values) == 1]
+    single = [(at, column) for at, column in enumerate(rows.spec.columns) if len(column.every_value()) == 1]
     wrong = [
         (column.heading.id, row.key, row.cells[at].text)
         for item, row in zip(rows.items, rows, strict=True)
         for at, column in single
-        if column.values[0].read(item, rows.now_ns) is None and row.cells[at].text not in NOTHING_THERE
+        if column.every_value()[0].read(item, rows.now_ns) is None and row.cells[at].text not in NOTHING_THERE
     ]
     assert wrong == []
 
@@ -178,4 +178,4 @@ def test_texts_sort_by_their_numbers_and_items_without_one_are_last(is_descendin
     rows = build_rows(table, ["node-10", "", "node-9"], sort=Sort("name", is_descending), now_ns=0)
     assert list(rows.items) == (["node-10", "node-9", ""] if is_descending else ["node-9", "node-10", ""])
     assert [row["name"] for row in rows.values()][-1] is None
-    assert column.filters["name"].help == "its name"
+    assert column.every_filter()["name"].help == "its name"

@@ -357,7 +357,7 @@ def types_table(
         pool: The NodePool, for values of scripts; None for a table on screen.
     """
     first = Value[TypeEntry]("pool", lambda _entry, _now: pool, str)
-    name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))
+    name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].every_value()))
     table = TableSpec(
         noun="types",
         columns=(name, *COLUMNS[1:]),
