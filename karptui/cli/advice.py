@@ -82,11 +82,7 @@ def _status(worst: str | None, fail_on: str) -> int:
 
 
 def _rules(args: argparse.Namespace) -> int:
-    """List the rules, or explain one.
-
-    Raises:
-        UsageError: where a flag would have no effect.
-    """
+    """List the rules, or explain one. Raises UsageError where a flag would have no effect."""
     what = "--rules" if args.rules else "--explain"
     unused = [*ROW_FLAGS, "no_headers", "usage", *CLUSTER_FLAGS, *PRICE_FLAGS, *(["explain"] if args.rules else ())]
     refuse_unused(args, unused, f"is about findings of a cluster: it does not go with {what}")

@@ -53,11 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
-    """Return the cluster and its churn.
-
-    Raises:
-        UsageError: The churn is unknown, or there is no such NodePool.
-    """
+    """Return the cluster and its churn. Raises UsageError: the churn is unknown, or there is no such NodePool."""
     from karptui.cli.loading import load
     from karptui.disruption.churn.report import churn_of
     from karptui.session.churn import unknown_because

@@ -71,11 +71,7 @@ def prepare_dollars(args: argparse.Namespace) -> None:
 
 
 def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
-    """Print whose dollars they are.
-
-    Raises:
-        UsageError: Flags exclude each other, or the time is not recorded.
-    """
+    """Print whose dollars they are. Raises UsageError: flags exclude each other, or the time is not recorded."""
     from karptui.session.dollars import dollars_of
     from karptui.views.dollars import dollars_lines, dollars_table
 

@@ -37,11 +37,7 @@ Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 
 
 def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
-    """Return a pod as values and as lines.
-
-    Raises:
-        UsageError: when there is no such pod, or several.
-    """
+    """Return a pod as values and as lines. Raises UsageError when there is no such pod, or several."""
     view = loaded.view
     pod = find_pod(view, args.name, args.namespace)
     prepared, notes = prepare_view(view, loaded.now_ns)
@@ -72,11 +68,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
 
 
 def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
-    """Return the named pod.
-
-    Raises:
-        UsageError: There is none, or several.
-    """
+    """Return the named pod. Raises UsageError: there is none, or several."""
     pods = view.state.pods
     key = name if "/" in name else f"{namespace}/{name}" if namespace else ""
     if key:
@@ -121,11 +113,7 @@ def _remedies(detail: PodDetail | None, name: str) -> Iterator[Pieces]:
 
 
 def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
-    """Return a NodePool as values and as lines.
-
-    Raises:
-        UsageError: when there is no such NodePool.
-    """
+    """Return a NodePool as values and as lines. Raises UsageError when there is no such NodePool."""
     if args.name not in loaded.view.state.nodepools:
         raise no_such("NodePool", args.name, loaded.view.state.nodepools)
     view, notes = compared(loaded.view, loaded.now_ns)

@@ -64,11 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def span(history: History, since: PastTime, until: PastTime | None) -> tuple[int, int]:
-    """Return the asked time, relative to the end of a history.
-
-    Raises:
-        UsageError: It ends before it begins.
-    """
+    """Return the asked time, relative to the end of a history. Raises UsageError: it ends before it begins."""
     newest_ns = history.end_ns()
     to_ns = until(newest_ns) if until is not None else newest_ns
     from_ns = since(newest_ns)

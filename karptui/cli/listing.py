@@ -205,11 +205,7 @@ def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
 
 
 def refuse_unsimulated(loaded: Loaded) -> None:
-    """Refuse a cluster of which kinds were not read that every simulation rests on.
-
-    Raises:
-        UsageError: There are some.
-    """
+    """Refuse a cluster of which kinds were not read that every simulation rests on."""
     from karptui.session.readiness import unsimulated_because
 
     if reason := unsimulated_because(loaded.view.state.unread):

@@ -43,11 +43,7 @@ class ClusterAnswers(NamedTuple):
 
 @contextmanager
 def opened(wanted: str) -> Iterator[Workers]:
-    """Start the workers.
-
-    Raises:
-        UsageError: They cannot be started, or are lost.
-    """
+    """Start the workers. Raises UsageError: they cannot be started, or are lost."""
     workers: Workers | None = None
     try:
         workers = workers_at(wanted)
@@ -270,11 +266,7 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
 
 
 def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
-    """Return the cluster that the flags name.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
+    """Return the cluster that the flags name. Raises UsageError: it cannot be read."""
     (named,) = bases(args)
     if named.base is None:
         raise UsageError(f"{named.name}: {named.problem}")

@@ -39,11 +39,7 @@ NO_TERMINAL: Final = "the app needs a terminal; in scripts and pipes use a comma
 
 
 def check_screen() -> None:
-    """Refuse to start if standard error is not a terminal: the app draws there.
-
-    Raises:
-        UsageError: It is not a terminal.
-    """
+    """Refuse to start if standard error is not a terminal: the app draws there."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         raise UsageError(NO_TERMINAL)
 

@@ -481,10 +481,6 @@ def _is_given(name: str, value: object) -> bool:
 
 
 def refuse_live(args: argparse.Namespace) -> None:
-    """Refuse flags of a live cluster with ``--demo`` or ``--snapshot``.
-
-    Raises:
-        UsageError: Such a flag is on the command line.
-    """
+    """Refuse flags of a live cluster with ``--demo`` or ``--snapshot``."""
     beside = "--demo" if args.demo else "--snapshot"
     refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")

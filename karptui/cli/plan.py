@@ -87,11 +87,7 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> St
 
 
 def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and text of every file.
-
-    Raises:
-        UsageError: A file is unreadable.
-    """
+    """Yield name and text of every file. Raises UsageError if a file is unreadable."""
     for name in names:
         path = Path(name)
         try:

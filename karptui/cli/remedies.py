@@ -86,11 +86,7 @@ def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
 
 
 def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
-    """Return the group of a name.
-
-    Raises:
-        UsageError: when there is none.
-    """
+    """Return the group of a name. Raises UsageError when there is none."""
     blocker_groups = [group for group in groups if name in (group.title, group.name)]
     if not blocker_groups:
         known = ", ".join(group.title for group in groups) or "nothing"

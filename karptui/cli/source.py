@@ -52,11 +52,7 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
 
 
 def check_times(args: argparse.Namespace) -> None:
-    """Refuse ``--now`` without files, and with ``--at``.
-
-    Raises:
-        UsageError: Such a flag is on the command line.
-    """
+    """Refuse ``--now`` without files, and with ``--at``."""
     if not args.snapshot:
         refuse_unused(args, ("now",), "needs --snapshot")
     if args.at is not None and args.now is not None:

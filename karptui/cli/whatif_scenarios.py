@@ -64,11 +64,7 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 
 def check_snapshots(args: argparse.Namespace) -> None:
-    """Refuse flags that do not go with positional snapshots.
-
-    Raises:
-        UsageError: Such a flag is on the command line.
-    """
+    """Refuse flags that do not go with positional snapshots."""
     if args.snapshot or args.demo or args.context:
         raise UsageError("name snapshots either as arguments or with --snapshot, and no other cluster")
     refuse_unused(args, (*LIVE_FLAGS, *ASKING_FLAGS), "is about a live cluster: it does not go with a snapshot")
@@ -258,11 +254,7 @@ def run_self_check(args: argparse.Namespace) -> int:
 
 
 def read_files(paths: Sequence[str]) -> list[Scenario]:
-    """Return the scenarios of files; ``-`` is standard input.
-
-    Raises:
-        RequestError: naming file, scenario and field.
-    """
+    """Return the scenarios of files; ``-`` is standard input. Raises RequestError naming file, scenario and field."""
     from karptui.whatif.scenario import MOST_BYTES, read_scenarios
 
     scenarios: list[Scenario] = []

@@ -43,11 +43,7 @@ class TypedCommand:
 
 
 def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
-    """Return the command of a name or alias.
-
-    Raises:
-        CommandError: when there is none, with the nearest one.
-    """
+    """Return the command of a name or alias. Raises CommandError when there is none, with the nearest one."""
     by_name = {name: command for command in commands for name in (command.name, *command.aliases)}
     if word in by_name:
         return by_name[word]
@@ -100,11 +96,7 @@ def hint(commands: Sequence[TypedCommand], line: str) -> str:
 
 
 def run(commands: Sequence[TypedCommand], line: str) -> None:
-    """Run a command line.
-
-    Raises:
-        RequestError: with a message for the user.
-    """
+    """Run a command line. Raises RequestError with a message for the user."""
     word, _, rest = line.strip().partition(" ")
     if word:
         find(commands, word).run(rest.strip())

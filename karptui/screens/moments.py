@@ -79,11 +79,7 @@ class MomentScreens:
         return found if isinstance(found, Path) else RESULTS[found]
 
     def go_to(self, text: str) -> None:
-        """Show a moment of the history that the user names.
-
-        Raises:
-            CommandError: if the text names none.
-        """
+        """Show a moment of the history that the user names. Raises CommandError if the text names none."""
         try:
             at = parse_past(text)
         except ValueError as error:

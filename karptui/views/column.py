@@ -73,11 +73,7 @@ def example(kind: FieldKind, *, has_share: bool) -> str:
 
 
 def parse_amount(kind: FieldKind, text: str) -> float:
-    """Return the amount in the unit of the kind.
-
-    Raises:
-        ValueError: when the text is not such an amount.
-    """
+    """Return the amount in the unit of the kind. Raises ValueError when the text is not such an amount."""
     if kind is FieldKind.DURATION:
         return parse_duration(text)
     if kind is FieldKind.MONEY:

@@ -81,11 +81,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         return tuple(column.heading for column in self.columns)
 
     def column(self, column_id: str) -> Column[ItemT]:
-        """Return a column by its id.
-
-        Raises:
-            KeyError: when there is none.
-        """
+        """Return a column by its id. Raises KeyError when there is none."""
         for column in self.columns:
             if column.heading.id == column_id:
                 return column

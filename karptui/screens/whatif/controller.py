@@ -325,11 +325,7 @@ class WhatIf:
         return made.failed
 
     async def add_document(self, ref: ObjectRef) -> None:
-        """Add an object's document to the front sheet unless it is there.
-
-        Raises:
-            SourceError: if it cannot be read.
-        """
+        """Add an object's document to the front sheet unless it is there. Raises SourceError if it cannot be read."""
         if self.documents.parsed.find(ref) is None:
             text = await self._reader.read(ref)
             self.put_text(joined([self.book.sheet.text, text]), f"{ref.kind} {ref.key} opened")

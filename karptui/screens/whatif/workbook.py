@@ -215,11 +215,7 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
 
 
 def open_scenarios(target: str) -> tuple[Scenario, ...]:
-    """Return the scenarios of a file.
-
-    Raises:
-        RequestError: when it cannot be read, or does not hold scenarios.
-    """
+    """Return the scenarios of a file. Raises RequestError when it cannot be read, or does not hold scenarios."""
     path = typed_path(target)
     try:
         check_allowed()
