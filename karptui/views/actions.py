@@ -30,7 +30,6 @@ _KNOWN: Final = {
     Operation.EVICT: "a terminating pod has its grace period; nothing brings an evicted pod back",
     Operation.DELETE: "Karpenter drains the node through the Eviction API and terminates the instance",
 }
-"""Notes by kind of action."""
 
 
 def title(action: Action) -> str:

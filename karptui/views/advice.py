@@ -199,7 +199,6 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
     ),
 )
-"""Every column in order."""
 
 TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
     noun="findings",
@@ -209,7 +208,6 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
     default_sort=Sort("severity"),
     is_notable=lambda line, _: line.severity.rank < 2,
 )
-"""One row per finding."""
 
 OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
     noun="objects",
@@ -233,7 +231,6 @@ OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
     key=lambda item: f"{item[1].kind}/{item[1].key}",
     default_sort=Sort("place"),
 )
-"""One row per object, with its place."""
 
 
 def finding_sentences(line: AdviceLine) -> tuple[Pieces, ...]:

@@ -110,4 +110,3 @@ TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
     ),
     is_notable=lambda row, _: row.outcome != "done",
 )
-"""The table of requests, the newest first."""

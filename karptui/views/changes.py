@@ -134,4 +134,3 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
     ),
     is_notable=lambda row, _: row.what is What.BEGAN,
 )
-"""The table of changes, most important first."""

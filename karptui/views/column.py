@@ -139,7 +139,6 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 NumberHeading: Final = partial(Heading, is_right_aligned=True, is_descending_first=True)
-"""Layout of a column of numbers."""
 
 
 class Value(msgspec.Struct, Generic[ItemT], frozen=True):
@@ -194,7 +193,6 @@ class Column(msgspec.Struct, Generic[ItemT], frozen=True):
     sort_at: Callable[[ItemT, int], SortKey] | None = None
     """The same for a place that changes with time; goes before ``sort``."""
     values: Values[ItemT] = ()
-    """Values for scripts."""
     filters: Filters[ItemT] = {}
     """Filters by name; a single one has the column's id as its name."""
     words: Words[ItemT] | None = None

@@ -177,7 +177,6 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         filters=Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition"),
     ),
 )
-"""Every column in order."""
 
 
 TABLE: Final[TableSpec[EventEntry]] = TableSpec(
@@ -188,4 +187,3 @@ TABLE: Final[TableSpec[EventEntry]] = TableSpec(
     default_sort=Sort("age"),
     is_notable=lambda entry, _: event_tone(entry) in (Tone.FAULT, Tone.WARNING),
 )
-"""The table of the Events screen."""

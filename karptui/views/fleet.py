@@ -104,7 +104,6 @@ TABLE: Final[TableSpec[FleetRow]] = TableSpec(
     text=lambda row: f"{row.name} {verdict_text(row)}".lower(),
     is_notable=lambda row, _: _is_bad(row),
 )
-"""The table of clusters, those that need attention first."""
 
 
 def sums_text(rows: Sequence[FleetRow], now_ns: int) -> str:

@@ -234,7 +234,6 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
         Value("isRecorded", lambda step, _: step.launches is not None, bool, "False in a pause of the recording."),
     ),
 )
-"""Columns of a history in steps."""
 
 
 def table_of(steps: Sequence[HistoryStep]) -> TableSpec[HistoryStep]:

@@ -352,7 +352,6 @@ REPORT: Final[tuple[Value[Pause], ...]] = (
     texts("assumed", lambda pause: pause.assumed),
     texts("notModelled", lambda pause: pause.changed.not_modelled),
 )
-"""The document's values besides its removals."""
 
 
 def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pause, PauseEvent]:

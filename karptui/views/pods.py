@@ -233,7 +233,6 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         words_place=4,
     ),
 )
-"""Every column in order."""
 
 
 def _text(entry: PodEntry) -> str:
@@ -250,7 +249,6 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     default_sort=Sort("name"),
     is_notable=lambda entry, now_ns: pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.keeps_node(now_ns),
 )
-"""The table of the Pods screen."""
 
 
 def pods_of_node_table() -> TableSpec[PodEntry]:

@@ -225,7 +225,6 @@ REPORT: Final[tuple[Value[RolloutReport], ...]] = (
     texts("assumed", lambda report: report.assumed),
     texts("notModelled", lambda report: report.played.not_modelled if report.played is not None else ()),
 )
-"""The document's values besides its nodes."""
 
 
 def sentence(node: RolloutNode) -> str:

@@ -232,4 +232,3 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
     default_sort=Sort("kind"),
     is_notable=lambda status, _: _TONES.get(status.phase) in (Tone.WARNING, Tone.FAULT),
 )
-"""One row per kind."""

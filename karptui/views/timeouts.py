@@ -175,4 +175,3 @@ REPORT: Final[tuple[Value[ConsolidationPass], ...]] = (
     ),
     texts("assumed", lambda consolidation_pass: consolidation_pass.assumed),
 )
-"""The values of the document beside its nodes."""

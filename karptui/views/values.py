@@ -283,7 +283,6 @@ REPORT: Final[tuple[Value[Comparison], ...]] = (
     texts("assumed", lambda comparison: comparison.assumed),
     texts("notModelled", lambda comparison: comparison.not_modelled),
 )
-"""The document's values besides its outcomes."""
 
 
 POINTS: Final[TableSpec[SweepPoint]] = TableSpec(

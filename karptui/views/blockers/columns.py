@@ -372,7 +372,6 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         words=Words(5, _recent_words),
     ),
 )
-"""Every column in order."""
 
 
 def _text(line: BlockerLine) -> str:

@@ -304,7 +304,6 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         ),
     ),
 )
-"""Every column in order."""
 REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
     noun="remedies",
     columns=COLUMNS,
@@ -313,7 +312,6 @@ REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
     default_sort=Sort("remedy"),
     is_notable=lambda row, _: bool(_goes(row)),
 )
-"""Of several groups of blockers."""
 TABLE: Final = REPORT.without("group")
 """Remedies of one group, whose title is above the table."""
 

@@ -237,7 +237,6 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         values=lifted(_COUNTERS, lambda entry: entry.counters),
     ),
 )
-"""Every column in order."""
 
 TABLE: Final[TableSpec[ChurnEntry]] = TableSpec(
     noun="NodePools",
@@ -248,4 +247,3 @@ TABLE: Final[TableSpec[ChurnEntry]] = TableSpec(
     default_sort=Sort("removed", is_descending=True),
     is_notable=lambda entry, _: bool(entry.figures.loops),
 )
-"""The table of the Churn screen."""

@@ -173,7 +173,6 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         ),
     ),
 )
-"""Every column in order."""
 
 
 def _text(item: ReplacedClaim) -> str:
@@ -190,4 +189,3 @@ TABLE: Final[TableSpec[ReplacedClaim]] = TableSpec(
     default_sort=Sort("age"),
     is_notable=lambda item, _: item.is_short or item.back is not None or item.life.why in FAILED,
 )
-"""The table of replacements, the latest first."""

@@ -232,7 +232,6 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         lambda entry: entry.claim.created_ns,
     ),
 )
-"""Every column in order."""
 
 
 def _text(entry: ClaimEntry) -> str:
@@ -258,4 +257,3 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
         entry.drifted is not None or node_status(entry.row).rank < 5 or node_status(entry.row).tone is Tone.FAULT
     ),
 )
-"""The table of the Claims screen."""

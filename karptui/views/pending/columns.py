@@ -269,7 +269,6 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         ),
     ),
 )
-"""Every column in order."""
 
 
 def _text(entry: PendingEntry) -> str:
@@ -286,4 +285,3 @@ TABLE: Final[TableSpec[PendingEntry]] = TableSpec(
     default_sort=Sort("now"),
     is_notable=lambda entry, _: entry.group.is_faulty,
 )
-"""The table of the Pending screen."""

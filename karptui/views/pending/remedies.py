@@ -234,7 +234,6 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )
-"""Table of remedies."""
 
 
 def remedy_values(remedy: Remedy) -> dict[str, Any]:

@@ -347,7 +347,6 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters=Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails"),
     ),
 )
-"""Every column in order."""
 
 
 def is_notable(row: PoolRow) -> bool:

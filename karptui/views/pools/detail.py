@@ -302,4 +302,3 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
     default_sort=Sort("name"),
     is_notable=lambda row, _: bool(row.daemonset.excluded or row.daemonset.one_too_many),
 )
-"""One row per DaemonSet."""

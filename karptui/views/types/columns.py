@@ -336,7 +336,6 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         filters=Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*"),
     ),
 )
-"""Every column in order."""
 
 
 _FIT: Final[tuple[Value[TypeFit], ...]] = (

@@ -160,7 +160,6 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         filters=Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem"),
     ),
 )
-"""Every column in order."""
 
 TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     noun="NodePools",
@@ -175,7 +174,6 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     default_sort=Sort("rank"),
     is_notable=lambda entry, _: bool(note_of(entry)[0]),
 )
-"""One row per NodePool."""
 
 
 _WORDS: Final[Mapping[Filter, str]] = {
