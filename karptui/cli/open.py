@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError
 from karptui.cli.evidence import evidence_source
-from karptui.cli.history_tap import history_tap
 from karptui.cli.option_values import file_name
 from karptui.cli.options import (
     add_allow_actions_flag,
@@ -21,7 +20,7 @@ from karptui.cli.options import (
     add_price_flags,
     price_flags,
 )
-from karptui.cli.source import connect, open_source
+from karptui.cli.source import connect, history_tap, open_source
 from karptui.errors import RequestError, no_such
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""From flags to the source they name: a live cluster, a snapshot or the demo."""
+"""From flags to the source they name: a live cluster, a snapshot or the demo; and the tap that records its history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from karptui.cli.options import refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.clock import Clock
+    from karptui.config import Config
     from karptui.sources.cluster.connection import Connection
+    from karptui.sources.history.tap import HistoryTap
     from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source
 
@@ -144,3 +146,27 @@ def resolve(args: argparse.Namespace, context: str | None) -> Connection:
     if args.as_group and not args.as_user:
         raise UsageError("--as-group needs --as")
     return load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)
+
+
+def history_tap(source: Source | None, config: Config, clock: Clock, path: Path | None = None) -> HistoryTap | None:
+    """Return what records the history of a live cluster, or of the demo; None if it is not recorded."""
+    from karptui.clock import FrozenClock
+    from karptui.files import files_are_forbidden
+    from karptui.paths import history_file
+    from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.history.tap import HistoryTap, Limits
+
+    if isinstance(source, ClusterSource):
+        server = source.connection.server
+    elif source is not None and source.title == "demo" and not isinstance(clock, FrozenClock):
+        server = "demo"
+    else:
+        return None
+    if not config.history or files_are_forbidden():
+        return None
+    try:
+        path = path or history_file(source.title, server)
+    except OSError:
+        return None
+    limits = Limits(config.history_days, int(config.history_megabytes * 1e6))
+    return HistoryTap(path, source.title, clock, limits)
