@@ -108,7 +108,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         _sort(_place),
         values=Value("severity", _value(lambda row: str(row.finding.severity)), {"enum": ["error", "warning", "info"]}),
-        filters=Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), help="error, warning or info"),
+        filters=Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), "error, warning or info"),
     ),
     Column(
         Heading("kind", "KIND", "Kind of the object that tells most.", 8, 19, drop_order=3),
@@ -117,7 +117,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters=Field(
             FieldKind.TEXT,
             _value(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
-            help="kind of an object",
+            "kind of an object",
         ),
     ),
     Column(
@@ -135,7 +135,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             "object": Field(
                 FieldKind.TEXT,
                 _value(lambda entry: tuple(ref.key for ref in entry.finding.objects)),
-                help="namespace/name, or name",
+                "namespace/name, or name",
             )
         },
     ),
@@ -168,7 +168,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         filters={
             "$": Field(
-                FieldKind.MONEY, _value(lambda entry: entry.finding.per_hour), help="$/h that the nodes concerned cost"
+                FieldKind.MONEY, _value(lambda entry: entry.finding.per_hour), "$/h that the nodes concerned cost"
             )
         },
     ),
@@ -180,7 +180,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             Value("rule", _value(lambda entry: entry.rule.id), str, after="severity"),
             Value("docs", _value(lambda entry: entry.rule.anchor), str, after="price_per_hour"),
         ),
-        filters=Field(FieldKind.TEXT, _value(lambda entry: entry.rule.id), help="id of the rule"),
+        filters=Field(FieldKind.TEXT, _value(lambda entry: entry.rule.id), "id of the rule"),
     ),
     Column(
         Heading("fact", "FACT", "The fact in this cluster.", 40, 300, drop_order=6),

@@ -132,14 +132,14 @@ def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
         Heading("name", _TITLES[grouping], _HELP[grouping], min_width=8, max_width=40, is_name=True),
         lambda entry: entry.name,
         values=Value("name", lambda entry, _: entry.name or None, str | None, "Zone, NodePool or instance type."),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping]),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, NOUNS[grouping]),
     )
     capacity_type: Column[CapacityEntry] = text_column(
         Heading("cap", "CAP", "The capacity type: spot, on-demand or reserved.", 9),
         lambda entry: entry.capacity_type,
         tone=lambda entry: capacity_tone(entry.capacity_type),
         values=Value("cap", lambda entry, _: entry.capacity_type or None, str | None, "Capacity type, where by zone."),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, help="capacity type"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, "capacity type"),
     )
     return (name, capacity_type, *_COLUMNS)
 
@@ -160,7 +160,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             Value("nodes", lambda entry, _: entry.nodes, int),
             Value("starting", lambda entry, _: entry.starting, int, "NodeClaims without a node."),
         ),
-        filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, "how many nodes"),
     ),
     Column(
         NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", 7, drop_order=3),
@@ -200,7 +200,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             Value("price_per_hour", lambda entry, _: _per_hour(entry), float | None),
             Value("unpriced", lambda entry, _: entry.total.unpriced, int, "Nodes with unknown price."),
         ),
-        filters={"$": Field(FieldKind.MONEY, lambda entry, _: _per_hour(entry), help="price per hour")},
+        filters={"$": Field(FieldKind.MONEY, lambda entry, _: _per_hour(entry), "price per hour")},
     ),
     Column(
         NumberHeading(

@@ -49,10 +49,10 @@ class Field(msgspec.Struct, Generic[ItemT], frozen=True):
 
     None when there is none.
     """
-    share: Callable[[ItemT], float | None] | None = None
-    """The same as a percentage, for fields that have one: ``cpu>80%``."""
     help: str = ""
     """Description on the help screen."""
+    share: Callable[[ItemT], float | None] | None = None
+    """The same as a percentage, for fields that have one: ``cpu>80%``."""
 
 
 Fields: TypeAlias = Mapping[str, Field[ItemT]]
@@ -413,7 +413,7 @@ def text_column(
         return Cell(text, tone(item), clean(short(item))) if text else missing
 
     if filters is None:
-        filters = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=filter_help(heading))
+        filters = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), filter_help(heading))
     values = values or named(json, read, str, heading)
     values = values or named(or_null, lambda item: read(item) or None, str | None, heading)
     place = sort or (lambda item: natural_key(read(item)) if read(item) else None)
@@ -439,7 +439,7 @@ def count_column(
         return Cell(f"{count_text(count)}{more}", tone(item)) if count or more else zero
 
     if filters is None:
-        filters = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=filter_help(heading))
+        filters = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), filter_help(heading))
     return Column(heading, cell, read, values=values or named(json, read, int, heading), filters=filters, words=words)
 
 
@@ -462,7 +462,7 @@ def amount_column(
     def value(item: ItemT, _: int) -> int:
         return read(item)
 
-    field = Field[ItemT](kind, value, help=filter_help(heading))
+    field = Field[ItemT](kind, value, filter_help(heading))
     return Column(
         heading, cell, read, values=Value(name, value, int, about), filters={filter_name or heading.id: field}
     )

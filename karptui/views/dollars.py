@@ -73,7 +73,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
             Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, or what is apart."),
             Value("name", lambda payer, _: payer.name or None, str | None, "Namespace, owner or value of the label."),
         ),
-        filters=Field(FieldKind.TEXT, lambda payer, _: payer.name, help="namespace, owner or label"),
+        filters=Field(FieldKind.TEXT, lambda payer, _: payer.name, "namespace, owner or label"),
     )  # fmt: skip
     return TableSpec(
         noun="payers",
@@ -111,7 +111,7 @@ _COLUMNS: Final[tuple[Column[Payer], ...]] = (
             Value("price_per_hour", lambda payer, _: payer.per_hour, float, "An average with --from."),
             Value("unpriced", lambda payer, _: payer.unpriced, int, "Pods or nodes without a known price."),
         ),
-        filters={"$": Field(FieldKind.MONEY, lambda payer, _: payer.per_hour, help="share of the price per hour")},
+        filters={"$": Field(FieldKind.MONEY, lambda payer, _: payer.per_hour, "share of the price per hour")},
     ),
     Column(
         number("share", "SHARE", "The same in percent of all known dollars."),

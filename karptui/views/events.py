@@ -107,7 +107,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda entry, now_ns: (now_ns - entry.last_ns) / NS_PER_SECOND if entry.last_ns else None,
-            help="since the last",
+            "since the last",
         ),
     ),
     Column(
@@ -126,14 +126,14 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry, _: Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell(""),
         lambda entry: float(entry.count),
         values=Value("count", lambda entry, _: entry.count, int, after="last_seconds"),
-        filters=Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.count, "how often"),
     ),
     Column(
         Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=4),
         lambda entry, _: text_cell(entry.kind),
         lambda entry: entry.kind,
         values=Value("kind", lambda entry, _: entry.kind, str),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.kind, "Node, NodeClaim, NodePool, Pod"),
     ),
     Column(
         Heading("name", "OBJECT", "Its object.", 16, 48, is_name=True),
@@ -144,7 +144,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
             "object": Field(
                 FieldKind.TEXT,
                 lambda entry, _: (entry.object_key, entry.object_key.rpartition("/")[2], short_name(entry.object_key)),
-                help="name, with or without its namespace",
+                "name, with or without its namespace",
             )
         },
     ),
@@ -154,7 +154,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry: (float(TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
         values=Value("reason", lambda entry, _: entry.reason, str),
         filters={
-            "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")
+            "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, "DisruptionBlocked, Drifted, NotReady…")
         },
     ),
     Column(
@@ -162,7 +162,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
         lambda entry: entry.message or None,
         values=Value("message", lambda entry, _: entry.message, str),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.messages, "message: *do-not-disrupt*"),
     ),
     Column(
         Heading("source", "SOURCE", "Reporter; condition: recorded on the object itself.", 9, 24, is_wide_only=True),
@@ -174,7 +174,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
             str,
             "Source of the message; condition for the object's own conditions.",
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.source, "karpenter, condition"),
     ),
 )
 

@@ -69,7 +69,7 @@ def _number(name: str, title: str, about: str, *, drop_order: int = 0) -> Column
 
     heading = NumberHeading(name, title, about, 5, 12, drop_order=drop_order)
     kind = FieldKind.MONEY if is_money else FieldKind.COUNT
-    field = Field[FleetRow](kind, lambda row, _: amount(row), help=about.rstrip(".").lower())
+    field = Field[FleetRow](kind, lambda row, _: amount(row), about.rstrip(".").lower())
     return Column(heading, cell, amount, filters={name: field})
 
 

@@ -63,7 +63,7 @@ def _number(heading: Heading, read: Read, text: Callable[[float], str], name: st
         cell,
         read,
         values=Value(name, rounded, float | None, f"{heading.help} Null if unknown."),
-        filters=Field(FieldKind.COUNT, lambda step, _: read(step), help=filter_help(heading)),
+        filters=Field(FieldKind.COUNT, lambda step, _: read(step), filter_help(heading)),
     )
 
 

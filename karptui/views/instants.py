@@ -149,7 +149,7 @@ def age_column(
         values=Value(
             "age_seconds", lambda item, now_ns: seconds_since(since_ns(item), now_ns), int | None, about, after
         ),
-        filters={"age": Field(FieldKind.DURATION, seconds, help=filter_help)},
+        filters={"age": Field(FieldKind.DURATION, seconds, filter_help)},
         words=Words(words_place, lambda item, now_ns: cell_words(cell(item, now_ns), "age "))
         if words_place is not None
         else None,

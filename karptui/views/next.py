@@ -228,7 +228,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         _saves,
         saved_per_hour,
         values=Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), float | None),
-        filters=Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour"),
+        filters=Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), "dollars per hour"),
     ),
     Column(
         Heading("why", "WHY", "Its blocker; OK→ and WAITS: nothing on the node itself blocks it.", 9, 20),
@@ -244,7 +244,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             list[str],
             "Codes of its blockers, worst first; empty if it has none.",
         ),
-        filters=Field(FieldKind.TEXT, why_words, help="its blocker: DND, PDB, OK*…"),
+        filters=Field(FieldKind.TEXT, why_words, "its blocker: DND, PDB, OK*…"),
     ),
     Column(
         Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),

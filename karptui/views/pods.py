@@ -128,7 +128,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("namespace", "NAMESPACE", "Its namespace.", 10, 32),
         lambda entry: entry.pod.namespace,
         json="namespace",
-        filters={"ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace")},
+        filters={"ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, "namespace")},
     ),
     Column(
         Heading("status", "STATUS", "The state that matters most; worst first when sorted.", 10, 24),
@@ -138,7 +138,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             Value("status", lambda entry, _: pod_status(entry)[0], str),
             Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), int | None),
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], "Running, Unschedulable…"),
     ),
     amount_column(
         NumberHeading("cpu", "CPU", "Cpu requested.", 5),
@@ -178,9 +178,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: entry.pod.node_name,
         short=lambda entry: short_name(entry.pod.node_name),
         or_null="node",
-        filters=Field(
-            FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
-        ),
+        filters=Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), "node"),
     ),
     text_column(
         Heading("pool", "POOL", "The NodePool of its node.", 7, 24, drop_order=4),
@@ -191,7 +189,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("owner", "OWNER", "Its workload: the Deployment rather than the ReplicaSet.", 14, 40, drop_order=5),
         lambda entry: entry.owner,
         values=Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.owner, "workload: deploy/front*"),
         words=Words(1, lambda entry, _: (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING),
     ),
     Column(
@@ -216,7 +214,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         filters=Field(
             FieldKind.TEXT,
             lambda entry, now_ns: entry.protection_text(now_ns),
-            help="do-not-disrupt*, PDB*, DaemonSet, static",
+            "do-not-disrupt*, PDB*, DaemonSet, static",
         ),
     ),
     Column(
@@ -224,7 +222,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry, _: Cell(str(entry.pod.template.priority)) if entry.pod.template.priority else ZERO,
         lambda entry: entry.pod.template.priority,
         values=Value("priority", lambda entry, _: entry.pod.template.priority, int),
-        filters=Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, "priority"),
         words=Words(3, _priority_words),
     ),
     age_column(

@@ -171,5 +171,5 @@ def money_column(
             return NOT_AVAILABLE if left_out else NOT_APPLICABLE
         return Cell(f"{sum_text(amount)}{'+' if left_out else ''}", Tone.NORMAL)
 
-    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=filter_help(heading))
+    field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), filter_help(heading))
     return Column(heading, cell, read, filters=field, values=named(json, read, float, heading))

@@ -284,15 +284,13 @@ _COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
         Heading("change", "CHANGE", "The change, as its difference to the answer.", _CHANGE_WIDTH, _CHANGE_WIDTH),
         lambda row, _: Cell(clean(row.text)),
         lambda row: row.words,
-        filters=Field[SolveRow](FieldKind.TEXT, lambda row, _: row.words, help="text of the change"),
+        filters=Field[SolveRow](FieldKind.TEXT, lambda row, _: row.words, "text of the change"),
     ),
     Column(
         number_heading("cost", "± $/H", "Change of the cost per hour, compared with now."),
         _change_cell,
         lambda row: row.change_per_hour,
-        filters=Field[SolveRow](
-            FieldKind.MONEY, lambda row, _: row.change_per_hour, help="change of the cost per hour"
-        ),
+        filters=Field[SolveRow](FieldKind.MONEY, lambda row, _: row.change_per_hour, "change of the cost per hour"),
     ),
     count_column(
         number_heading("pending", "PENDING", "Unschedulable pods.", drop_order=1),

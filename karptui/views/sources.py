@@ -207,7 +207,7 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
             Heading("phase", "PHASE", "Progress of the source.", 13),
             lambda status: status.phase,
             tone=lambda status: _TONES.get(status.phase, Tone.NORMAL),
-            filters=Field(FieldKind.TEXT, lambda status, _: status.phase, help="live, forbidden…"),
+            filters=Field(FieldKind.TEXT, lambda status, _: status.phase, "live, forbidden…"),
         ),
         Column(NumberHeading("count", "OBJECTS", "Number of objects."), _count, lambda status: status.count),
         Column(

@@ -124,7 +124,7 @@ def used_column(
         cell,
         lambda item: float(found) if (found := read(item)) is not None else None,
         values=Value(value, read, int | None, meaning, after),
-        filters={f"used_{short}": Field(kind, read, help=filter_help)} if filter_help else {},
+        filters={f"used_{short}": Field(kind, read, filter_help)} if filter_help else {},
         words=words,
     )
 

@@ -175,7 +175,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
                     "Savings compared with no disruption; null if unknown.",
                 ),
             ),
-            filters=Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon"),
+            filters=Field(FieldKind.MONEY, lambda row, _: row.saved, "savings over the horizon"),
         ),
         count_column(
             number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
@@ -292,7 +292,7 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
             Heading("value", "VALUE", "Value of the parameter.", 10, 26, is_name=True),
             lambda row, _: text_cell(row.value),
             lambda row: row.place,
-            filters=Field(FieldKind.TEXT, lambda row, _: row.value, help="value of the parameter"),
+            filters=Field(FieldKind.TEXT, lambda row, _: row.value, "value of the parameter"),
             values=Value("value", lambda row, _: row.value, str),
         ),
         count_column(

@@ -234,7 +234,7 @@ def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], So
 
 
 def _text_field(read: Callable[[BlockerEntry], str], help_: str) -> Field[BlockerLine]:
-    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, BlockerGroup) else read(line), help=help_)
+    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, BlockerGroup) else read(line), help_)
 
 
 def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[BlockerLine, int], float | None]:
@@ -319,7 +319,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             _seconds(lambda entry, now_ns: now_ns - entry.blocker.since_ns if entry.blocker.since_ns else None),
-            help="for how long",
+            "for how long",
         ),
         words=Words(1, _since_words),
     ),
@@ -336,7 +336,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         filters=Field(
             FieldKind.MONEY,
             lambda line, _: None if isinstance(line, BlockerGroup) else line.held,
-            help="dollars per hour",
+            "dollars per hour",
         ),
     ),
     Column(
@@ -366,7 +366,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "new": Field(
                 FieldKind.COUNT,
                 lambda line, _: None if isinstance(line, BlockerGroup) else line.recent_pods,
-                help="pods started in the last hour",
+                "pods started in the last hour",
             )
         },
         words=Words(5, _recent_words),

@@ -159,7 +159,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row: row.group,
         sort=lambda row: (row.group_place, row.place),
         values=Value("group", lambda row, _: row.group, str, "Common property of the blockers."),
-        filters=Field(FieldKind.TEXT, lambda row, _: row.group, help="common property of the blockers"),
+        filters=Field(FieldKind.TEXT, lambda row, _: row.group, "common property of the blockers"),
     ),
     text_column(
         Heading("remedy", "REMEDY", "The remedy; best first once all have been tried.", 28, 44),
@@ -171,7 +171,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             Value("title", lambda row, _: row.remedy.title, str),
             Value("place", lambda row, _: row.place + 1, int, "Among the remedies of the group: 1 is the best."),
         ),
-        filters=Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="the remedy"),
+        filters=Field(FieldKind.TEXT, lambda row, _: row.remedy.title, "the remedy"),
     ),
     Column(
         Heading("nodes", "FREES", "Number of nodes that this remedy lets Karpenter remove (simulated).", 8),
@@ -244,7 +244,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "Nodes whose savings are unknown; the savings exclude them.",
             ),
         ),
-        filters=Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour"),
+        filters=Field(FieldKind.MONEY, lambda row, _: _saved(row), "dollars per hour"),
     ),
     Column(
         Heading("evicts", "EVICTS", "Pods moved from these nodes, and protected pods that are interrupted.", 9),

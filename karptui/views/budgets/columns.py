@@ -172,13 +172,13 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         tone=lambda _: Tone.STRONG,
         sort=lambda entry: (*natural_key(entry.pool.name), entry.reason),
         json="pool",
-        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, help="NodePool")},
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, "NodePool")},
     ),
     text_column(
         Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
         lambda entry: entry.reason,
         values=Value("reason", lambda entry, _: entry.reason, {"enum": sorted(Reason)}),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.reason, help=", ".join(Reason)),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.reason, ", ".join(Reason)),
     ),
     Column(
         NumberHeading(
@@ -201,9 +201,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             _of_state("is_limited", lambda state: state.allowed < UNLIMITED, bool | None),
             _of_state("allowed", lambda state: state.allowed if state.allowed < UNLIMITED else None),
         ),
-        filters=Field(
-            FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, help="nodes allowed"
-        ),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, "nodes allowed"),
     ),
     Column(
         NumberHeading(
@@ -221,7 +219,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
                 after="left",
             ),
         ),
-        filters=Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes being removed"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), "nodes being removed"),
     ),
     Column(
         NumberHeading("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 7, 9, drop_order=6),
@@ -232,11 +230,9 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), str, after="deleting_nodes"),
         ),
         filters={
-            "notready": Field(
-                FieldKind.COUNT, lambda entry, _: len(_not_ready(entry)), help="nodes that are not Ready"
-            ),
+            "notready": Field(FieldKind.COUNT, lambda entry, _: len(_not_ready(entry)), "nodes that are not Ready"),
             "node": Field(
-                FieldKind.TEXT, lambda entry, _: (*_deleting(entry), *_not_ready(entry)), help="a node that uses it"
+                FieldKind.TEXT, lambda entry, _: (*_deleting(entry), *_not_ready(entry)), "a node that uses it"
             ),
         },
     ),
@@ -250,7 +246,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             about="Allowed less deleting and not ready nodes.",
             after="not_ready",
         ),
-        filters=Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), help="nodes left now"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), "nodes left now"),
     ),
     Column(
         Heading("line", "BINDING LINE", "The line that allows least: its number and text.", 12, 64, drop_order=1),
@@ -314,7 +310,7 @@ def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
                 filters=Field(
                     FieldKind.DURATION,
                     lambda entry, now_ns: seconds_until(_change_ns(entry, now_ns), now_ns),
-                    help="until a window opens or closes",
+                    "until a window opens or closes",
                 ),
             ),
             Column(

@@ -146,7 +146,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filters=Field(
             FieldKind.TEXT,
             lambda entry, _: tuple(str(reason) for reason, _ in entry.figures.reasons),
-            help="Drifted, Empty…",
+            "Drifted, Empty…",
         ),
     ),
     Column(
@@ -172,7 +172,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda entry, _: seconds_of(entry.figures.median_life_ns),
-            help="median lifetime of removed nodes",
+            "median lifetime of removed nodes",
         ),
     ),
     count_column(
@@ -228,7 +228,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             lambda entry, _: _loop_kinds(entry),
             {"type": "array", "items": {"enum": ["short-lived", "same-type", "never-joined"]}},
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), help="short-lived…"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), "short-lived…"),
     ),
     Column(
         Heading("counters", "KARPENTER", "Its own counters, since its controller began.", 12, 40, is_wide_only=True),

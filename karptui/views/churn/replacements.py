@@ -65,7 +65,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda item, now_ns: seconds_since(item.life.removed_ns, now_ns),
-            help="since its end",
+            "since its end",
         ),
     ),
     Column(
@@ -117,9 +117,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         lambda item: str(item.life.why),
         tone=lambda item: _why_tone(item.life.why),
         values=Value("reason", lambda item, _: str(item.life.why), str, after="created"),
-        filters={
-            "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…")
-        },
+        filters={"why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), "Drifted, Underutilized, Expired…")},
     ),
     Column(
         Heading("lived", "LIVED", "From its creation until its deletion.", 5, 7, is_right_aligned=True),
@@ -130,7 +128,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
             Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), int | None, after="reason"),
         ),
         filters=Field(
-            FieldKind.DURATION, lambda item, _: seconds_of(item.life.lived_ns), help="from creation until deletion"
+            FieldKind.DURATION, lambda item, _: seconds_of(item.life.lived_ns), "from creation until deletion"
         ),
     ),
     Column(
@@ -138,7 +136,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         lambda item, _: _pods(item),
         lambda item: item.moves,
         values=Value("pods_moved", lambda item, _: item.moves, int),
-        filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
+        filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, "pods seen to leave it")},
     ),
     Column(
         Heading(

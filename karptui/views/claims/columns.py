@@ -156,7 +156,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         filters={
             "init": Field(
-                FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialized"
+                FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, "until initialized"
             )
         },
     ),
@@ -167,14 +167,14 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
         values=Value("node", lambda entry, _: entry.node_name or None, str | None),
-        filters=Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), "node"),
     ),
     Column(
         Heading("drift", "DRIFT", "Why it is drifted.", 9, 24, drop_order=5),
         _drift,
         _drift_reason,
         values=Value("drift", lambda entry, _: _drift_reason(entry), str | None, "The reason.", after="status"),
-        filters=Field(FieldKind.TEXT, lambda entry, _: _drift_reason(entry) or "", help="why"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: _drift_reason(entry) or "", "why"),
     ),
     Column(
         Heading(
@@ -186,7 +186,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda entry, now_ns: seconds_until(entry.expires_ns, now_ns),
-            help="until it expires",
+            "until it expires",
         ),
     ),
     Column(
@@ -217,7 +217,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda entry, now_ns: seconds_until(_deadline_ns(entry), now_ns),
-            help="until its drain ends by force",
+            "until its drain ends by force",
         ),
     ),
     Column(
@@ -225,7 +225,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         _waiting,
         lambda entry: node_status(entry.row).rank if node_status(entry.row).rank < 9 else None,
         values=Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, str | None),
-        filters=Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on"),
+        filters=Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], "waiting on"),
     ),
     age_column(
         Heading("age", "AGE", "Since it was created.", 4, 6, is_right_aligned=True, drop_order=2),
@@ -245,9 +245,7 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     columns=COLUMNS,
     text=_text,
     more_filters={
-        "status": Field(
-            FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, help="Launching, Deleting, Draining…"
-        )
+        "status": Field(FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, "Launching, Deleting, Draining…")
     },
     more_values=(Value("status", lambda entry, _: node_status(entry.row).word, str, after="node"),),
     labels=lambda entry: entry.claim.labels,

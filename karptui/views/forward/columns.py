@@ -160,7 +160,7 @@ _CHANGE: Final[Column[PlayedStep]] = text_column(
     Heading("change", "CHANGE", "How the edits change the step; empty if they do not.", 11, 16),
     lambda row: row.change,
     tone=_tone,
-    filters=Field(FieldKind.TEXT, lambda row, _: row.change, help="only before, only after, … later"),
+    filters=Field(FieldKind.TEXT, lambda row, _: row.change, "only before, only after, … later"),
 )
 
 

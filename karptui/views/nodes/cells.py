@@ -162,7 +162,7 @@ WHY: Final[Column[NodeEntry]] = Column(
         ),
     ),
     filters={
-        "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
-        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="savings per hour without blockers"),
+        "why": Field(FieldKind.TEXT, why_words, "code of the WHY column: DND, PDB, BUDGET, OK*…"),
+        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), "savings per hour without blockers"),
     },
 )

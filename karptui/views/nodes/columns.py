@@ -68,13 +68,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "null if Karpenter does not manage the node.",
             ),
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.name, "node or claim"),
     ),
     text_column(
         Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", 7, 24),
         lambda entry: entry.pool,
         values=Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool."),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.pool, "NodePool"),
     ),
     text_column(
         Heading("type", "TYPE", "The instance type.", 11, 20, drop_order=3),
@@ -95,7 +95,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters=Field(
             FieldKind.TEXT,
             lambda entry, _: (entry.capacity_type, "od") if entry.capacity_type == "on-demand" else entry.capacity_type,
-            help="spot, on-demand, reserved",
+            "spot, on-demand, reserved",
         ),
         words=Words(4, capacity_type_words, joins=True),
     ),
@@ -104,7 +104,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         lambda entry: entry.zone,
         short=lambda entry: short_zone(entry.zone),
         values=Value("zone", lambda entry, _: entry.zone or None, str | None),
-        filters=Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: entry.zone, "zone"),
         words=Words(5, lambda entry, _: (clean(entry.zone), Tone.NORMAL), joins=True),
     ),
     Column(
@@ -126,13 +126,11 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             ),
         ),
         filters={
-            "status": Field(
-                FieldKind.TEXT, lambda entry, _: node_status(entry).word, help="Ready, NotReady, Launching…"
-            ),
+            "status": Field(FieldKind.TEXT, lambda entry, _: node_status(entry).word, "Ready, NotReady, Launching…"),
             "taint": Field(
                 FieldKind.TEXT,
                 lambda entry, _: tuple(taint.key for taint in entry.node.taints) if entry.node is not None else (),
-                help="key of a taint",
+                "key of a taint",
             ),
         },
     ),
@@ -161,7 +159,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "Source and date of the price.",
             ),
         ),
-        filters={"$": Field(FieldKind.MONEY, lambda entry, _: sort_price(entry), help="price per hour")},
+        filters={"$": Field(FieldKind.MONEY, lambda entry, _: sort_price(entry), "price per hour")},
         words=Words(1, price_words),
     ),
     HELD,
@@ -222,7 +220,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters=Field(
             FieldKind.TEXT,
             lambda entry, _: entry.claim.image_id if entry.claim is not None else "",
-            help="machine image",
+            "machine image",
         ),
         words=Words(14, lambda entry, _: (f"image {clean(entry.image)}", Tone.NORMAL) if entry.image else NOTHING),
     ),

@@ -159,9 +159,9 @@ def _share_column(
         values=_share_values(name, "_millis" if kind is FieldKind.CPU else "_bytes", read, about),
         filters={
             name: Field(
-                kind, lambda entry, _: read(entry).requested, lambda entry: read(entry).percent, f"{word} requested"
+                kind, lambda entry, _: read(entry).requested, f"{word} requested", lambda entry: read(entry).percent
             ),
-            f"free.{name}": Field(kind, lambda entry, _: read(entry).free, help=f"{word} that is left"),
+            f"free.{name}": Field(kind, lambda entry, _: read(entry).free, f"{word} that is left"),
         },
     )
 
@@ -174,7 +174,7 @@ PODS: Final[Column[NodeEntry]] = Column(
     _pods_cell,
     lambda entry: float(entry.pods.requested),
     values=_share_values("pods", "", lambda entry: entry.pods),
-    filters=Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods"),
+    filters=Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, "pods", lambda entry: entry.pods.percent),
     words=Words(2, lambda entry, now_ns: cell_words(_pods_cell(entry, now_ns), after=" pods")),
 )
 
@@ -185,7 +185,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
     _accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
     values=_share_values("gpu", "", lambda entry: entry.accelerators, _GPU_ABOUT, after="pods_allocatable"),
-    filters=Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators"),
+    filters=Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, "GPUs and other accelerators"),
     words=Words(9, lambda entry, now_ns: cell_words(_accelerators_cell(entry, now_ns), "gpu ")),
 )
 
@@ -250,7 +250,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
     filters=Field(
         FieldKind.TEXT,
         lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
-        help="claim and node differ: delta=−*",
+        "claim and node differ: delta=−*",
     ),
     words=Words(6, lambda entry, now_ns: cell_words(_delta_cell(entry, now_ns), DELTA_WORDS)),
 )

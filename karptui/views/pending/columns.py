@@ -118,9 +118,9 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             ),
         ),
         filters={
-            "name": Field(FieldKind.TEXT, lambda entry, _: tuple(pod.name for pod in entry.group.pods), help="pod"),
-            "ns": Field(FieldKind.TEXT, lambda entry, _: entry.group.first.namespace, help="namespace"),
-            "owner": Field(FieldKind.TEXT, lambda entry, _: entry.group.origin, help="workload: Deployment/web/front"),
+            "name": Field(FieldKind.TEXT, lambda entry, _: tuple(pod.name for pod in entry.group.pods), "pod"),
+            "ns": Field(FieldKind.TEXT, lambda entry, _: entry.group.first.namespace, "namespace"),
+            "owner": Field(FieldKind.TEXT, lambda entry, _: entry.group.origin, "workload: Deployment/web/front"),
         },
     ),
     count_column(
@@ -140,12 +140,12 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         ),
         filters={
             "cpu": Field(
-                FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.group.first.requests), help="cpu of one pod"
+                FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.group.first.requests), "cpu of one pod"
             ),
             "mem": Field(
                 FieldKind.BYTES,
                 lambda entry, _: resources.memory_bytes(entry.group.first.requests),
-                help="memory of one pod",
+                "memory of one pod",
             ),
         },
     ),
@@ -251,9 +251,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                 "What Karpenter finds faulty about the pods.",
             ),
         ),
-        filters={
-            "turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.cause), help="no place, new node, gated…")
-        },
+        filters={"turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.cause), "no place, new node, gated…")},
     ),
     Column(
         Heading(

@@ -449,7 +449,7 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             Heading("by", "BY", "Why it is excluded: the first of Karpenter's checks that fails.", 7, 24),
             refusal_word,
             tone=lambda _: Tone.FAULT,
-            filters=Field(FieldKind.TEXT, lambda r, _: refusal_word(r), help="memory, taint, label…"),
+            filters=Field(FieldKind.TEXT, lambda r, _: refusal_word(r), "memory, taint, label…"),
         ),
         text_column(
             Heading("reason", "REASON", "Computed verdict with amounts requested and left.", 24, 140, fill_width=140),

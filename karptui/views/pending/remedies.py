@@ -200,7 +200,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
         text_column(
             Heading("of", "OF", "The change.", 8, 34, drop_order=4),
             lambda entry: entry.remedy.subject,
-            filters=Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
+            filters=Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, "NodePool general…"),
         ),
         Column(
             Heading("fits", "FITS", "Pending pods that become schedulable.", 6, 12, drop_order=2),
@@ -230,7 +230,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
         ),
     ),
     text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
-    more_filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.kind, help="limit, overhead, request…")},
+    more_filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.kind, "limit, overhead, request…")},
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )

@@ -120,8 +120,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         tone=lambda _: Tone.STRONG,
         json="name",
         filters={
-            "pool": Field(FieldKind.TEXT, lambda row, _: row.name, help="NodePool"),
-            "class": Field(FieldKind.TEXT, lambda row, _: row.pool.node_class_ref.name, help="its NodeClass"),
+            "pool": Field(FieldKind.TEXT, lambda row, _: row.name, "NodePool"),
+            "class": Field(FieldKind.TEXT, lambda row, _: row.pool.node_class_ref.name, "its NodeClass"),
         },
     ),
     Column(
@@ -140,7 +140,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("same_weight_as", lambda row, _: [tie.name for tie in row.ties], list[str]),
             Value("weight_within_10_of", lambda row, _: [neighbour.name for neighbour in row.near], list[str]),
         ),
-        filters=Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight"),
+        filters=Field(FieldKind.COUNT, lambda row, _: row.pool.weight, "its weight"),
     ),
     Column(
         NumberHeading(
@@ -157,7 +157,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "Of all nodes that Karpenter manages.",
             ),
         ),
-        filters=Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes"),
+        filters=Field(FieldKind.COUNT, lambda row, _: row.nodes, "its nodes"),
     ),
     Column(
         NumberHeading(
@@ -206,7 +206,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
             Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), int),
         ),
-        filters={"$": Field(FieldKind.MONEY, lambda row, _: _cost(row), help="cost per hour")},
+        filters={"$": Field(FieldKind.MONEY, lambda row, _: _cost(row), "cost per hour")},
     ),
     Column(
         Heading(
@@ -243,7 +243,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("types_usable", lambda row, _: row.usable, int),
             Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), int),
         ),
-        filters=Field(FieldKind.COUNT, lambda row, _: len(row.types.left), help="types that a new node may have"),
+        filters=Field(FieldKind.COUNT, lambda row, _: len(row.types.left), "types that a new node may have"),
     ),
     Column(
         Heading("budget", "BUDGET", "Nodes that may still be disrupted now, over all reasons.", 6, 12, drop_order=4),
@@ -279,7 +279,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "null is Never.",
             ),
         ),
-        filters=Field(FieldKind.TEXT, lambda row, _: policy_text(row), help="consolidation policy"),
+        filters=Field(FieldKind.TEXT, lambda row, _: policy_text(row), "consolidation policy"),
     ),
     Column(
         NumberHeading(
@@ -288,7 +288,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.drifted_cell,
         lambda row: row.drifted,
         values=Value("drifted", _of_nodes(lambda row: row.drifted), int),
-        filters=Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted"),
+        filters=Field(FieldKind.COUNT, lambda row, _: row.drifted, "nodes that drifted"),
     ),
     Column(
         NumberHeading(
@@ -304,7 +304,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 dict[str, int],
             ),
         ),
-        filters=Field(FieldKind.COUNT, lambda row, _: _shared(row), help="pods that match other pools too"),
+        filters=Field(FieldKind.COUNT, lambda row, _: _shared(row), "pods that match other pools too"),
     ),
     Column(
         NumberHeading(
@@ -344,7 +344,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("ready", lambda row, _: is_ready(row), bool, after="drifted"),
             Value("not_ready_because", lambda row, _: short_reason(row) or None, str | None),
         ),
-        filters=Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails"),
+        filters=Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", "yes, or what fails"),
     ),
 )
 

@@ -242,8 +242,8 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
             sort=lambda row: (not row.is_carried, *natural_key(row.daemonset.key)),
             json="name",
             filters={
-                "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, help="namespace/name"),
-                "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
+                "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, "namespace/name"),
+                "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", "yes or no"),
             },
         ),
         amount_column(

@@ -173,7 +173,7 @@ def _price_column(
         lambda entry, _: amount_cell(price_of(entry)),
         read,
         values=(Value(f"{name}_price_per_hour", read, float | None), Value(f"{name}_price_source", source, str | None)),
-        filters={field: Field(FieldKind.MONEY, read, help=f"{name.replace('_', '-')} price per hour")},
+        filters={field: Field(FieldKind.MONEY, read, f"{name.replace('_', '-')} price per hour")},
     )
 
 
@@ -184,8 +184,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         tone=lambda _: Tone.STRONG,
         json="name",
         filters={
-            "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="instance type"),
-            "family": Field(FieldKind.TEXT, lambda entry, _: entry.name.partition(".")[0], help="part before the dot"),
+            "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, "instance type"),
+            "family": Field(FieldKind.TEXT, lambda entry, _: entry.name.partition(".")[0], "part before the dot"),
         },
     ),
     Column(
@@ -200,14 +200,14 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
         lambda entry: entry.rank,
         values=Value("rank", lambda entry, _: entry.rank, int | None, "Rank by price among the remaining types."),
-        filters=Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price"),
+        filters=Field(FieldKind.COUNT, lambda entry, _: entry.rank, "rank by price"),
     ),
     Column(
         NumberHeading("vcpu", "VCPU", "Processors.", 4),
         lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.capacity)).removesuffix("000m")),
         lambda entry: resources.cpu_millis(entry.capacity),
         values=Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), int | None),
-        filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), help="processors")},
+        filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), "processors")},
     ),
     Column(
         NumberHeading("mem", "MEM adv/alloc", "Memory that EC2 advertises, and the part that pods may request.", 13),
@@ -232,7 +232,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 int | None,
             ),
         ),
-        filters=Field(FieldKind.BYTES, lambda entry, _: _allocatable_bytes(entry), help="memory that pods may request"),
+        filters=Field(FieldKind.BYTES, lambda entry, _: _allocatable_bytes(entry), "memory that pods may request"),
     ),
     count_column(
         NumberHeading("pods", "PODS", "Pod capacity of a node.", 4),
@@ -292,9 +292,9 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             "zone": Field(
                 FieldKind.TEXT,
                 lambda entry, _: tuple({zone for zones in entry.offered.values() for zone in zones}),
-                help="available zone",
+                "available zone",
             ),
-            "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), help="available capacity type"),
+            "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), "available capacity type"),
         },
     ),
     _price_column(
@@ -333,7 +333,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             ),
             Value("why", lambda entry, _: why_text(entry) or None, str | None),
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: why_text(entry), "what rules it out: why=*daemonsets*"),
     ),
 )
 

@@ -157,7 +157,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
                 list[str],
             ),
         ),
-        filters=Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem"),
+        filters=Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], "the problem"),
     ),
 )
 
@@ -165,8 +165,8 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     noun="NodePools",
     columns=COLUMNS,
     more_filters={
-        "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
-        "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, help="a remaining type"),
+        "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), "types that a new node may have"),
+        "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, "a remaining type"),
     },
     more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), int)),
     text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),
