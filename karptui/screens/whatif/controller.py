@@ -6,13 +6,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from karptui.karpenter.rules import VERSION_SETTING, rules_for
 from karptui.kube.units import count_text
-from karptui.screens.whatif.documents import DocumentReader, Documents
+from karptui.screens.whatif.documents import Cluster, DocumentReader, Documents
 from karptui.screens.whatif.workbook import KeptScenarios, Workbook, open_scenarios, save_scenarios
 from karptui.session.answers import ControllerInfo, ReplayState
 from karptui.session.protocol import Session
@@ -23,7 +23,7 @@ from karptui.views.whatif.controls import focused, problem_at
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Opening, Replay, Scenario, write_scenarios
+from karptui.whatif.scenario import Opening, Scenario, write_scenarios
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
 from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of
@@ -32,19 +32,6 @@ from karptui.whatif.yaml.tree import Document, ProblemSeverity, parse
 
 NAMES_AFTER_NS: Final = 5_000_000_000
 """How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""
-
-
-class Cluster(Protocol):
-    """The cluster, as the what-if asks about it."""
-
-    def now_ns(self) -> int:
-        """Return nanoseconds since the epoch."""
-
-    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object from the API server; raises SourceError with a message."""
-
-    async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a message."""
 
 
 class Listener(Protocol):
@@ -66,25 +53,6 @@ class Listener(Protocol):
         """Say something to the reader."""
 
 
-class NoListener:
-    """Listens while nothing is shown."""
-
-    def typed(self) -> None:
-        """Take no note."""
-
-    def text_changed(self) -> None:
-        """Take no note."""
-
-    def sheet_changed(self) -> None:
-        """Take no note."""
-
-    def answered(self, number: int, answer: Answer) -> None:
-        """Take no note."""
-
-    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Take no note."""
-
-
 class WhatIf:
     """Keeps the work while other screens are shown, asks the replayer, and notifies a listener."""
 
@@ -97,7 +65,7 @@ class WhatIf:
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
         session.whatif.subscribe(self._answered)
-        self.listener: Listener = NoListener()
+        self.listener: Listener | None = None
         self.problem = ""
         """Why the last question has no answer."""
         self._question: Scenario | None = None
@@ -122,7 +90,7 @@ class WhatIf:
 
     def leave(self, listener: Listener) -> None:
         if self.listener is listener:
-            self.listener = NoListener()
+            self.listener = None
 
     # The text
 
@@ -131,13 +99,15 @@ class WhatIf:
         self.book.write(text, why=f"{TYPING} in line {line + 1}")
         self.documents.read(text)
         self._is_asked = False
-        self.listener.typed()
+        if self.listener is not None:
+            self.listener.typed()
 
     def put_text(self, text: str, why: str) -> None:
         self.book.write(text, why=why)
         self.documents.read(text)
         self._is_asked = False
-        self.listener.text_changed()
+        if self.listener is not None:
+            self.listener.text_changed()
 
     def put_edits(self, edits: tuple[AnyEdit, ...], why: str) -> None:
         """Take over the edits that are not text."""
@@ -148,14 +118,16 @@ class WhatIf:
         """Show and replay the front sheet after a change other than typing."""
         self.documents.read(self.book.sheet.text)
         self._is_asked = False
-        self.listener.sheet_changed()
+        if self.listener is not None:
+            self.listener.sheet_changed()
 
     def document_at(self, line: int) -> Document | None:
         """Return the document that a line belongs to, None while it cannot be read."""
         return focused(self.documents.parsed, line)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        self.listener.say(text, tone)
+        if self.listener is not None:
+            self.listener.say(text, tone)
 
     def explain(self, line: int) -> Pieces | None:
         """Return the error at a line, or the replay mode; None to leave the previous text."""
@@ -244,7 +216,8 @@ class WhatIf:
         return self.book.answers.get(self.book.index)
 
     def _answered(self, number: int, answer: Answer) -> None:
-        self.listener.answered(number, answer)
+        if (listener := self.listener) is not None:
+            listener.answered(number, answer)
 
     def take(self, number: int, answer: Answer) -> bool:
         """Take an answer over and return whether it is that of the last question."""
@@ -332,17 +305,6 @@ class WhatIf:
 
     # Scenarios
 
-    def choose_replay(self, mode: Replay) -> None:
-        self.book.choose_replay(mode)
-        self.changed()
-
-    def scenarios(self) -> list[Scenario]:
-        return [self.book.scenario_at(at) for at in range(len(self.book.sheets))]
-
-    def duplicate(self) -> None:
-        sheet = self.book.sheet
-        self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
-
     def save_scenarios(self, target: str, *, replaces: bool = False) -> Path:
         """Write every scenario to a file and return its path.
 
@@ -350,7 +312,7 @@ class WhatIf:
             FileIsThereError: when the file is there and is not to be replaced.
             RequestError: when it cannot be written.
         """
-        scenarios = self.scenarios()
+        scenarios = self.book.scenarios()
         path = save_scenarios(target, scenarios, replaces=replaces)
         self.book.note_saved(scenarios)
         return path
@@ -363,13 +325,9 @@ class WhatIf:
         """
         sheets = await self._sheets_of(open_scenarios(target))
         for sheet in sheets:  # no await in between, so that a cancelled call has begun none
-            self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
-            self.book.note_saved([self.scenario_in_front()])
+            self.book.begin_copy(sheet)
+            self.book.note_saved([self.book.scenario_at(self.book.index)])
         return len(sheets)
-
-    def scenario_in_front(self) -> Scenario:
-        """Return the scenario of the front sheet, after parsing its text."""
-        return self.book.scenario_at(self.book.index)
 
     async def restore(self, *, is_opening: bool = False) -> int:
         """Restore the unsaved scenarios of the last run, once; return their number.

@@ -112,7 +112,8 @@ class Dialogs:
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
         chosen = await pick(self._app, "What is simulated", choices, str(self._whatif.book.sheet.replay))
         if chosen is not None:
-            self._whatif.choose_replay(Replay(chosen))
+            self._whatif.book.choose_replay(Replay(chosen))
+            self._whatif.changed()
 
     # Scenarios
 
@@ -135,7 +136,7 @@ class Dialogs:
             case "new":
                 book.begin(Sheet(book.free_name("unnamed")))
             case "duplicate":
-                self._whatif.duplicate()
+                book.begin_copy(book.sheet)
             case "rename":
                 await self._name()
             case "save":
@@ -145,7 +146,7 @@ class Dialogs:
             case "drop":
                 book.drop()
             case _:
-                book.choose(int(chosen.removeprefix("at ")))
+                book.index = int(chosen.removeprefix("at "))
         self._whatif.changed()
 
     def _summary(self, index: int) -> str:

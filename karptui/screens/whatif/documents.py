@@ -26,11 +26,17 @@ NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
 """Kinds with many objects: their edits are listed, not typed."""
 
 
-class ObjectReader(Protocol):
-    """Where objects are read from."""
+class Cluster(Protocol):
+    """The cluster, as the what-if asks about it."""
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object from the API server; raises SourceError with a message."""
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a message."""
 
 
 @dataclass
@@ -46,7 +52,7 @@ class Made:
 class DocumentReader:
     """Reads documents for the sheets of a workbook."""
 
-    def __init__(self, objects: ObjectReader, book: Workbook) -> None:
+    def __init__(self, objects: Cluster, book: Workbook) -> None:
         self._objects = objects
         self._book = book
 
@@ -159,14 +165,10 @@ class Documents:
         return self._known.problems
 
     @property
-    def unchecked(self) -> tuple[str, ...]:
-        """Rules of the schemas that karptui cannot evaluate, as text."""
-        return self._known.unchecked
-
-    @property
     def origin(self) -> str:
         """What documents are held against, and how many rules of it cannot be run here."""
-        left_out = f", {len(self.unchecked)} of their rules cannot be checked here" if self.unchecked else ""
+        unchecked = len(self._known.unchecked)
+        left_out = f", {unchecked} of their rules cannot be checked here" if unchecked else ""
         if why_no_cel():
             left_out = f", without their rules and patterns: {why_no_cel()}"
         return f"{self.schemas.origin}{left_out}"

@@ -322,7 +322,7 @@ class WhatIfScreen(FrameScreen):
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         at = self.whatif.book.index
-        scenarios = self.whatif.scenarios()
+        scenarios = self.whatif.book.scenarios()
         return [scenario for scenario in (*scenarios[at:], *scenarios[:at]) if scenario.edits]
 
     def action_compare(self) -> None:

@@ -65,6 +65,9 @@ class Workbook:
         sheet = self.sheets[index]
         return self._scenario(sheet, parse(sheet.text))
 
+    def scenarios(self) -> list[Scenario]:
+        return [self.scenario_at(at) for at in range(len(self.histories))]
+
     def _scenario(self, sheet: Sheet, parsed: Parsed) -> Scenario:
         """Return the scenario of a sheet, named after its edits unless it has a name."""
         scenario = scenario_of(sheet, parsed, self.originals)
@@ -76,7 +79,7 @@ class Workbook:
 
     def names(self) -> list[str]:
         """Return the names of all scenarios; equal ones are numbered."""
-        return numbered([self.scenario_at(at).name for at in range(len(self.histories))])
+        return numbered([scenario.name for scenario in self.scenarios()])
 
     # Changing the current sheet
 
@@ -126,6 +129,10 @@ class Workbook:
             if replace(one, name=sheet.name) == sheet:
                 self.index = at
                 return
+        self.begin_copy(sheet)
+
+    def begin_copy(self, sheet: Sheet) -> None:
+        """Make a new sheet current under a name that no other has."""
         self.begin(replace(sheet, name=self.free_name(sheet.name)))
 
     def put_behind(self, sheets: Sequence[Sheet], *, keeps_empty: bool = False) -> None:
@@ -149,9 +156,6 @@ class Workbook:
             self.histories.append(History(sheet))
             self.index = len(self.histories) - 1
 
-    def choose(self, index: int) -> None:
-        self.index = index
-
     def drop(self) -> None:
         del self.histories[self.index]
         self.answers = {at - (at > self.index): answer for at, answer in self.answers.items() if at != self.index}
@@ -165,8 +169,8 @@ class Workbook:
         self._saved.update(write_scenarios([scenario]) for scenario in scenarios)
 
     def unsaved(self) -> list[Scenario]:
-        scenarios = [self.scenario_at(at) for at in range(len(self.histories))]
-        return [scenario for scenario in scenarios if scenario.edits and write_scenarios([scenario]) not in self._saved]
+        texts = ((scenario, write_scenarios([scenario])) for scenario in self.scenarios() if scenario.edits)
+        return [scenario for scenario, text in texts if text not in self._saved]
 
     def note_opened(self) -> None:
         """Mark the current sheet as made by a key: the same key makes it again, so the user is not asked about it."""

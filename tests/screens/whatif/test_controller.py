@@ -164,7 +164,7 @@ async def test_what_was_edited_is_exported(whatif: WhatIf, form: str, expected: 
 async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Path) -> None:
     await opened(whatif)
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
-    whatif.duplicate()
+    whatif.book.begin_copy(whatif.book.sheet)
     target = str(tmp_path / "two.yaml")
     whatif.save_scenarios(target)
     with pytest.raises(FileIsThereError):
@@ -172,7 +172,7 @@ async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Pa
     whatif.save_scenarios(target, replaces=True)
     assert await whatif.open_scenarios(target) == 2
     assert whatif.book.names() == [f"general: weight 50 → 60{number}" for number in ("", " (2)", " (3)", " (4)")]
-    assert whatif.scenarios()[3].edits == whatif.scenarios()[0].edits
+    assert whatif.book.scenarios()[3].edits == whatif.book.scenarios()[0].edits
     with pytest.raises(RequestError):
         await whatif.open_scenarios(str(tmp_path / "none.yaml"))
 
