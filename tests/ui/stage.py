@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,6 +98,19 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
             app.poll_now()
         await answered(pilot)
     return app
+
+
+@asynccontextmanager
+async def running(app: App[None], size: tuple[int, int] = (80, 24)) -> AsyncIterator[tuple[KarptuiApp, Pilot[None]]]:
+    """Run the app in a terminal of a size, and wait until it is settled."""
+    async with app.run_test(size=size) as pilot:
+        yield await settled(pilot), pilot
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one right behind the other, and wait until what they asked for is there."""
+    await pilot.press(*keys)
+    await settled(pilot)
 
 
 async def worked(pilot: Pilot[Any]) -> None:

@@ -23,7 +23,7 @@ from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, S
 from karptui.whatif.scenario import Scenario
 from tests.cli.conftest import NOON_NS
 from tests.ui.fleet import screen_text
-from tests.ui.stage import demo_app, settled
+from tests.ui.stage import demo_app, press, running, settled
 from tests.ui.whatif.bench import begin
 
 ALLOWED = Config(contexts={"demo": ContextSettings(allow_actions=True)})
@@ -98,12 +98,10 @@ async def test_at_a_past_moment_nothing_opens(monkeypatch: pytest.MonkeyPatch) -
 
 async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) -> None:
     app = an_acting_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert app.front is not None
         while (app.front.current_object() or ("", ""))[0] != "Node":
-            await pilot.press("down")
-            await settled(pilot)
+            await press(pilot, "down")
         _, name = app.front.current_object() or ("", "")
         app.run_command("do")
         await until(pilot, lambda: isinstance(app.screen, PickScreen))
@@ -245,8 +243,7 @@ async def test_actions_that_nobody_picks_are_closed(monkeypatch: pytest.MonkeyPa
     closed: list[str] = []
     monkeypatch.setattr(Actions, "close", lambda _: closed.append("closed"))
     app = an_acting_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         app.run_command("do")
         await until(pilot, lambda: isinstance(app.screen, PickScreen))
         await pilot.press("escape")

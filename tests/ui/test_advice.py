@@ -21,7 +21,7 @@ from tests import traps
 from tests.builders import NOW_NS
 from tests.story_e import story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, column, settled
+from tests.ui.stage import an_app, column, press, settled
 
 MakeTraps = Callable[..., KarptuiApp]
 
@@ -64,8 +64,7 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
         text = screen_text(app)
         assert "1 pod (StatefulSet/db/postgres) is selected by 2 PodDisruptionBudgets" in text
         assert "→ Delete one of them, or narrow its selector." in text
-        await pilot.press("slash", *"rule=pod-dead-protection", "enter")
-        await settled(pilot)
+        await press(pilot, "slash", *"rule=pod-dead-protection", "enter")
         assert 'says do-not-disrupt "1d", which protects nothing' in screen_text(app)
         await pilot.press("escape", "ctrl+z")
         assert "· info" not in column(app, 0)
@@ -74,8 +73,7 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
 async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         assert isinstance(app.screen, AdviceDetailScreen)
         text = screen_text(app)
         for part in (
@@ -89,8 +87,7 @@ async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> N
         ):
             assert part in text
         assert column(app, 3) == ["postgres", "postgres-old", "postgres"]
-        await pilot.press("o")
-        await settled(pilot)
+        await press(pilot, "o")
         assert isinstance(app.screen, TextScreen)
         assert "kind: PodDisruptionBudget" in app.screen.area.text
 
@@ -103,24 +100,20 @@ async def test_o_goes_to_the_object(make_traps: MakeTraps) -> None:
             ("pool-wildcard-value", PoolDetailScreen),
             ("pod-dead-protection", TextScreen),
         ):
-            await pilot.press("slash", "ctrl+u", *f"rule={rule}", "enter", "o")
-            await settled(pilot)
+            await press(pilot, "slash", "ctrl+u", *f"rule={rule}", "enter", "o")
             assert isinstance(app.screen, screen), rule
-            await pilot.press("escape")
-            await settled(pilot)
+            await press(pilot, "escape")
 
 
 async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         monkeypatch.setattr(Analyst, "advice", AdviceReport(now_ns=NOW_NS))
         app.poll_now()
         await settled(pilot)
         assert "this finding has changed or is resolved" in screen_text(app)
-        await pilot.press("escape")
-        await settled(pilot)
+        await press(pilot, "escape")
         assert "finds anything" in screen_text(app)
 
 

@@ -9,12 +9,11 @@ from karptui.screens.types import TypesOfPoolScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import screen_text
-from tests.ui.stage import settled
+from tests.ui.stage import press, running, settled
 
 
 async def test_a_question_opens_its_answer(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 40)) as (app, pilot):
         for screen, words, question, answer in (
             ("1", "still", "still here?", NodeDetailScreen),
             ("2", "types", "Which instance types can", TypesOfPoolScreen),
@@ -25,15 +24,12 @@ async def test_a_question_opens_its_answer(make_app: MakeApp) -> None:
                 await pilot.press({"?": "question_mark", " ": "space"}.get(key, key))
             await settled(pilot)
             assert question in screen_text(app)
-            await pilot.press("enter")
-            await settled(pilot)
+            await press(pilot, "enter")
             assert isinstance(app.screen, answer), question
-            await pilot.press("escape")
-            await settled(pilot)
+            await press(pilot, "escape")
 
 
 async def test_every_question_of_the_cluster_is_a_command(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (80, 24)) as (app, _):
         names = {command.name for command in app.commands}
         assert {question.command.partition(" ")[0] for question in QUESTIONS if question.command} <= names

@@ -21,7 +21,7 @@ from karptui.screens.text import TextScreen
 from karptui.sources.source import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
-from tests.ui.stage import front, settled
+from tests.ui.stage import front, press, running
 
 BUDGETS = {
     "general": (DisruptionBudget("50%"), DisruptionBudget("0", "0 9 * * mon-fri", "8h", ("Drifted", "Underutilized"))),
@@ -88,10 +88,8 @@ def a_told_fleet() -> Fleet:
 
 async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="budgets")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", *"left=0", "enter")
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "slash", *"left=0", "enter")
         rows = front(app, BudgetsScreen).listing.rows
         assert rows is not None
         assert set(rows.keys) == {"general/Drifted", "general/Underutilized"} | {
@@ -101,38 +99,31 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         opened = front(app, BudgetsScreen).whatif_opening().documents
         pools = [one.name for one in opened if one.kind == "NodePool"]
         assert pools == ["general", "runners"], "those that are marked, each once"
-        await pilot.press("space", "home", "space", "o")
-        await settled(pilot)
+        await press(pilot, "space", "home", "space", "o")
         assert front(app, NodesScreen).listing.query_text == "pool=general"
 
 
 async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="claims")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         screen = front(app, ClaimsScreen)
         assert screen.current is not None
         assert screen.current.claim.name == "general-x7k2p"
         await pilot.press("o")
         assert "has no node" in str(screen.info.pieces)
-        await pilot.press("d")
-        await settled(pilot)
+        await press(pilot, "d")
         assert isinstance(app.screen, TextScreen)
-        await pilot.press("escape", "G", "enter")
-        await settled(pilot)
+        await press(pilot, "escape", "G", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
         await pilot.press("escape")
-        await pilot.press("o")
-        await settled(pilot)
+        await press(pilot, "o")
         assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"
 
 
 async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="events")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", *"reason=FailedScheduling", "enter")
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "slash", *"reason=FailedScheduling", "enter")
         screen = front(app, EventsScreen)
         assert screen.current is not None
         assert screen.current.object_key == "trino/trino-worker-1"
@@ -140,11 +131,9 @@ async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> Non
         story = str(screen.story.content)
         assert "\x1b" not in story
         assert "[bold]trino[/bold]" in story
-        await pilot.press("o")
-        await settled(pilot)
+        await press(pilot, "o")
         assert screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         assert isinstance(app.screen, TextScreen)
         assert "daemonset overhead=" in app.screen.area.text
 
@@ -152,8 +141,7 @@ async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> Non
 @pytest.mark.parametrize("screen", ["budgets", "claims", "events"])
 async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
     app = make_app(Fleet(), screen=screen)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         await pilot.press("d", "o", "y")
         assert isinstance(app.screen, ListScreen)
         assert app.screen.current is None
@@ -165,8 +153,7 @@ async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
     source = FleetSource(a_told_fleet())
     source.fleet.objects.pop(Kind.POD)
     app = make_app(source=source, screen="budgets")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert source.mailbox is not None
         source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden"))
         app.poll_now()

@@ -15,7 +15,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.source import Mailbox, Phase
 from tests.builders import NOW_NS
 from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, status
-from tests.ui.stage import an_app, demo_app, settled
+from tests.ui.stage import an_app, demo_app, press, running
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
 NARROW: Final = "## At 80 by 24"
@@ -103,16 +103,13 @@ async def test_the_keys_lead_to_the_answer(size: tuple[int, int]) -> None:
 async def _missing(app: KarptuiApp, rows: Sequence[Question], size: tuple[int, int]) -> dict[int, str]:
     """Play questions one after the other, each from the first screen; return what was read where words were not."""
     missing = {}
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app, size) as (_, pilot):
         for row in rows:
             for key in row.keys:
-                await pilot.press(key)
-                await settled(pilot)
+                await press(pilot, key)
             text = screen_text(app)
             if left := [words for words in row.words if words not in text]:
                 missing[row.number] = f"{row.number}: {left} not in\n{text}"
             if row is not rows[-1]:
-                await pilot.press("escape", "escape", "escape", "1", "escape")
-                await settled(pilot)
+                await press(pilot, "escape", "escape", "escape", "1", "escape")
     return missing

@@ -15,7 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import History
 from karptui.views.row import Tone
 from tests.histories import record_demo
-from tests.ui.stage import history_app, settled, worked
+from tests.ui.stage import history_app, running, worked
 
 
 async def told_after(
@@ -30,8 +30,7 @@ async def told_after(
         if tone in ending:
             over.set()
 
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 30)) as (_, pilot):
         for line in lines[:-1]:
             app.run_command(line)
             await worked(pilot)

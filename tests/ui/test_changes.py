@@ -12,7 +12,7 @@ from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import History
 from tests.histories import record_demo
-from tests.ui.stage import column, front, history_app, settled, worked
+from tests.ui.stage import column, front, history_app, press, running, settled, worked
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def test_the_screen_lists_what_changed_and_leads_to_the_object(history: Path) -> None:
     app = history_app(history)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (140, 40)) as (_, pilot):
         app.run_command("changes -3m")
         await worked(pilot)
         screen = front(app, ChangesScreen)
@@ -35,15 +34,13 @@ async def test_the_screen_lists_what_changed_and_leads_to_the_object(history: Pa
         assert "(3m)" in "".join(text for text, _ in screen.explain())
         assert screen.current is not None
         assert screen.current.kind == "Node"
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         front(app, PoolDetailScreen)
 
 
 async def test_a_time_that_is_not_recorded_and_one_that_is_no_time(history: Path) -> None:
     app = history_app(history)
-    async with app.run_test(size=(140, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (140, 30)) as (_, pilot):
         app.run_command("changes yesterday")
         await settled(pilot)
         assert not isinstance(app.screen, ChangesScreen)
@@ -62,8 +59,7 @@ async def test_events_explain_a_node_that_is_gone(history: Path) -> None:
     gone = {change.key for change in opened.changes(0, last_ns, ("NodeClaim",)) if change.is_deletion}
     opened.close()
     app = history_app(history)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (140, 40)) as (_, pilot):
         app.open_screen("events", filter_text=f"kind=NodeClaim object={min(gone)}")
         await settled(pilot)
         await pilot.press("e")

@@ -18,7 +18,7 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import MINUTE, NOW_NS, SECOND, FleetSource, a_fleet, conditions
-from tests.ui.stage import settled
+from tests.ui.stage import press, running, settled
 
 BEGAN = NOW_NS - 62 * MINUTE
 """When karptui was started."""
@@ -109,8 +109,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
             app.poll_now()
         clock.instant_ns = NOW_NS
         for key in keys:
-            await pilot.press(key)
-            await settled(pilot)
+            await press(pilot, key)
 
     return run
 
@@ -122,14 +121,12 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         await opened(app, source, "2", "u")(pilot)
         assert isinstance(app.screen, ChurnScreen)
         assert app.screen.current_object() == ("NodePool", "general")
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         screen = app.screen
         assert isinstance(screen, ReplacementsScreen)
         assert screen.table_title == "Replacements of general"
         assert [item.life.pool for item in screen.listing.rows.items] == ["general"] * 7
-        await pilot.press("slash", *"why=Underutilized", "enter")
-        await settled(pilot)
+        await press(pilot, "slash", *"why=Underutilized", "enter")
         assert screen.current_object() is None
         await pilot.press("enter")
         assert "is gone; o shows" in str(screen.info.pieces)
@@ -137,8 +134,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         assert "no replacement is known" in str(screen.info.pieces)
         await pilot.press("G", "s")
         assert "general-ccccc is gone" in str(screen.info.pieces)
-        await pilot.press("o")
-        await settled(pilot)
+        await press(pilot, "o")
         assert isinstance(app.screen, EventsScreen)
         assert app.screen.listing.query_text == "object=general-bbbbb"
 
@@ -146,29 +142,22 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
 async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
     source = a_restless_fleet()
     app = make_app(source=source)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("colon", *"churn", "enter")
-        await settled(pilot)
-        await pilot.press("R")
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "colon", *"churn", "enter")
+        await press(pilot, "R")
         assert isinstance(app.screen, ReplacementsScreen)
         assert app.screen.table_title == "Replacements"
         claim = app.screen.current_object()
         assert claim is not None
         assert claim[0] == "NodeClaim"
-        await pilot.press("c", "enter")
-        await settled(pilot)
+        await press(pilot, "c", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
 
 
 async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("3", "u")
-        await settled(pilot)
-        await pilot.press("slash", *"general", "enter", "c", "o")
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "3", "u")
+        await press(pilot, "slash", *"general", "enter", "c", "o")
         assert isinstance(app.screen, NodesScreen)
         assert app.screen.listing.query_text == "pool=general"

@@ -15,7 +15,7 @@ from karptui.session.follower import ClusterFollower
 from karptui.widgets.row_table import RowTable
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, lines_of
-from tests.ui.stage import settled
+from tests.ui.stage import press, running
 
 pytestmark = pytest.mark.crashes
 SIZE = (120, 30)
@@ -34,11 +34,9 @@ def told(app: KarptuiApp) -> str:
 
 async def lives_on(app: KarptuiApp, pilot: Any) -> None:
     """Hold the app to going from screen to screen and back."""
-    await pilot.press("3")
-    await settled(pilot)
+    await press(pilot, "3")
     assert app.current_mode == "claims"
-    await pilot.press("1")
-    await settled(pilot)
+    await press(pilot, "1")
     assert app.current_mode == "nodes"
     assert app.is_running
     assert app.return_code is None
@@ -47,8 +45,7 @@ async def lives_on(app: KarptuiApp, pilot: Any) -> None:
 async def test_a_view_that_fails_is_a_sentence_and_comes_back(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         before = lines_of(app)
         with monkeypatch.context() as patch:
             patch.setattr(NodesScreen, "show_state", fails)
@@ -57,15 +54,13 @@ async def test_a_view_that_fails_is_a_sentence_and_comes_back(
             assert "internal error while showing Nodes: ZeroDivisionError: cannot divide [removed]" in told(app)
             assert "● live" in lines_of(app)[0]
             await lives_on(app, pilot)
-        await pilot.press("down", "up")
-        await settled(pilot)
+        await press(pilot, "down", "up")
         assert told(app) == ""
         assert lines_of(app)[:5] == before[:5]
 
 
 async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=(200, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (200, 30)) as (app, pilot):
         monkeypatch.setattr(NodesScreen, "show_state", fails)
         app.show_changes(is_changed=True)
         await pilot.pause()
@@ -79,8 +74,7 @@ async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypat
 
 
 async def test_the_top_bar_that_fails_leaves_the_rows(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr("karptui.screens.frame.tab_notes", fails)
         app.show_changes(is_changed=True)
         await pilot.pause()
@@ -89,8 +83,7 @@ async def test_the_top_bar_that_fails_leaves_the_rows(make_app: MakeApp, monkeyp
 
 
 async def test_a_key_whose_action_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         with monkeypatch.context() as patch:
             patch.setattr(NodesScreen, "action_copy", fails)
             await pilot.press("c")
@@ -103,8 +96,7 @@ async def test_a_key_whose_action_fails(make_app: MakeApp, monkeypatch: pytest.M
 
 
 async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr("karptui.screens.command_line.run", fails)
         await pilot.press("colon", *"wide", "enter")
         await pilot.pause()
@@ -113,8 +105,7 @@ async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.Monke
 
 
 async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr(ClusterFollower, "poll", fails)
         app.feed.tick()
         await pilot.pause()
@@ -130,8 +121,7 @@ async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
 
 async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         with monkeypatch.context() as patch:
             patch.setattr(ClusterFollower, "poll", fails)
             app.feed.tick()
@@ -145,8 +135,7 @@ async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pyt
 
 
 async def test_a_worker_that_fails(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
 
         async def work() -> None:
             fails()
@@ -160,8 +149,7 @@ async def test_a_worker_that_fails(make_app: MakeApp) -> None:
 
 
 async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         with monkeypatch.context() as patch:
             patch.setattr(RowTable, "draw_line", fails)
             app.screen.refresh(layout=True)
@@ -174,8 +162,7 @@ async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pyt
 
 
 async def test_a_screen_that_cannot_be_made(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr("karptui.screens.help.HelpScreen.compose", fails)
         await pilot.press("question_mark")
         await pilot.pause()
@@ -195,8 +182,7 @@ async def test_a_fault_before_anything_is_shown_ends_with_a_sentence(
 
 
 async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=(200, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (200, 30)) as (app, pilot):
         app.follower.trouble = "Pod web/broken cannot be shown: ZeroDivisionError"
         app.show_changes(is_changed=True)
         await pilot.pause()
@@ -206,8 +192,7 @@ async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, mon
 async def test_refresh_has_the_source_try_again(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     refreshed: list[str] = []
     monkeypatch.setattr(FleetSource, "refresh", lambda self: refreshed.append(self.title))
-    async with make_app().run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with running(make_app(), SIZE) as (_, pilot):
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert refreshed == ["prod-eu-1"]

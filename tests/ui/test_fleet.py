@@ -16,7 +16,7 @@ from karptui.session.fleet import ClusterFigures, Fleet, MemberLine, WorstFindin
 from karptui.sources.source import Source, SourceError
 from tests.still_demo import StillDemo
 from tests.ui.fleet import NOW_NS, screen_text
-from tests.ui.stage import an_app, column, front, settled
+from tests.ui.stage import an_app, column, front, press, running, settled
 
 HOSTILE = "[red]x\x1b[2J"
 NAMES = ("prod", "stage", HOSTILE)
@@ -71,8 +71,7 @@ def made(fleet: ToldFleet, source: Source | None = None, *, begins_with_fleet: b
 
 
 async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldFleet) -> None:
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 30)) as (_, pilot):
         assert fleet.is_running
         front(app, FleetScreen)
         fleet.tell("prod", 62, "disrupts nothing for 22m")
@@ -86,16 +85,13 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
         assert "[b]name[/b]" in text
         assert "3 of 3 current" in text
         assert column(app)[0] == "[red]x␛[2J"
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         front(app, FleetScreen)
         assert "no such cluster" in screen_text(app)
-        await pilot.press("down", "enter")
-        await settled(pilot)
+        await press(pilot, "down", "enter")
         front(app, NodesScreen)
         assert "ip-10-0-" in screen_text(app)
-        await pilot.press("q")
-        await settled(pilot)
+        await press(pilot, "q")
         front(app, FleetScreen)
         assert app.follower.source is None, "the fleet follows clusters in processes only"
         await pilot.press("q")
@@ -105,33 +101,28 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
 
 async def test_the_command_opens_all_clusters_over_the_one_that_is_followed(fleet: ToldFleet) -> None:
     app = made(fleet, StillDemo(FrozenClock(NOW_NS)))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with running(app, (80, 24)) as (_, pilot):
         assert not fleet.is_running
         for leave in ("q", "escape"):
             app.run_command("fleet")
             await settled(pilot)
             front(app, FleetScreen)
             assert "connecting" in screen_text(app)
-            await pilot.press(leave)
-            await settled(pilot)
+            await press(pilot, leave)
             front(app, NodesScreen)
         assert app.follower.source is not None
 
 
 async def test_keys_of_other_screens_work_without_a_cluster(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 30)) as (_, pilot):
         for key in ("2", "3", "5", "8", "0", "1"):
-            await pilot.press(key)
-            await settled(pilot)
+            await press(pilot, key)
         front(app, NodesScreen)
         await pilot.press("Q", "escape", "question_mark", "q")
         app.run_command("fleet")
         await settled(pilot)
         front(app, FleetScreen)
-        await pilot.press("y", "e", "ctrl+t")
-        await settled(pilot)
+        await press(pilot, "y", "e", "ctrl+t")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +136,7 @@ async def test_without_clusters_the_command_says_why(fleet_of: SourceError | Non
     clock = FrozenClock(NOW_NS)
     given: Callable[[], Fleet] | None = refuse if fleet_of is not None else None
     app = an_app(StillDemo(clock), clock=clock, connect=lambda _: StillDemo(clock), fleet_of=given)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with running(app, (80, 24)) as (_, pilot):
         app.run_command("fleet")
         await pilot.pause()
         assert message in screen_text(app)

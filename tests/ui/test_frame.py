@@ -20,7 +20,7 @@ from tests.canvas import Canvas
 from tests.event_loop import loop_seconds
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text, status
-from tests.ui.stage import settled
+from tests.ui.stage import press, running, settled
 
 SIZE = (120, 40)
 POLL_SECONDS = 0.5
@@ -30,16 +30,14 @@ POLL_SECONDS = 0.5
 async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(make_app: MakeApp) -> None:
     source = FleetSource(a_fleet())
     app = make_app(source=source)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with running(app, SIZE):
         assert source.mailbox is not None
         assert source.stopped == 0
     assert source.stopped == 1
 
 
 async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("4")
         assert isinstance(app.screen, PodsScreen)
         await pilot.click(TabLine, offset=(3, 0))
@@ -59,8 +57,7 @@ async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) ->
 async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         for _ in range(times - 1):
             await pilot.press("4", "1")
         seen: list[tuple[float, str]] = []
@@ -78,8 +75,7 @@ async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
 
 
 async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("colon", *"th", "tab")
         line = app.screen.query_one(PromptInput)
         assert line.value == "theme"
@@ -111,8 +107,7 @@ async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> Non
 
 
 async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         for text in ("one", "two"):
             await pilot.press("slash", "ctrl+u", *text, "enter")
         await pilot.press("slash", "ctrl+u", "up")
@@ -126,8 +121,7 @@ async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
 
 
 async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 200)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 200)) as (app, pilot):
         await pilot.press("question_mark")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
@@ -146,8 +140,7 @@ async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
 
 
 async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 300)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (80, 300)) as (app, pilot):
         await pilot.press("question_mark")
         await pilot.pause()
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
@@ -160,8 +153,7 @@ async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeA
 
 
 async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
-    async with make_app(theme="textual-light").run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(theme="textual-light"), (80, 24)) as (app, pilot):
         app.run_command("theme")
         await pilot.pause()
         assert "textual-light" in screen_text(app), "the cursor is in view, and the last line is none of a cut list"
@@ -180,8 +172,7 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
 
 
 async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         offered = {one.title: one.callback for one in app.get_system_commands(app.screen)}
         assert set(offered) == {f":{command.name}" for command in app.commands}
         offered[":pods"]()
@@ -193,8 +184,7 @@ async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
 
 
 async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, _):
         keys = app.screen.active_bindings
         assert not {"ctrl+d", "ctrl+k", "r", "u"} & {key for key in keys if keys[key].binding.id}
         shown = [active for active in keys.values() if active.binding.show]
@@ -203,8 +193,7 @@ async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_ap
 
 
 async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         line = app.screen.query_one(KeyLine)
         footer = lines_of(app)[-1]
         assert footer.split()[:2] == ["enter", "Detail"]
@@ -219,8 +208,7 @@ async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
 
 
 async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
-    async with make_app(theme="nonsense", keymap={"list.wide": "w, ctrl+w"}).run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(theme="nonsense", keymap={"list.wide": "w, ctrl+w"}), SIZE) as (app, pilot):
         assert "there is no theme nonsense; :theme lists them" in screen_text(app)
         await pilot.press("w")
         assert "every column; ← → scroll, w goes back" in screen_text(app)
@@ -228,8 +216,7 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
 
 async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
     app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with running(app, SIZE) as (_, pilot):
         await pilot.press("enter")
         await pilot.press("q")
         assert app.is_running
@@ -240,8 +227,7 @@ async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
 @pytest.mark.parametrize("keys", [("ctrl+c",), ("enter", "ctrl+c"), ("colon", "q", "enter"), ("slash", "ctrl+c")])
 async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[str]) -> None:
     app = make_app()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with running(app, SIZE) as (_, pilot):
         await pilot.press(*keys)
         await pilot.pause()
         assert not app.is_running
@@ -256,13 +242,11 @@ async def test_another_context(make_app: MakeApp) -> None:
         return second
 
     app = make_app(source=first, connect=connect, context_names=lambda: ("kind-dev", "prod-eu-1"))
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with running(app, SIZE) as (_, pilot):
         app.run_command("ctx nowhere")
         await pilot.pause()
         assert "there is no context nowhere" in screen_text(app)
-        await pilot.press("colon", *"ctx k", "tab", "enter")
-        await settled(pilot)
+        await press(pilot, "colon", *"ctx k", "tab", "enter")
         assert (first.stopped, second.stopped) == (1, 0)
         assert "kind-dev" in lines_of(app)[0]
 
@@ -281,8 +265,7 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, _):
         app.on_app_blur(events.AppBlur())
         polled: list[int] = []
         app.feed.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]  # counted, not run
@@ -299,8 +282,7 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
     monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     source = FleetSource(a_fleet())
-    async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=source), SIZE) as (app, pilot):
         assert app.follower.is_large
         assert source.mailbox is not None
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
@@ -320,8 +302,7 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
 async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
-    async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=source), SIZE) as (app, pilot):
         nodes = app.screen
         await pilot.press("question_mark")
         await pilot.pause()
@@ -346,8 +327,7 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
 
 
 async def test_what_was_said_goes_with_the_next_key(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         assert isinstance(app.screen, NodesScreen)
         for keys in (["down"], ["down", "up"], ["slash", "escape"], ["space"]):
             app.screen.say("something was said")

@@ -13,7 +13,7 @@ from karptui.screens.text import TextScreen
 from karptui.sources.history.store import PREDICTION, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from tests.histories import BEGIN_NS, record_demo, write_marks
-from tests.ui.stage import column, front, history_app, settled, worked
+from tests.ui.stage import column, front, history_app, running, worked
 
 MINUTES = 6
 
@@ -38,8 +38,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor(history: Path) -> None:
     app = history_app(history)
-    async with app.run_test(size=(190, 50)) as pilot:
-        await settled(pilot)
+    async with running(app, (190, 50)) as (_, pilot):
         app.run_command("history")
         await worked(pilot)
         screen = front(app, HistoryScreen)
@@ -67,8 +66,7 @@ async def test_about_shows_the_recorded_time_and_the_share_of_right_predictions(
     ]
     write_marks(history, marks)
     app = history_app(history)
-    async with app.run_test(size=(120, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 30)) as (_, pilot):
         app.run_command("about")
         await worked(pilot)
         text = front(app, TextScreen).query_one(TextArea).text

@@ -16,7 +16,7 @@ from karptui.kube.taints import Taint
 from karptui.sources.source import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, amounts, lines_of, status
-from tests.ui.stage import settled
+from tests.ui.stage import press, running
 
 HOSTILE = (
     "[bold red]x[/]",
@@ -86,8 +86,7 @@ def hostile_fleet(text: str) -> Fleet:
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 async def test_nothing_from_the_cluster_steers_the_terminal(make_app: MakeApp, text: str) -> None:
     source = FleetSource(hostile_fleet(text), title=text)
-    async with make_app(source=source).run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=source), (120, 30)) as (app, pilot):
         assert source.mailbox is not None
         frames = [lines_of(app)]
         source.mailbox.report(status(Kind.POD, Phase.STALE, last_error=text))
@@ -103,8 +102,7 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_app: MakeApp, t
             ("question_mark",),
             ("escape", "slash", *"zzz", "enter"),
         ):
-            await pilot.press(*keys)
-            await settled(pilot)
+            await press(pilot, *keys)
             frames.append(lines_of(app))
         app.run_command("sources")
         await pilot.pause()

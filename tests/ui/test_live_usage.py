@@ -9,7 +9,7 @@ from karptui.kube.live_usage import LiveUsage, Sample, first_seen
 from karptui.screens.nodes import NodesScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, a_fleet, screen_text
-from tests.ui.stage import front, settled
+from tests.ui.stage import front, press, running, settled
 
 NODE = "ip-10-0-71-204.eu-west-1.compute.internal"
 GIB = 1 << 30
@@ -53,31 +53,25 @@ def measured() -> LiveUsage:
 async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> None:
     meter = Meter(LiveUsage(is_asked=True))
     app = make_app(usage=meter)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("3", "9")
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "3", "9")
         assert meter.wanted == []
-        await pilot.press("1", "ctrl+w")
-        await settled(pilot)
+        await press(pilot, "1", "ctrl+w")
         front(app, NodesScreen).refresh_view(is_forced=True)
         assert meter.wanted
         before = len(meter.wanted)
-        await pilot.press("4")
-        await settled(pilot)
+        await press(pilot, "4")
         assert len(meter.wanted) > before
 
 
 async def test_what_is_measured_meanwhile_is_taken_over(make_app: MakeApp) -> None:
     meter = Meter(LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
     app = make_app(usage=meter, screen="pods")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert "uses cpu" not in screen_text(app)
         meter.usage = measured()
         await settled(pilot)
         assert "uses cpu" in screen_text(app)
         meter.usage = LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server")
-        await pilot.press("colon", *"sources", "enter")
-        await settled(pilot)
+        await press(pilot, "colon", *"sources", "enter")
         assert "no [bold]metrics-server" in screen_text(app)

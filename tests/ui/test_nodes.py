@@ -26,7 +26,7 @@ from karptui.widgets.sentences import Sentences
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text
-from tests.ui.stage import demo_app, settled
+from tests.ui.stage import demo_app, press, running, settled
 
 SIZE = (120, 40)
 
@@ -37,8 +37,7 @@ def names(app: KarptuiApp) -> list[str]:
 
 
 async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, _):
         text = screen_text(app)
         assert "Nodes [13]" in text
         assert "11 nodes" in text
@@ -60,8 +59,7 @@ def bar(app: KarptuiApp) -> str:
 
 
 async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(200, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (200, 40)) as (app, pilot):
         whole = bar(app)
         assert "11 nodes  +2 starting  " in whole
         await pilot.press("slash", *"pool=general")
@@ -86,8 +84,7 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
 
 
 async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("S")
         assert names(app)[0] == "ip-10-0-44-2"
         await pilot.press("A", "A")
@@ -113,8 +110,7 @@ async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
 
 
 async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("slash", *"cpu")
         await pilot.press("greater_than_sign")
         assert "cpu> takes a value such as 500m or 2 or 80%; nothing follows" in screen_text(app)
@@ -129,8 +125,7 @@ async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app
 
 
 async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(100, 24)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (100, 24)) as (app, pilot):
         assert "EXPIRES" not in screen_text(app)
         await pilot.press("ctrl+w", *["right"] * 20)
         text = screen_text(app)
@@ -141,8 +136,7 @@ async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
 
 
 async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         assert "Launching for 38s: the instance is not launched yet" in screen_text(app)
         await pilot.press("down")
         assert "no capacity for g6.2xlarge" in screen_text(app)
@@ -158,8 +152,7 @@ def told(app: KarptuiApp) -> str:
 async def test_the_line_tells_the_columns_that_have_no_room(
     make_app: MakeApp, size: tuple[int, int], lines: int
 ) -> None:
-    async with make_app().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), size) as (app, pilot):
         await pilot.press("end")
         await pilot.pause()
         drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
@@ -173,16 +166,14 @@ async def test_the_line_tells_the_columns_that_have_no_room(
 
 
 async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         text = screen_text(app)
         for word in ("allocatable", "239,554Mi", "trino-worker-0", "q Back"):
             assert word in text
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         assert isinstance(app.screen, TextScreen)
         assert "trino-worker" in screen_text(app)
         await pilot.press("escape", "q")
@@ -191,8 +182,7 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
 
 
 async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         for size, downs in product((SIZE, (200, 60)), (3, 2)):
             await pilot.resize_terminal(*size)
             await pilot.press("home", *["down"] * downs, "enter")
@@ -206,8 +196,7 @@ async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None
 
 
 async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (80, 24)) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         assert "tab Facts" in screen_text(app)
@@ -227,8 +216,7 @@ async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_a
 async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app: MakeApp) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
-    async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=source), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         fleet.objects[Kind.NODE].pop("ip-10-0-5-160.eu-west-1.compute.internal")
@@ -245,8 +233,7 @@ async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app
 async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: MakeApp) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
-    async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=source), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 5)
         table = app.screen.query_one(RowTable)
         before = table.cursor_key
@@ -260,8 +247,7 @@ async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: M
 
 
 async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         copied: list[str] = []
         monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
         await pilot.press("down", "down", "c")
@@ -270,13 +256,11 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         await pilot.press("space", "space", "c")
         assert copied[1].count("\n") == 1
         assert "copied 2 names" in screen_text(app)
-        await pilot.press("y")
-        await settled(pilot)
+        await press(pilot, "y")
         assert "kind: Node" in screen_text(app)
         await pilot.press("c", "G", "g", "j", "k")
         assert copied[2].startswith("apiVersion: v1")
-        await pilot.press("q", "d")
-        await settled(pilot)
+        await press(pilot, "q", "d")
         assert "allocatable" in screen_text(app)
         await pilot.press("escape", "o")
         await pilot.pause()
@@ -285,24 +269,20 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
 
 
 async def test_claims_without_a_node(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("o")
         assert isinstance(app.screen, NodesScreen)
-        await pilot.press("y")
-        await settled(pilot)
+        await press(pilot, "y")
         assert "kind: NodeClaim" in screen_text(app)
         await pilot.press("q", "enter")
         await pilot.pause()
         assert "launched for pods requesting cpu 6500m mem 21Gi" in screen_text(app)
-        await pilot.press("y")
-        await settled(pilot)
+        await press(pilot, "y")
         assert "name: general-x7k2p" in screen_text(app)
 
 
 async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
-    async with make_app(screen="claims").run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(screen="claims"), (120, 40)) as (app, pilot):
         names = [entry.name for entry in app.follower.view.node_entries if entry.node is None]
         assert names
         await pilot.press("slash", *names[0], "enter", "e")
@@ -312,26 +292,22 @@ async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
 
 
 async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("down", "down", "enter")
         await pilot.pause()
         await pilot.press("o")
         assert "it has no NodeClaim" in screen_text(app)
-        await pilot.press("d")
-        await settled(pilot)
+        await press(pilot, "d")
         assert "none: Karpenter does not manage this node" in screen_text(app)
         await pilot.press("q", "q", "down", "enter")
         await pilot.pause()
-        await pilot.press("o")
-        await settled(pilot)
+        await press(pilot, "o")
         assert "kind: NodeClaim" in screen_text(app)
 
 
 async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
     given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
-    async with make_app(**given).run_test(size=(230, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(**given), (230, 40)) as (app, _):
         assert "MEM↓" in screen_text(app)
         assert "TEAM" in screen_text(app)
         assert "[10/13] ─ -l 'team=web'" in screen_text(app)
@@ -342,8 +318,7 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
 async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
     clock = FrozenClock(NOW_NS)
     app = demo_app(clock)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app, size) as (_, pilot):
         found = app.session.verdict(NOW_NS)
         reasons = pending_reasons(app.follower.view)
         told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
@@ -377,8 +352,7 @@ def without_tails(app: KarptuiApp) -> list[str]:
 
 
 async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("slash", *"pool=trino", "enter", "ctrl+s")
         assert ": save karptui-nodes-20261124-120007.csv" in screen_text(app)
         await pilot.press("escape")
@@ -414,10 +388,8 @@ async def test_a_screenshot_is_a_picture_and_replaces_nothing(
     make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
-        await pilot.press("colon", *"screenshot", "enter")
-        await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
+        await press(pilot, "colon", *"screenshot", "enter")
         [picture] = tmp_path.iterdir()
         assert f"the screen is saved to {picture.name}" in screen_text(app)
         app.run_command("screenshot")
@@ -452,18 +424,15 @@ def no_room(descriptor: int, _mode: str) -> IO[bytes]:
 
 
 async def test_pods_screen(make_app: MakeApp) -> None:
-    async with make_app(screen="pods").run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(screen="pods"), SIZE) as (app, pilot):
         assert "Pods [89]" in screen_text(app)
         await pilot.press("slash", *"ns=gitlab", "enter", "o")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         assert "ip-10-0-71-204" in screen_text(app)
-        await pilot.press("q", "enter")
-        await settled(pilot)
+        await press(pilot, "q", "enter")
         assert "karpenter.sh/do-not-disrupt: true" in screen_text(app)
-        await pilot.press("q", "y")
-        await settled(pilot)
+        await press(pilot, "q", "y")
         assert "name: gitlab/runner-7f2c4" in screen_text(app)
         await pilot.press("q", "slash", "ctrl+u", *"name=trino-worker-1", "enter", "o")
         assert "the pod is not bound to a node" in screen_text(app)
@@ -471,20 +440,16 @@ async def test_pods_screen(make_app: MakeApp) -> None:
 
 async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 10)
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), SIZE) as (app, pilot):
         await settled(pilot)
         assert len(names(app)) == 13
-        await pilot.press("slash", *"spot", "enter")
-        await settled(pilot)
+        await press(pilot, "slash", *"spot", "enter")
         assert len(names(app)) == 5
 
 
 async def test_the_ledger_of_a_nodes_type(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash", *"5-160", "enter", "t")
-        await settled(pilot)
+    async with running(make_app(), (120, 40)) as (app, pilot):
+        await press(pilot, "slash", *"5-160", "enter", "t")
         assert isinstance(app.screen, TypeLedgerScreen)
         await pilot.press("escape", "slash", *"x7k2p", "enter", "t")
         assert "there is no ledger" in screen_text(app)

@@ -13,7 +13,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, lines_of, price_evidence
-from tests.ui.stage import an_app, demo_app, settled
+from tests.ui.stage import an_app, demo_app, press, running, settled
 from tests.ui.test_by_question import SyncingSource
 from tests.ui.whatif.test_stories_page import NAMES, read
 
@@ -62,16 +62,14 @@ def test_every_pain_has_its_sentences_and_says_why_they_are_the_answer() -> None
 
 async def back_to_nodes(pilot: Pilot[Any]) -> None:
     """Go back to the first screen, without a filter, as the page says."""
-    await pilot.press("escape", "escape", "escape", "1", "escape")
-    await settled(pilot)
+    await press(pilot, "escape", "escape", "escape", "1", "escape")
 
 
 @pytest.mark.parametrize("size", AT, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_keys_lead_to_the_sentences(size: tuple[int, int]) -> None:
     app = demo_app(FrozenClock(NOW_NS), config=Config())
     missing = {}
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app, size) as (_, pilot):
         for pain in AT[size].values():
             if pain.number == SYNCING:
                 continue
@@ -90,7 +88,6 @@ async def test_the_keys_lead_to_the_sentences(size: tuple[int, int]) -> None:
 
 async def test_what_is_still_to_come_is_said() -> None:
     app = an_app(SyncingSource(a_fleet()), clock=FrozenClock(NOW_NS), evidence=price_evidence())
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(app, WIDE):
         text = read(lines_of(app))
     assert all(sentence in text for sentence in PAINS[SYNCING].sentences), text

@@ -26,7 +26,7 @@ from karptui.sources.snapshot.source import SnapshotSource
 from karptui.widgets.tab_line import TabLine
 from tests.story_d import hostile_document, story_snapshot
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, column, settled
+from tests.ui.stage import an_app, column, press, running
 
 MakeStory = Callable[..., KarptuiApp]
 
@@ -52,8 +52,7 @@ def said(app: KarptuiApp, name: str) -> str:
 
 
 async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(200, 60)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (200, 60)) as (app, _):
         assert column(app) == [
             "batch/flex-{0,1,2}",
             "trino/worker-{0,1}",
@@ -75,24 +74,19 @@ async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: Make
 
 
 async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(160, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (160, 40)) as (app, pilot):
         assert "closest: flex: no compatible instance type is available" in said(app, "#story")
-        await pilot.press("slash", *"front", "enter")
-        await settled(pilot)
+        await press(pilot, "slash", *"front", "enter")
         story = said(app, "#story")
         assert "nominated 30m ago to general-x1, which is gone; still pending" in story
         assert "enter shows the messages of Karpenter" in story
-        await pilot.press("escape", "slash", *"pinned", "enter")
-        await settled(pilot)
+        await press(pilot, "escape", "slash", *"pinned", "enter")
         assert "silently ignored by Karpenter" in said(app, "#story")
 
 
 async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(160, 50)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("down", "enter")
-        await settled(pilot)
+    async with running(make_story(), (160, 50)) as (app, pilot):
+        await press(pilot, "down", "enter")
         assert isinstance(app.screen, PendingDetailScreen)
         lines = said(app, "#pending-lines")
         assert "✘ memory short by 6,846Mi on r5a.8xlarge" in lines
@@ -104,38 +98,29 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
 
 
 async def test_a_change_opens_as_text_and_as_a_what_if(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(160, 50)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("down", "e")
-        await settled(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+    async with running(make_story(), (160, 50)) as (app, pilot):
+        await press(pilot, "down", "e")
+        await press(pilot, "enter")
         assert isinstance(app.screen, TextScreen)
         assert "settings.vmMemoryOverheadPercent=0.0488" in app.screen.area.text
-        await pilot.press("escape", "ctrl+t")
-        await settled(pilot)
+        await press(pilot, "escape", "ctrl+t")
         assert isinstance(app.screen, WhatIfScreen)
         assert "VM_MEMORY_OVERHEAD_PERCENT" in screen_text(app)
 
 
 async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(160, 50)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("down", "enter")
-        await settled(pilot)
-        await pilot.press("x")
-        await settled(pilot)
+    async with running(make_story(), (160, 50)) as (app, pilot):
+        await press(pilot, "down", "enter")
+        await press(pilot, "x")
         assert isinstance(app.screen, PendingNodesScreen)
         assert column(app, 1) == ["memory"] * 3
         assert "3 tried: 3 memory" in screen_text(app)
-        await pilot.press("c", "enter")
-        await settled(pilot)
+        await press(pilot, "c", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
 
 
 async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, pilot):
         for keys, screen in (
             (("2", "e"), PoolDetailScreen),
             (("8", "e"), PoolDetailScreen),
@@ -143,25 +128,20 @@ async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) ->
             (("9", "slash", *"worker-0", "enter", "e"), PendingDetailScreen),
             (("1", "e"), NodeDetailScreen),
         ):
-            await pilot.press(keys[0])
-            await settled(pilot)
-            await pilot.press(*keys[1:])
-            await settled(pilot)
+            await press(pilot, keys[0])
+            await press(pilot, *keys[1:])
             assert isinstance(app.screen, screen), keys
-            await pilot.press("e")
-            await settled(pilot)
+            await press(pilot, "e")
             assert isinstance(app.screen, screen)
             assert "this is already the explanation; esc goes back" in screen_text(app)
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "\u202egnp.exe", "節點節點"])
 async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStory, text: str) -> None:
-    async with make_story(hostile_document(text)).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(hostile_document(text)), (120, 40)) as (app, pilot):
         frames = [screen_text(app)]
         for keys in (("down",), ("enter",), ("x",), ("escape", "enter"), ("escape", "escape", "question_mark")):
-            await pilot.press(*keys)
-            await settled(pilot)
+            await press(pilot, *keys)
             frames.append(screen_text(app))
     assert any("trino/worker" in frame for frame in frames)
     for frame in frames:
@@ -169,8 +149,7 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStor
 
 
 async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, _):
         for kind, key, said_of_it in (
             ("Pod", "web/gone", "pod web/gone no longer exists"),
             ("Node", "gone", "gone no longer exists"),
@@ -184,16 +163,13 @@ async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None
 
 
 async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, pilot):
         await pilot.press("t")
         assert "no instance type is close" in screen_text(app)
-        await pilot.press("down", "t")
-        await settled(pilot)
+        await press(pilot, "down", "t")
         text = screen_text(app)
         assert "r5a.8xlarge ─ pool trino" in text
         assert "held against trino/worker-" in text
         assert "fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488" in text
-        await pilot.press("escape", "enter", "t")
-        await settled(pilot)
+        await press(pilot, "escape", "enter", "t")
         assert "held against trino/worker-" in screen_text(app)

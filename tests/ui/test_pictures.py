@@ -21,7 +21,7 @@ from tests.story_e import StorySource, story_evidence
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import SECOND, FleetSource, a_fleet, status
 from tests.ui.pictures import COLOUR_BLIND, DARK, EVERY_SCREEN, MAIN_SCREENS, PRESSED_AT, compare_pictures
-from tests.ui.stage import an_app, demo_app, settled
+from tests.ui.stage import an_app, demo_app, press, running
 from tests.ui.test_solve import small_app
 from tests.ui.whatif.bench import prepare
 
@@ -196,12 +196,10 @@ async def test_screens_look_as_pictured(
     monkeypatch.setattr("karptui.serving.studies.MOST_JOBS", 1)  # a sweep tries its values in order
     monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)  # it arrives in a thread, sooner or later
     changed = []
-    async with WALKS[walk].start().run_test(size=PRESSED_AT) as pilot:
-        await settled(pilot)
+    async with running(WALKS[walk].start(), PRESSED_AT) as (_, pilot):
         for name, keys in WALKS[walk].screens.items():
             for key in keys:
-                await pilot.press(key)
-                await settled(pilot)
+                await press(pilot, key)
             changed += await changed_pictures(pilot, name, *(MAIN_SCREENS if name in MAIN else EVERY_SCREEN))
             if name == "nodes":
                 changed += await changed_pictures(pilot, name, (PRESSED_AT, COLOUR_BLIND))
@@ -219,8 +217,7 @@ async def test_faults_look_as_pictured(
         monkeypatch.setenv("NO_COLOR", "1")
     source = FleetSource(fleet)
     app = make_app(source=source)
-    async with app.run_test(size=PRESSED_AT) as pilot:
-        await settled(pilot)
+    async with running(app, PRESSED_AT) as (_, pilot):
         assert source.mailbox is not None
         if state == "forbidden":
             error = "no permission to list pods in all namespaces: pods is forbidden: user eve cannot list pods"

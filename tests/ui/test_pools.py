@@ -15,7 +15,7 @@ from karptui.sources.evidence import EvidenceSource
 from tests.builders import NOW_NS
 from tests.story_a import StoryASource, evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, pressing, settled
+from tests.ui.stage import an_app, pressing, running, settled
 
 
 @pytest.fixture
@@ -26,8 +26,7 @@ def app() -> KarptuiApp:
 
 
 async def test_pools_stand_in_the_order_in_which_they_are_tried(app: KarptuiApp) -> None:
-    async with app.run_test(size=(200, 60)) as pilot:
-        await settled(pilot)
+    async with running(app, (200, 60)) as (_, pilot):
         screen = app.screen
         assert isinstance(screen, PoolsScreen)
         assert list(screen.table.rows.keys) == ["primary", "spare", "secondary", "extra", "rest", "gpu"]
@@ -81,8 +80,7 @@ async def test_only_pools_with_something_wrong(app: KarptuiApp) -> None:
 
 
 async def test_a_pool_that_is_gone_is_said(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         app.push_screen(PoolDetailScreen("nowhere"))
         await settled(pilot)
         assert isinstance(app.screen, PoolDetailScreen)

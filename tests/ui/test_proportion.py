@@ -18,7 +18,7 @@ from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, press, running, settled
 
 CASE = Path(__file__).parents[2] / "docs" / "cases" / "a-weights.yaml"
 MakeApp = Callable[..., KarptuiApp]
@@ -75,8 +75,7 @@ def make_app(tmp_path: Path) -> MakeApp:
 
 
 async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(160, 60)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (160, 60)) as (app, pilot):
         await app.screen.run_action("share_out")
         await settled(pilot)
         assert isinstance(app.screen, AskScreen)
@@ -84,8 +83,7 @@ async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: Ma
         assert "Proportion of first and" in text
         assert "first=2 second=1" in text
         assert "12 pods of StatefulSet/shop/web may go to" in text
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         assert isinstance(app.screen, WhatIfScreen)
         text = screen_text(app)
         assert "from scratch" in text
@@ -98,39 +96,31 @@ async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: Ma
 
 
 async def test_what_cannot_be_had_is_said_and_can_be_corrected(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 40)) as (app, pilot):
         await app.screen.run_action("share_out")
         await settled(pilot)
         await pilot.press("ctrl+a", "ctrl+k", *"73/27")
         assert "it takes 100 label values" in screen_text(app)
         await pilot.press("enter")
         assert isinstance(app.screen, AskScreen)
-        await pilot.press("ctrl+a", "ctrl+k", *"70/30", "enter")
-        await settled(pilot)
+        await press(pilot, "ctrl+a", "ctrl+k", *"70/30", "enter")
         assert isinstance(app.screen, WhatIfScreen)
         assert "first 7, second 3" in screen_text(app)
 
 
 async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> None:
-    async with make_app("advice").run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash", *"pool-weight-order", "enter")
-        await settled(pilot)
-        await pilot.press("ctrl+t")
-        await settled(pilot)
+    async with running(make_app("advice"), (120, 40)) as (app, pilot):
+        await press(pilot, "slash", *"pool-weight-order", "enter")
+        await press(pilot, "ctrl+t")
         assert isinstance(app.screen, AskScreen)
         assert "Proportion of first and second" in screen_text(app)
-        await pilot.press("escape", "enter", "ctrl+t")
-        await settled(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "escape", "enter", "ctrl+t")
+        await press(pilot, "enter")
         assert isinstance(app.screen, WhatIfScreen)
 
 
 async def test_nothing_to_share_out(make_app: MakeApp) -> None:
-    async with make_app(replicas=0).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(replicas=0), (120, 40)) as (app, _):
         await app.screen.run_action("share_out")
         assert not isinstance(app.screen, AskScreen)
         text = screen_text(app)

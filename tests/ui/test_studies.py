@@ -19,7 +19,7 @@ from tests.histories import record_demo, write_usage
 from tests.story_d import story_document
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import lines_of, screen_text
-from tests.ui.stage import an_app, history_app, pressing, settled, worked
+from tests.ui.stage import an_app, history_app, press, pressing, running, worked
 from tests.ui.whatif.bench import make_app
 from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
 
@@ -65,12 +65,10 @@ async def test_the_story_of_a_plan_is_played() -> None:
     counted = [sum(len(one.keys) for one in steps[: at + 1]) for at in range(len(steps))]
     assert [step.in_all for step in steps] == counted
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         for step in steps:
             for key in step.keys:
-                await pilot.press(NAMES.get(key, key))
-                await settled(pilot)
+                await press(pilot, NAMES.get(key, key))
             text = read(lines_of(app))
             missing = [sentence for sentence in step.sentences if sentence not in text]
             assert not missing, f"{missing} not in\n{text}"

@@ -16,7 +16,7 @@ from karptui.sources.source import Mailbox, Phase
 from karptui.views.tour import STORIES, Tour
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
-from tests.ui.stage import demo_app, settled
+from tests.ui.stage import demo_app, press, running
 
 PAGE = Path(__file__).parents[2] / "docs" / "stories.md"
 NAMES = {"↓": "down", "↑": "up", "←": "left", "→": "right"}
@@ -58,12 +58,10 @@ async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
     clock = FrozenClock(NOW_NS)
     app = demo_app(clock)
     app.tour = Tour(STORIES[letter])
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert f"{STORIES[letter].title} 1/" in screen_text(app)
         for key in STORIES[letter].keys:
-            await pilot.press(PRESSED.get(key, key))
-            await settled(pilot)
+            await press(pilot, PRESSED.get(key, key))
         text = screen_text(app)
         assert app.tour.is_over
     assert ANSWERS[letter] in text
@@ -76,12 +74,10 @@ async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() ->
     app.tour = tour = Tour(STORIES["a"])
 
     async def caption(*keys: str) -> str:
-        await pilot.press(*keys)
-        await settled(pilot)
+        await press(pilot, *keys)
         return screen_text(app).split("\n")[0]
 
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert "people expect halves: ↓" in await caption("2", "down")
         assert "1/4 goes on on Pools: 2 goes back there." in await caption("5")
         assert "1/4 goes on on Pools" in await caption("down"), "a key of the tour is none on another screen"

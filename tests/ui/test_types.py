@@ -17,7 +17,7 @@ from karptui.screens.sources import SourcesScreen
 from karptui.screens.types import PoolsOfTypesScreen, TypeLedgerScreen, TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
 from tests.stories import stories_source
-from tests.ui.stage import an_app, settled
+from tests.ui.stage import an_app, running, settled
 
 NO_LOGIN = FactStatus(
     phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found: the built-in catalogue and prices are used"
@@ -55,8 +55,7 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 
 async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
     app = make_stories()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         assert isinstance(app.screen, PoolsOfTypesScreen)
         await typing("down", "down", "down", "enter")(pilot)
         assert isinstance(app.screen, TypesOfPoolScreen)

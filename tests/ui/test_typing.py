@@ -34,7 +34,7 @@ from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import a_fleet, status
-from tests.ui.stage import an_app, front, settled
+from tests.ui.stage import an_app, front, press, running, settled
 from tests.ui.test_states import Telling
 
 
@@ -99,8 +99,7 @@ async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
         for _ in range(5):
             await asyncio.sleep(0)
 
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (80, 24)) as (app, pilot):
         monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 0)
         monkeypatch.setattr("karptui.screens.row_sources.asyncio.to_thread", in_time)
         monkeypatch.setattr(RowTable, "on_unmount", go, raising=False)
@@ -115,11 +114,9 @@ async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
 @pytest.mark.parametrize("before", ["2", "6"])
 async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp, before: str) -> None:
     """Textual hears keys that open screens first; here each is for what the keys before it have opened."""
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         for after in ("1", "colon", "slash"):
-            await pilot.press(before)
-            await settled(pilot)
+            await press(pilot, before)
             pressed_on = app.screen
             type_at_once(app, "enter", after)
             await settled(pilot)
@@ -144,8 +141,7 @@ async def test_help_and_quit_are_always_among_the_keys(app: KarptuiApp, width: i
 
 
 async def test_a_filter_typed_right_behind_a_digit_is_for_the_screen_that_it_opens(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         for digit in ("2", "5", "9"):
             before = app.screen
             type_at_once(app, digit, "slash", *"e1q")
@@ -158,8 +154,7 @@ async def test_a_filter_typed_right_behind_a_digit_is_for_the_screen_that_it_ope
 
 async def test_keys_typed_right_behind_one_that_opens_the_whatif_are_for_it(make_app: MakeApp) -> None:
     """Right adds one to the weight that the pane begins with, once the documents have been read."""
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await settled(pilot)
         assert isinstance(app.screen, WhatIfScreen)
@@ -167,8 +162,7 @@ async def test_keys_typed_right_behind_one_that_opens_the_whatif_are_for_it(make
 
 
 async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "ctrl+t", "a", *"ou")
         await settled(pilot)
         assert app.screen.is_modal
@@ -185,8 +179,7 @@ async def test_keys_on_rows_that_are_on_their_way_wait_for_them_and_others_do_no
         await are_ready.wait()
         return make()
 
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 0)
         monkeypatch.setattr("karptui.screens.row_sources.asyncio.to_thread", in_time)
         type_at_once(app, "2", "down", "down", "ctrl+t")
@@ -211,11 +204,9 @@ def without_pools(phase: Phase) -> Telling:
 
 @pytest.mark.parametrize("phase", [Phase.FORBIDDEN, Phase.NOT_INSTALLED])
 async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, phase: Phase) -> None:
-    async with make_app(source=without_pools(phase)).run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(source=without_pools(phase)), (120, 30)) as (app, pilot):
         for digit in "2567":
-            await pilot.press(digit)
-            await settled(pilot)
+            await press(pilot, digit)
             assert not app.screen.query_one(RowTable).rows
             await pilot.press("ctrl+t")
             assert isinstance(app.screen, WhatIfScreen), digit
@@ -224,10 +215,8 @@ async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, pha
 
 async def test_keys_wait_for_rows_three_seconds_and_once(make_app: MakeApp) -> None:
     """Nobody knows whether rows come; once they did not, the keys of their screen do without."""
-    async with make_app(source=without_pools(Phase.CONNECTING)).run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
+    async with running(make_app(source=without_pools(Phase.CONNECTING)), (120, 30)) as (app, pilot):
+        await press(pilot, "2")
         type_at_once(app, "ctrl+t", "e")
         await asyncio.sleep(2.5)
         assert isinstance(app.screen, PoolsScreen)
@@ -266,8 +255,7 @@ async def wait_long(pilot: Pilot[None]) -> None:
 
 
 async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: MakeApp, let_go: asyncio.Event) -> None:
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await wait_long(pilot)
         assert "esc skips it" in str(app.screen.query_one("#info", InfoLine).render())
@@ -281,8 +269,7 @@ async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: Ma
 async def test_a_key_that_leaves_is_heard_at_once_where_somebody_has_waited(
     make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]
 ) -> None:
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await wait_long(pilot)
         assert isinstance(app.screen, WhatIfScreen)
@@ -295,8 +282,7 @@ async def test_a_key_that_leaves_is_heard_at_once_where_somebody_has_waited(
 async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp) -> None:
     """Leaving where a dialog has not come means the dialog, not the screen that asks."""
     asked = asyncio.Event()
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         await pilot.press("2", "enter")
         detail = front(app, PoolDetailScreen)
         ask_aside(detail, partial(ask_once, asked, detail))
@@ -317,8 +303,7 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
 async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_app: MakeApp) -> None:
     """However long ago a key was pressed: nobody has waited for it yet."""
     asked = asyncio.Event()
-    async with make_app().run_test(size=(120, 30)) as pilot:
-        app = await settled(pilot)
+    async with running(make_app(), (120, 30)) as (app, pilot):
         await pilot.press("2", "enter")
         detail = front(app, PoolDetailScreen)
         await wait_long(pilot)

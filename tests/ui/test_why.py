@@ -18,7 +18,7 @@ from karptui.whatif.scenario import Opening, Replay
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, column, settled
+from tests.ui.stage import an_app, column, press, running, settled
 
 MakeStory = Callable[..., KarptuiApp]
 
@@ -39,8 +39,7 @@ def make_story() -> MakeStory:
 
 
 async def test_every_node_says_why(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, _):
         text = screen_text(app)
         for code in (
             "do-not-disrupt ×2",
@@ -56,8 +55,7 @@ async def test_every_node_says_why(make_story: MakeStory) -> None:
 
 
 async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, pilot):
         await pilot.press("slash", *"why=DND", "enter")
         assert column(app) == ["ip-10-0-17-9", "ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
         await pilot.press("escape", "ctrl+z")
@@ -71,10 +69,8 @@ async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
 
 
 async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 60)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash", *"71-204", "enter", "e")
-        await settled(pilot)
+    async with running(make_story(), (120, 60)) as (app, pilot):
+        await press(pilot, "slash", *"71-204", "enter", "e")
         assert isinstance(app.screen, NodeDetailScreen)
         text = screen_text(app)
         for part in (
@@ -92,10 +88,8 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
 
 
 async def test_blockers_say_since_when_at_80_columns_and_the_rest_below(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("6")
-        await settled(pilot)
+    async with running(make_story(), (80, 24)) as (app, pilot):
+        await press(pilot, "6")
         text = screen_text(app)
         assert "SINCE" in text
         assert "5h58m" in text
@@ -106,10 +100,8 @@ async def test_blockers_say_since_when_at_80_columns_and_the_rest_below(make_sto
 
 
 async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(160, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("6")
-        await settled(pilot)
+    async with running(make_story(), (160, 40)) as (app, pilot):
+        await press(pilot, "6")
         assert isinstance(app.screen, BlockersScreen)
         assert column(app)[0] == "▾ gitlab/runner"
         assert column(app)[1:7] == ["do-not-disrupt"] * 6
@@ -138,14 +130,11 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
 
 
 async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, pilot):
         opened: list[Opening] = []
         monkeypatch.setattr(app, "open_whatif", opened.append)
-        await pilot.press("6")
-        await settled(pilot)
-        await pilot.press("ctrl+t")
-        await settled(pilot)
+        await press(pilot, "6")
+        await press(pilot, "ctrl+t")
         assert isinstance(app.screen, RemediesScreen)
         await pilot.press("enter", "down", "ctrl+t")
         own, cordon = opened
@@ -157,28 +146,21 @@ async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatc
 
 async def test_sentences_name_keys_as_the_keymap_has_them(make_story: MakeStory) -> None:
     keymap = {"screen.whatif": "f6", "list.notable": "f5"}
-    async with make_story(keymap=keymap).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("6")
-        await settled(pilot)
-        await pilot.press("f6")
-        await settled(pilot)
+    async with running(make_story(keymap=keymap), (120, 40)) as (app, pilot):
+        await press(pilot, "6")
+        await press(pilot, "f6")
         assert isinstance(app.screen, RemediesScreen)
         assert "f6 What-if" in screen_text(app)
-        await pilot.press("escape", "2", "f5")
-        await settled(pilot)
+        await press(pilot, "escape", "2", "f5")
         assert "f5 shows all" in screen_text(app)
 
 
 async def test_remedies_explanations_and_the_next_command_from_blockers(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("6")
-        await settled(pilot)
+    async with running(make_story(), (120, 40)) as (app, pilot):
+        await press(pilot, "6")
         await pilot.press("e")
         assert "put the cursor on a node's blocker first" in screen_text(app)
-        await pilot.press("r")
-        await settled(pilot)
+        await press(pilot, "r")
         assert isinstance(app.screen, RemediesScreen)
         assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in app.screen.query_one(TextArea).text
         text = screen_text(app)
@@ -187,12 +169,10 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "Best: frees 4 nodes once the protected pods have ended (5h57m at most)" in " ".join(text.split())
         assert "No node is freed at once: F simulates it." in " ".join(text.split())
         first = app.screen
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         told = " ".join(screen_text(app).split())
         assert "Above is the result now. Within 5h57m" in told
-        await pilot.press("escape")
-        await settled(pilot)
+        await press(pilot, "escape")
         assert app.screen is first
         await pilot.press("down")
         assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
@@ -201,8 +181,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert 'annotations: {karpenter.sh/do-not-disrupt: "8h"}' in app.screen.query_one(TextArea).text
         await pilot.press("y", "tab", "tab", "q", "down", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
-        await pilot.press("q", "n")
-        await settled(pilot)
+        await press(pilot, "q", "n")
         assert isinstance(app.screen, NextScreen)
         text = screen_text(app)
         assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text

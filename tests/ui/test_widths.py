@@ -12,7 +12,7 @@ from karptui.widgets.key_line import KeyLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Placed, text_width
 from tests.ui.fleet import NOW_NS, screen_text
-from tests.ui.stage import demo_app, settled
+from tests.ui.stage import demo_app, press, running, settled
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 
@@ -56,11 +56,9 @@ def cut_for_nothing(table: RowTable) -> list[str]:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_no_row_is_cut_where_the_width_would_do_and_no_verdict_at_all(size: tuple[int, int]) -> None:
-    async with demo_app(FrozenClock(NOW_NS)).run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with running(demo_app(FrozenClock(NOW_NS)), size) as (app, pilot):
         for entry in ENTRIES:
-            await pilot.press(entry.key)
-            await settled(pilot)
+            await press(pilot, entry.key)
             table = app.screen.query_one(RowTable)
             assert len(table.rows), entry.name
             assert cut_for_nothing(table) == [], entry.name
@@ -80,8 +78,7 @@ def assert_verdicts_are_whole(table: RowTable) -> None:
 async def test_the_verdict_is_broken_anew_when_the_terminal_becomes_smaller() -> None:
     shown = []
     for size in (SIZES[1], SIZES[0]):
-        async with demo_app(FrozenClock(NOW_NS)).run_test(size=size) as pilot:
-            app = await settled(pilot)
+        async with running(demo_app(FrozenClock(NOW_NS)), size) as (app, pilot):
             await pilot.resize_terminal(*SIZES[0])
             await settled(pilot)
             shown.append(screen_text(app).partition("Nodes [")[0])
@@ -89,18 +86,15 @@ async def test_the_verdict_is_broken_anew_when_the_terminal_becomes_smaller() ->
 
 
 async def test_sentences_have_the_lines_that_rows_leave() -> None:
-    async with demo_app(FrozenClock(NOW_NS)).run_test(size=(80, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with running(demo_app(FrozenClock(NOW_NS)), (80, 40)) as (app, pilot):
+        await press(pilot, "5")
         story, table = app.screen.query_one(StoryLines), app.screen.query_one(RowTable)
         assert "kube-scheduler" in screen_text(app)
         assert table.outer_size.height >= len(table.rows) + 2
         await pilot.resize_terminal(80, 24)
         await settled(pilot)
         assert story.outer_size.height <= 10
-        await pilot.press("enter")
-        await settled(pilot)
+        await press(pilot, "enter")
         for height in (60, 40):
             await pilot.resize_terminal(120, height)
             await settled(pilot)

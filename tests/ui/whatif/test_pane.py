@@ -18,6 +18,7 @@ from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from tests.builders import SECOND_NS
 from tests.ui.fleet import screen_text
+from tests.ui.stage import running
 from tests.ui.whatif.bench import begin, control, delta, forward, make_app, prepare, press, settled, shown, value
 
 
@@ -28,8 +29,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "ctrl+t")
         screen = app.screen
         assert isinstance(screen, WhatIfScreen)
@@ -292,8 +292,7 @@ async def test_a_path_that_cannot_be_is_said() -> None:
 
 async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "end", "space", "up", "space", "ctrl+t")
         assert isinstance(app.screen, WhatIfScreen)
         assert [type(edit) for edit in app.whatif.book.sheet.edits] == [RemoveNode, RemoveNode]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.ui.fleet import lines_of
-from tests.ui.stage import settled
+from tests.ui.stage import press, running
 from tests.ui.whatif.bench import make_app
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "stories.md"
@@ -60,12 +60,10 @@ def test_the_five_stories_are_there_and_their_keys_are_counted() -> None:
 @pytest.mark.parametrize("story", STORIES)
 async def test_the_keys_lead_to_the_sentences(story: str) -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with running(app, (120, 40)) as (_, pilot):
         for step in STORIES[story]:
             for key in step.keys:
-                await pilot.press(NAMES.get(key, key))
-                await settled(pilot)
+                await press(pilot, NAMES.get(key, key))
             text = read(lines_of(app))
             wanted = step.sentences
             missing = [sentence for sentence in wanted if sentence not in text]
