@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from karptui.clock import SystemClock
 from tests.looked_once import look_once
 from tests.still_demo import tell_once
+from tests.story_d import story_document
 
 NOON_NS = 1_795_003_200_000_000_000
 """2026-11-18T12:00:00Z, in nanoseconds since the epoch."""
@@ -33,3 +35,11 @@ def _at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
 def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tell_once(monkeypatch)
     look_once(monkeypatch)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> str:
+    """Return the snapshot of stories B and D."""
+    path = tmp_path / "story-d.json"
+    path.write_text(json.dumps(story_document()))
+    return str(path)

@@ -25,12 +25,6 @@ from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries
 MINUTE_NS = 60 * NS_PER_SECOND
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return six minutes of the demo, a pause, and two minutes more, with marks and samples."""

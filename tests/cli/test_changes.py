@@ -27,9 +27,7 @@ EDITED_AFTER = 300
 
 
 @pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
 
 

@@ -17,12 +17,6 @@ from tests.histories import BEGIN_NS, record_demo
 MINUTE_NS = 60_000_000_000
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return four minutes of the demo, and two more after a pause of six."""

@@ -9,16 +9,8 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from tests.story_d import story_document
 
 SCENARIO = 'name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
-
-
-@pytest.fixture
-def snapshot(tmp_path: Path) -> str:
-    path = tmp_path / "story-d.json"
-    path.write_text(json.dumps(story_document()))
-    return str(path)
 
 
 @pytest.fixture
@@ -33,8 +25,8 @@ def documents(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str,
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    assert main(["forward", snapshot]) == 0
+def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], story: str) -> None:
+    assert main(["forward", story]) == 0
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("story-d: ")
     assert "nodes" in first
@@ -43,23 +35,21 @@ def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], snapsh
     assert any("assumed: no spot prices are known" in line for line in rest)
 
 
-def test_a_script_gets_a_line_for_what_it_asks(
-    capsys: pytest.CaptureFixture[str], snapshot: str, scenario: str
-) -> None:
-    (as_it_is,) = documents(capsys, snapshot, "--instant")
-    (edited,) = documents(capsys, snapshot, "--instant", "--scenario", scenario)
+def test_a_script_gets_a_line_for_what_it_asks(capsys: pytest.CaptureFixture[str], story: str, scenario: str) -> None:
+    (as_it_is,) = documents(capsys, story, "--instant")
+    (edited,) = documents(capsys, story, "--instant", "--scenario", scenario)
     assert "scenario" not in as_it_is
     assert edited["scenario"] == "less overhead"
     assert as_it_is["end"] != edited["end"], "the pod fits the smaller type with less overhead"
 
 
-def test_the_instant_to_play_from_may_be_given(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    (found,) = documents(capsys, snapshot, "--instant", "--now", "2026-11-20T12:00:00Z")
+def test_the_instant_to_play_from_may_be_given(capsys: pytest.CaptureFixture[str], story: str) -> None:
+    (found,) = documents(capsys, story, "--instant", "--now", "2026-11-20T12:00:00Z")
     assert found["from"] == "2026-11-20T12:00:00Z"
 
 
-def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], snapshot: str, scenario: str) -> None:
-    assert main(["forward", snapshot, "--scenario", scenario]) == 0
+def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], story: str, scenario: str) -> None:
+    assert main(["forward", story, "--scenario", scenario]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith(" ")]
     assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
 
@@ -67,27 +57,25 @@ def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str],
 @pytest.mark.parametrize(
     "flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"], ["--seeds", "0"]]
 )
-def test_what_cannot_be_played_is_said(capsys: pytest.CaptureFixture[str], snapshot: str, flags: list[str]) -> None:
-    assert main(["forward", snapshot, *flags]) == 2
+def test_what_cannot_be_played_is_said(capsys: pytest.CaptureFixture[str], story: str, flags: list[str]) -> None:
+    assert main(["forward", story, *flags]) == 2
     assert flags[0] in capsys.readouterr().err
 
 
-def test_edits_that_cannot_be_made_are_an_error(
-    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
-) -> None:
+def test_edits_that_cannot_be_made_are_an_error(capsys: pytest.CaptureFixture[str], story: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")
-    assert main(["forward", snapshot, "--scenario", str(bad), "-o", "json"]) == 1
+    assert main(["forward", story, "--scenario", str(bad), "-o", "json"]) == 1
     assert "nope" in json.loads(capsys.readouterr().out)["error"]
 
 
-def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    (one,) = documents(capsys, snapshot, "--seed", "3")
-    (three,) = documents(capsys, snapshot, "--seed", "3", "--seeds", "3")
+def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[str], story: str) -> None:
+    (one,) = documents(capsys, story, "--seed", "3")
+    (three,) = documents(capsys, story, "--seed", "3", "--seeds", "3")
     spread = three.pop("spread")
     assert "spread" not in one
     assert three == one, "the answer is of the first seed"
     assert spread["seeds"] == 3
     assert spread["nodes"]["least"] <= one["end"]["nodes"] <= spread["nodes"]["greatest"]
-    assert main(["forward", snapshot, "--seeds", "3"]) == 0
+    assert main(["forward", story, "--seeds", "3"]) == 0
     assert "  chance  3 seeds: " in capsys.readouterr().out

@@ -22,12 +22,6 @@ AGAIN_NS = BEGIN_NS + 20 * MINUTE_NS
 OFFERING = "g5.2xlarge/us-east-1a/on-demand"
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return ten minutes of the demo, a pause of ten minutes, and three minutes more."""

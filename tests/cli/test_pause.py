@@ -6,22 +6,12 @@ import csv
 import io
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 
 from karptui.cli.main import main
-from tests.story_d import story_document
 
 SHORT = ("--until", "1h", "--horizon", "1h")
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> str:
-    """Return story D as a snapshot."""
-    path = tmp_path / "story.json"
-    path.write_text(json.dumps(story_document()))
-    return str(path)
 
 
 def printed(capsys: pytest.CaptureFixture[str], story: str, *words: str) -> str:

@@ -15,14 +15,6 @@ from tests.cli.files import a_file
 from tests.story_d import story_document
 
 
-@pytest.fixture
-def story(tmp_path: Path) -> str:
-    """Return the snapshot of stories B and D."""
-    path = tmp_path / "story-d.json"
-    path.write_text(json.dumps(story_document()))
-    return str(path)
-
-
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     status = main(list(words))
     out = capsys.readouterr()

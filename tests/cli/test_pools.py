@@ -16,11 +16,6 @@ A_WEIGHTS = str(Path(__file__).resolve().parents[2] / "docs" / "cases" / "a-weig
 STORIES = str(Path(__file__).resolve().parents[1] / "data" / "stories-c-d.json")
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-
-
 def test_story_a_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--snapshot", A_WEIGHTS, "-o", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -5,19 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
 from karptui.cli.main import main
 from tests.stories import STORIES
-
-
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def run(*arguments: str) -> int:

@@ -17,11 +17,6 @@ from karptui.sources.source import Mailbox
 from tests.loopback import Call, LoopbackServer
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
-
-
 def test_the_demo_has_usage_of_its_nodes_and_running_pods(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nodes", "--demo", "--no-simulate", "--usage", "-o", "json"]) == 0
     nodes = [row for row in json.loads(capsys.readouterr().out) if row["status"] == "Ready"]
