@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import Final
 
 from textual import work
@@ -12,11 +10,10 @@ from karptui.changes.row import COST, EDITED_KINDS, SETTINGS, ObjectChange
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import PastTime
 from karptui.screens import routes
+from karptui.screens.history import from_history
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import OwnRows
-from karptui.session.answers import PastMoment
 from karptui.session.changes import ChangeSet, changes_in
-from karptui.sources.history.store import HistoryError
 from karptui.views.changes import TABLE, headline
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -48,17 +45,11 @@ class ChangesScreen(ListScreen[ObjectChange]):
     async def _compare(self) -> None:
         self._found, self._problem, self._changes = None, "", ()
         self.refresh_view(is_forced=True)
-        history, shown = self.host.moments.history(), self.host.moments.shown
-        until_ns = shown.at_ns if isinstance(shown, PastMoment) else None
-        if not isinstance(history, Path):
-            self._problem = history
+        answer = await from_history(self.host, lambda history, until_ns: changes_in(history, self._since, until_ns))
+        if isinstance(answer, str):
+            self._problem = answer
         else:
-            try:
-                self._found = await asyncio.to_thread(changes_in, history, self._since, until_ns)
-            except HistoryError as error:
-                self._problem = str(error)
-            else:
-                self._changes = self._found.changes
+            self._found, self._changes = answer, answer.changes
         self.refresh_view(is_forced=True)
 
     def placeholder(self, rows: Rows[ObjectChange]) -> Pieces:

@@ -470,15 +470,11 @@ def _history(app: CommandHost, text: str) -> None:
 def _about(app: CommandHost) -> None:
     async def fetch() -> str:
         from karptui import __version__  # noqa: PLC0415 - only when asked for
+        from karptui.screens.history import from_history  # noqa: PLC0415 - as above
         from karptui.session.history_report import recorded  # noqa: PLC0415 - as above
-        from karptui.sources.history.store import HistoryError  # noqa: PLC0415 - as above
         from karptui.views.history import about_lines  # noqa: PLC0415 - as above
 
-        found = app.moments.history()
-        try:
-            history = await asyncio.to_thread(recorded, found) if isinstance(found, Path) else found
-        except HistoryError as error:
-            history = str(error)
+        history = await from_history(app, lambda path, _: recorded(path))
         return "\n".join(about_lines(__version__, app.session.controller(), history))
 
     app.go(ToText("About", fetch))

@@ -11,6 +11,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.screen import ScreenResultType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -52,7 +53,54 @@ def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Beside:
     return Beside(filled, Content.styled(clean(choice.detail), "$karp-muted"))
 
 
-class PickScreen(DimmedScreen["str | None"]):
+class ListDialog(DimmedScreen[ScreenResultType]):
+    """A list of choices below a line that narrows it."""
+
+    leaves: ClassVar[str] = _LEAVES
+    """The keys, in the edge below the list."""
+
+    options = getters.query_one(OptionList)
+    line = getters.query_one(Input)
+
+    def __init__(self, title: str, choices: Sequence[Choice], line: Input) -> None:
+        super().__init__()
+        self._heading = clean(title)
+        self._choices = {choice.id: choice for choice in choices}
+        self._shown = tuple(self._choices)
+        """Ids of the choices that match the typed text."""
+        self._chosen: frozenset[str] | None = None
+        """Ids of those that are on; None if one is picked."""
+        self._line = line
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as frame:
+            frame.border_title = Content(f" {self._heading} ")
+            frame.border_subtitle = Content(self.leaves)
+            self._line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
+            yield self._line
+            yield ChoiceList(*_lines(self._choices.values(), self._chosen), markup=False)
+
+    def action_give_up(self) -> None:
+        self.dismiss(None)
+
+    async def action_move(self, how: str) -> None:
+        """Move the cursor in the list, as the list itself does."""
+        await self.options.run_action(how)
+
+    @on(Input.Changed)
+    def _narrowed(self, event: Input.Changed) -> None:
+        if event.value:
+            self.line.styles.height = 1
+        words = event.value.casefold().split()
+        choices = self._choices.values()
+        left = [c for c in choices if all(word in f"{c.title} {c.detail}".casefold() for word in words)]
+        self._shown = tuple(choice.id for choice in left)
+        self.options.set_options(_lines(left, self._chosen))
+        self.options.highlighted = 0 if left else None
+        self.query_one(".dialog").border_subtitle = Content(self.leaves if left else _NOTHING)
+
+
+class PickScreen(ListDialog["str | None"]):
     """Asks for one of several choices; returns its id, or None. Typing narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,27 +111,12 @@ class PickScreen(DimmedScreen["str | None"]):
         Binding("pageup", "move('page_up')", "Page up", show=False, id="pick.page-up", priority=True),
     ]
 
-    options = getters.query_one(OptionList)
-    line = getters.query_one(Input)
-
     def __init__(self, title: str, choices: Sequence[Choice], *, current: str = "") -> None:
-        super().__init__()
-        self._heading = clean(title)
-        self._choices = tuple(choices)
+        super().__init__(title, choices, Input(placeholder="type to narrow", select_on_focus=False))
         self._current = current
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as frame:
-            frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(_LEAVES)
-            line = Input(placeholder="type to narrow", select_on_focus=False)
-            line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
-            yield line
-            yield ChoiceList(*_lines(self._choices, None), markup=False)
-
     def on_mount(self) -> None:
-        ids = [choice.id for choice in self._choices]
-        self.options.highlighted = ids.index(self._current) if self._current in ids else 0
+        self.options.highlighted = self._shown.index(self._current) if self._current in self._choices else 0
         self.set_focus(self.line)
 
     def on_resize(self) -> None:
@@ -109,23 +142,6 @@ class PickScreen(DimmedScreen["str | None"]):
         if self.is_beside(event):
             self.action_give_up()
 
-    def action_give_up(self) -> None:
-        self.dismiss(None)
-
-    async def action_move(self, how: str) -> None:
-        """Move the cursor in the list, as the list itself does."""
-        await self.options.run_action(how)
-
-    @on(Input.Changed)
-    def _narrowed(self, event: Input.Changed) -> None:
-        if event.value:
-            self.line.styles.height = 1
-        words = event.value.casefold().split()
-        left = [c for c in self._choices if all(word in f"{c.title} {c.detail}".casefold() for word in words)]
-        self.options.set_options(_lines(left, None))
-        self.options.highlighted = 0 if left else None
-        self.query_one(".dialog").border_subtitle = Content(_LEAVES if left else _NOTHING)
-
     @on(Input.Submitted)
     def _submitted(self) -> None:
         option = self.options.highlighted_option
@@ -148,7 +164,7 @@ class NarrowingLine(Input):
         return key != "space" and super().check_consume_key(key, character)
 
 
-class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
+class ChecklistScreen(ListDialog["frozenset[str] | None"]):
     """Asks for some of several choices; returns their ids, or None. Typing narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -160,40 +176,19 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         Binding("up", "move('cursor_up')", "Up", show=False, id="checklist.up", priority=True),
     ]
 
-    options = getters.query_one(OptionList)
-    line = getters.query_one(Input)
+    leaves = " space on or off · ^a all shown · enter accepts · esc cancels "
 
     def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
-        super().__init__()
-        self._heading = clean(title)
-        self._choices = {choice.id: choice for choice in choices}
-        self._shown = tuple(self._choices)
-        """Ids of the choices that match the typed text."""
-        self._chosen = frozenset(chosen)
+        super().__init__(title, choices, NarrowingLine(placeholder="type to narrow", select_on_focus=False))
+        self._chosen: frozenset[str] = frozenset(chosen)
         self._width = min(max((cell_len(clean(choice.title)) for choice in choices), default=0), 44)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as frame:
-            frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(" space on or off · ^a all shown · enter accepts · esc cancels ")
-            line = NarrowingLine(placeholder="type to narrow", select_on_focus=False)
-            line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
-            yield line
-            yield OptionList(*_lines(self._choices.values(), self._chosen), markup=False)
 
     def on_mount(self) -> None:
         self.options.highlighted = 0
         self.set_focus(self.line)
 
-    def action_give_up(self) -> None:
-        self.dismiss(None)
-
     def action_take(self) -> None:
         self.dismiss(self._chosen)
-
-    async def action_move(self, how: str) -> None:
-        """Move the cursor in the list, as the list itself does."""
-        await self.options.run_action(how)
 
     def action_flip(self) -> None:
         option = self.options.highlighted_option
@@ -206,20 +201,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         for one in self._shown:
             if (one in self._chosen) == are_on:
                 self._toggle(one)
-
-    @on(Input.Changed)
-    def _narrowed(self, event: Input.Changed) -> None:
-        if event.value:
-            self.line.styles.height = 1
-        words = event.value.casefold().split()
-        left = [
-            choice
-            for choice in self._choices.values()
-            if all(word in f"{choice.title} {choice.detail}".casefold() for word in words)
-        ]
-        self._shown = tuple(choice.id for choice in left)
-        self.options.set_options(_lines(left, self._chosen))
-        self.options.highlighted = 0 if left else None
 
     def _toggle(self, choice_id: str) -> None:
         self._chosen ^= {choice_id}

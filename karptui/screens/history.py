@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from textual import work
@@ -12,6 +13,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 
 from karptui.kube.timestamps import PastTime
+from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
@@ -24,11 +26,23 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
 from karptui.widgets.time_chart import TimeChartView
 
+AnswerT = TypeVar("AnswerT")
 SINCE: Final = "-24h"
 CHARTS_FROM_HEIGHT: Final = 30
 """Minimum terminal height for charts, in lines."""
 _CHART_WIDTH: Final = 60
 """Minimum width of a chart; as many are shown as fit."""
+
+
+async def from_history(host: Host, read: Callable[[Path, int | None], AnswerT]) -> AnswerT | str:
+    """Return what a thread reads from the followed cluster's history, up to the moment shown; or why it cannot."""
+    history, shown = host.moments.history(), host.moments.shown
+    if not isinstance(history, Path):
+        return history
+    try:
+        return await asyncio.to_thread(read, history, shown.at_ns if isinstance(shown, PastMoment) else None)
+    except HistoryError as error:
+        return str(error)
 
 
 class HistoryScreen(ListScreen[HistoryStep]):
@@ -54,19 +68,12 @@ class HistoryScreen(ListScreen[HistoryStep]):
 
     @work(exclusive=True, group="history", exit_on_error=False)
     async def _read(self) -> None:
-        history, shown = self.host.moments.history(), self.host.moments.shown
-        until_ns = shown.at_ns if isinstance(shown, PastMoment) else None
-        self._problem = ""
-        if not isinstance(history, Path):
-            self._problem = history
-        else:
-            try:
-                self._report = await asyncio.to_thread(self.host.session.history_report, history, self._since, until_ns)
-            except HistoryError as error:
-                self._problem = str(error)
-            else:
-                self._steps = self._report.steps
-                self.use_table(_by_pool(table_of(self._steps)))
+        report = self.host.session.history_report
+        answer = await from_history(self.host, lambda history, until_ns: report(history, self._since, until_ns))
+        self._problem = answer if isinstance(answer, str) else ""
+        if not isinstance(answer, str):
+            self._report, self._steps = answer, answer.steps
+            self.use_table(_by_pool(table_of(self._steps)))
         self.refresh_view(is_forced=True)
 
     def show_state(self) -> None:
