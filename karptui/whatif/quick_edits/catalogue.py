@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from karptui.whatif.field_path import Path
 from karptui.whatif.quick_edits.fields import (
@@ -23,16 +24,17 @@ _POOL: Final = ("NodePool",)
 _CLASS: Final = ("EC2NodeClass",)
 _TEMPLATED: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 _SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet")
-_PDB: Final = ("PodDisruptionBudget",)
 _SPEC: Final[Path] = ("spec", "template", "spec")
 _META: Final[Path] = ("spec", "template", "metadata")
-_KUBELET: Final[Path] = ("spec", "kubelet")
-_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _LIMIT_HINT: Final = "resource=amount, such as cpu=400 or nvidia.com/gpu=8"
 
 
 def _disrupt_fault(text: str) -> str:
     return "" if text in {"", "true"} or DURATION.match(text) else "must be true, or a duration such as 4h"
+
+
+def _amount_fault(text: str) -> str:
+    return quantity_fault(text) or ("" if text else "the amount is missing")
 
 
 def _count_or_percent(text: str) -> str:
@@ -76,7 +78,7 @@ _POOL_EDITS: Final = (
         "limits",
         _POOL,
         ("spec", "limits"),
-        value_fault=lambda text: quantity_fault(text) or ("" if text else "the amount is missing"),
+        value_fault=_amount_fault,
         value_of=quantity_value,
         hint=_LIMIT_HINT,
     ),
@@ -137,96 +139,54 @@ _POOL_EDITS: Final = (
 )
 
 
-def _reserved(field: str, title: str) -> QuickEdit:
-    return pairs_field(
-        f"nodeclass.{title}",
-        title,
-        _CLASS,
-        (*_KUBELET, field),
-        value_fault=lambda text: quantity_fault(text) or ("" if text else "the amount is missing"),
-        hint="resource=amount, such as memory=500Mi (cpu, memory, ephemeral-storage, pid)",
-    )
-
-
 def _eviction_fault(text: str) -> str:
     if text.endswith("%"):
         return "" if text[:-1].replace(".", "", 1).isdigit() else "must be a percentage such as 5%"
-    return quantity_fault(text) or ("" if text else "the amount is missing")
+    return _amount_fault(text)
 
 
-def _eviction(field: str) -> QuickEdit:
-    return pairs_field(
-        f"nodeclass.{field}",
-        field,
-        _CLASS,
-        (*_KUBELET, field),
-        value_fault=_eviction_fault,
-        hint="signal=amount, such as memory.available=5% or nodefs.available=10Gi",
-    )
+def _kubelet(make: Callable[..., QuickEdit], field: str, **options: Any) -> QuickEdit:
+    """Make a quick edit of a field of ``spec.kubelet``, which is its title too."""
+    return make(f"nodeclass.{field}", field, _CLASS, ("spec", "kubelet", field), **options)
 
 
+_RESERVED_HINT: Final = "resource=amount, such as memory=500Mi (cpu, memory, ephemeral-storage, pid)"
+_EVICTION_HINT: Final = "signal=amount, such as memory.available=5% or nodefs.available=10Gi"
 _CLASS_EDITS: Final = (
-    number_field("nodeclass.maxPods", "maxPods", _CLASS, (*_KUBELET, "maxPods"), hint="pods per node"),
-    number_field("nodeclass.podsPerCore", "podsPerCore", _CLASS, (*_KUBELET, "podsPerCore"), hint="pods per vCPU"),
-    _reserved("systemReserved", "systemReserved"),
-    _reserved("kubeReserved", "kubeReserved"),
-    _eviction("evictionHard"),
-    _eviction("evictionSoft"),
-    pairs_field(
-        "nodeclass.evictionSoftGracePeriod",
+    _kubelet(number_field, "maxPods", hint="pods per node"),
+    _kubelet(number_field, "podsPerCore", hint="pods per vCPU"),
+    _kubelet(pairs_field, "systemReserved", value_fault=_amount_fault, hint=_RESERVED_HINT),
+    _kubelet(pairs_field, "kubeReserved", value_fault=_amount_fault, hint=_RESERVED_HINT),
+    _kubelet(pairs_field, "evictionHard", value_fault=_eviction_fault, hint=_EVICTION_HINT),
+    _kubelet(pairs_field, "evictionSoft", value_fault=_eviction_fault, hint=_EVICTION_HINT),
+    _kubelet(
+        pairs_field,
         "evictionSoftGracePeriod",
-        _CLASS,
-        (*_KUBELET, "evictionSoftGracePeriod"),
         value_fault=lambda text: "" if DURATION.match(text) else "must be a duration such as 2m",
         hint="signal=duration, such as memory.available=2m",
     ),
-    number_field(
-        "nodeclass.evictionMaxPodGracePeriod",
-        "evictionMaxPodGracePeriod",
-        _CLASS,
-        (*_KUBELET, "evictionMaxPodGracePeriod"),
-        hint="seconds",
-    ),
-    number_field(
-        "nodeclass.imageGCHighThresholdPercent",
-        "imageGCHighThresholdPercent",
-        _CLASS,
-        (*_KUBELET, "imageGCHighThresholdPercent"),
-        high=100,
-    ),
-    number_field(
-        "nodeclass.imageGCLowThresholdPercent",
-        "imageGCLowThresholdPercent",
-        _CLASS,
-        (*_KUBELET, "imageGCLowThresholdPercent"),
-        high=100,
-    ),
-    choice_field(
-        "nodeclass.cpuCFSQuota",
+    _kubelet(number_field, "evictionMaxPodGracePeriod", hint="seconds"),
+    _kubelet(number_field, "imageGCHighThresholdPercent", high=100),
+    _kubelet(number_field, "imageGCLowThresholdPercent", high=100),
+    _kubelet(
+        choice_field,
         "cpuCFSQuota",
-        _CLASS,
-        (*_KUBELET, "cpuCFSQuota"),
         choices=(("true", "limits are enforced"), ("false", "limits are not enforced")),
         truth=True,
     ),
 )
 _WORKLOAD_EDITS: Final = (
     number_field("workload.replicas", "replicas", _SCALED, ("spec", "replicas"), hint="pods"),
-    text_field(
-        "workload.do-not-disrupt",
-        "do-not-disrupt",
-        _TEMPLATED,
-        (*_META, "annotations", _DO_NOT_DISRUPT),
-        fault=_disrupt_fault,
-        hint="true, or a duration such as 4h; nothing removes it",
-    ),
-    text_field(
-        "pod.do-not-disrupt",
-        "do-not-disrupt",
-        ("Pod",),
-        ("metadata", "annotations", _DO_NOT_DISRUPT),
-        fault=_disrupt_fault,
-        hint="true, or a duration such as 4h; nothing removes it",
+    *(
+        text_field(
+            f"{prefix}.do-not-disrupt",
+            "do-not-disrupt",
+            kinds,
+            (*metadata, "annotations", "karpenter.sh/do-not-disrupt"),
+            fault=_disrupt_fault,
+            hint="true, or a duration such as 4h; nothing removes it",
+        )
+        for prefix, kinds, metadata in (("workload", _TEMPLATED, _META), ("pod", ("Pod",), ("metadata",)))
     ),
     pairs_field(
         "workload.node-selector",
@@ -248,21 +208,16 @@ _WORKLOAD_EDITS: Final = (
         for prefix, kinds, spec in (("workload", _TEMPLATED, _SPEC), ("pod", ("Pod",), ("spec",)))
         for resource, example in (("cpu", "500m"), ("memory", "2Gi"))
     ),
-    text_field(
-        "pdb.maxUnavailable",
-        "maxUnavailable",
-        _PDB,
-        ("spec", "maxUnavailable"),
-        fault=_count_or_percent,
-        hint="pods, or a percentage",
-    ),
-    text_field(
-        "pdb.minAvailable",
-        "minAvailable",
-        _PDB,
-        ("spec", "minAvailable"),
-        fault=_count_or_percent,
-        hint="pods, or a percentage",
+    *(
+        text_field(
+            f"pdb.{field}",
+            field,
+            ("PodDisruptionBudget",),
+            ("spec", field),
+            fault=_count_or_percent,
+            hint="pods, or a percentage",
+        )
+        for field in ("maxUnavailable", "minAvailable")
     ),
 )
 QUICK_EDITS: Final[tuple[QuickEdit, ...]] = (*_POOL_EDITS, *_CLASS_EDITS, *_WORKLOAD_EDITS)
