@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -77,24 +77,23 @@ class Tally:
         return "\n".join(["", *lines, ", ".join((*counts, f"{self.refused} refused by Karpenter"))])
 
 
-def batches(files: list[Path]) -> Iterator[list[Path]]:
+def assert_agree(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally()
     for begin in range(0, len(files), BATCH):
-        yield files[begin : begin + BATCH]
+        tally.compare(files[begin : begin + BATCH])
+    with capsys.disabled():
+        print(tally)  # noqa: T201 - the counts are what it is run for
+    assert tally.differing == {}
 
 
 @pytest.mark.oracle
 @needs_oracle
 def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tally = Tally()
-    for begin in range(SEED, SEED + SCENARIOS, BATCH):
-        files = []
-        for seed in range(begin, min(begin + BATCH, SEED + SCENARIOS)):
-            files.append(tmp_path / f"{seed}.json")
-            files[-1].write_text(json.dumps(scenario(seed) | VERSION))
-        tally.compare(files)
-    with capsys.disabled():
-        print(tally)  # noqa: T201 - the counts are what it is run for
-    assert tally.differing == {}
+    files = []
+    for seed in range(SEED, SEED + SCENARIOS):
+        files.append(tmp_path / f"{seed}.json")
+        files[-1].write_text(json.dumps(scenario(seed) | VERSION))
+    assert_agree(files, capsys)
 
 
 @pytest.mark.oracle
@@ -102,32 +101,22 @@ def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_crossed_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = VERSION.get("karpenterVersion", "")
     source = crossed_stock(newer=version.startswith("1.15"))
-    tally = Tally()
     files = []
     for seed in range(SEED, SEED + CROSSES):
         files.append(tmp_path / f"{seed}.json")
         files[-1].write_text(json.dumps(cross(str(seed), source, version=version)))
-    for batch in batches(files):
-        tally.compare(batch)
-    with capsys.disabled():
-        print(tally)  # noqa: T201 - the counts are what it is run for
-    assert tally.differing == {}
+    assert_agree(files, capsys)
 
 
 @pytest.mark.oracle
 @needs_oracle
 def test_odd_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = VERSION.get("karpenterVersion", "")
-    tally = Tally()
     files = []
     for seed in range(SEED, SEED + ODDITIES):
         files.append(tmp_path / f"{seed}.json")
         files[-1].write_text(json.dumps(odd(str(seed), scenario(seed), version=version)))
-    for batch in batches(files):
-        tally.compare(batch)
-    with capsys.disabled():
-        print(tally)  # noqa: T201 - the counts are what it is run for
-    assert tally.differing == {}
+    assert_agree(files, capsys)
 
 
 def crossed_stock(*, newer: bool) -> Stock:
@@ -139,12 +128,7 @@ def crossed_stock(*, newer: bool) -> Stock:
 @needs_oracle
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 def test_own_snapshots_match_karpenter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tally = Tally()
-    for files in batches(sorted(folder.glob("*.json"))):
-        tally.compare(files)
-    with capsys.disabled():
-        print(tally)  # noqa: T201 - the counts are what it is run for
-    assert tally.differing == {}
+    assert_agree(sorted(folder.glob("*.json")), capsys)
 
 
 def test_the_scenarios_hold_every_kind() -> None:

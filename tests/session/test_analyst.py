@@ -49,6 +49,12 @@ def known(worker: Analyst) -> Analysis:
     return worker.latest
 
 
+def analysed(worker: Analyst, view: ClusterView, now_ns: int = NOW_NS) -> ClusterView:
+    worker.submit(view, now_ns)
+    worker.catch_up()
+    return view
+
+
 def is_complete(worker: Analyst, generation: int) -> bool:
     found = worker.latest
     return found is not None and found.generation == generation and found.is_complete
@@ -71,35 +77,26 @@ def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
 
 
 def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     before, later = known(worker), changed(view)
-    worker.submit(later, NOW_NS)
-    worker.catch_up()
+    analysed(worker, later)
     assert is_complete(worker, later.state.generation)
     assert known(worker).findings[KEY] is before.findings[KEY]
 
 
 def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
-    worker.submit(view, NOW_NS + SECOND_NS)
-    worker.catch_up()
+    analysed(worker, view, NOW_NS + SECOND_NS)
     assert known(worker).now_ns == NOW_NS
     later_ns = NOW_NS + (module.STALE_SECONDS + 1) * SECOND_NS
-    worker.submit(view, later_ns)
-    worker.catch_up()
+    analysed(worker, view, later_ns)
     assert known(worker).now_ns == later_ns
 
 
 def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: Analyst) -> None:
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     assert known(worker).detail is None
     report = known(worker).next
@@ -122,9 +119,7 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(DisruptionStudy, "simulate", noted)
     seen = ("claim/general-x44x2", "claim/batch-5x160")
     worker.look_at(Focus(keys=seen))
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     assert tuple(order[:2]) == seen
     assert len(order) == 8
@@ -141,8 +136,7 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
         simulate(self, key)
 
     monkeypatch.setattr(DisruptionStudy, "simulate", interrupted)
-    worker.submit(first, NOW_NS)
-    worker.catch_up()
+    analysed(worker, first)
     assert len(simulated) == 1
     worker.catch_up()
     assert is_complete(worker, second.state.generation)
@@ -164,8 +158,7 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     first = story_view()
     second = changed(first)
     worker.look_at(Focus(asks_next=True))
-    worker.submit(first, NOW_NS)
-    worker.catch_up()
+    analysed(worker, first)
     worker.catch_up()
     report = known(worker).next
     assert report is not None
@@ -188,9 +181,7 @@ def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
         return replace(removal, seconds=60)
 
     monkeypatch.setattr(RemovalForecasts, "of", of)
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert held_now(worker, view).is_upper_bound
     worker.catch_up()
     assert (details, held_now(worker, view).is_upper_bound) == ([False], True)
@@ -204,9 +195,7 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: 
         raise KeyError("pod")
 
     monkeypatch.setattr(RemovalForecasts, "of", of)
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert held_now(worker, view).is_upper_bound
     worker.catch_up()
     assert (worker.failure, held_now(worker, view).is_upper_bound) == ("", True)
@@ -227,9 +216,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
 
     monkeypatch.setattr(DisruptionStudy, "survey", step)
     worker.look_at(Focus(keys=("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     partial = seen[0]
     assert partial is not None
@@ -245,14 +232,11 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
         raise ValueError("a budget of 3 elephants")
 
     monkeypatch.setattr(DisruptionStudy, "survey", fail)
-    view = story_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    view = analysed(worker, story_view())
     assert worker.failure == "ValueError: a budget of 3 elephants"
     monkeypatch.setattr(DisruptionStudy, "survey", survey)
     later = changed(view)
-    worker.submit(later, NOW_NS)
-    worker.catch_up()
+    analysed(worker, later)
     assert is_complete(worker, later.state.generation)
     assert worker.failure == ""
 
@@ -260,8 +244,7 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
 def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     view = story_view()
     worker.look_at(Focus(asks_overlap=True))
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    analysed(worker, view)
     found = known(worker).overlap
     assert found is not None
     assert found.generation == view.state.generation
@@ -406,8 +389,7 @@ def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
         else:
             state = reduce(view.state, Batch({Kind.POD: delta[step]}))
             view = ClusterView(state, view.statuses, view, evidence=view.evidence)
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    analysed(worker, view)
     fresh = Analyst(has_thread=False)
     fresh.submit(view, NOW_NS)
     fresh.catch_up()
@@ -435,8 +417,7 @@ def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeyp
 
 def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
     view = waiting_view()
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
+    analysed(worker, view)
     assert is_complete(worker, view.state.generation)
     assert worker.pending is None
     worker.look_at(Focus(asks_pending=True, pod="default/large-0"))

@@ -25,7 +25,7 @@ from karptui.sources.cluster.resources import (
 )
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
-from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
+from tests.loopback import Answer, Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to
 
@@ -89,6 +89,15 @@ def karpenter() -> Cluster:
     cluster.install("karpenter.sh", "v1", "nodeclaims", "NodeClaim")
     cluster.install("karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass")
     return cluster
+
+
+def answer_at(api: Cluster, path: str, answer: Answer) -> None:
+    def fault(call: Call) -> None:
+        if call.path == path:
+            answer(call)
+            raise Answered
+
+    api.fault = fault
 
 
 class Following:
@@ -255,13 +264,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
 
 def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
     api = karpenter()
-
-    def forbid_pods(call: Call) -> None:
-        if call.path == PODS.path:
-            call.error(403, "pods is forbidden")
-            raise Answered
-
-    api.fault = forbid_pods
+    answer_at(api, PODS.path, lambda call: call.error(403, "pods is forbidden"))
     with Following(serve(api)) as following:
         following.until_live(*(kind for kind in ALL if kind is not Kind.POD))
         following.mailbox.until(lambda: following.phase(Kind.POD) is Phase.FORBIDDEN)
@@ -273,13 +276,7 @@ def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
 def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "FIRST_SECONDS", 0.05)
     api = karpenter()
-
-    def stall_nodes(call: Call) -> None:
-        if call.path == NODES.path:
-            call.stall()
-            raise Answered
-
-    api.fault = stall_nodes
+    answer_at(api, NODES.path, Call.stall)
     with Following(serve(api)) as following:
         following.until_live(Kind.POD, Kind.NODEPOOL)
         assert following.phase(Kind.NODE) is None or following.phase(Kind.NODE) is Phase.CONNECTING
@@ -421,23 +418,6 @@ def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
         assert following.phase(Kind.NODE) is Phase.LIVE
 
 
-@pytest.mark.parametrize("code", [401, 403, 404, 429])
-def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
-    api = karpenter()
-
-    def refuse(call: Call) -> None:
-        if call.path == "/readyz":
-            call.error(code)
-            raise Answered
-
-    api.fault = refuse
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
-        quiet(following)
-        following.reflectors.check_contact()
-        assert following.phase(Kind.NODE) is Phase.LIVE
-
-
 def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = karpenter()
@@ -543,18 +523,21 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
         assert following.phase(Kind.POD) is Phase.STALE
 
 
+@pytest.mark.parametrize("code", [401, 403, 404, 429])
+def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
+    is_live_after(serve, lambda call: call.error(code))
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\xff", b"[" * 100_000, b"0" * (1 << 20)], ids=["none", "bytes", "deep", "long"]
 )
 def test_health_that_cannot_be_read_is_an_answer(serve: Serve, content: bytes) -> None:
+    is_live_after(serve, lambda call: call.text(content))
+
+
+def is_live_after(serve: Serve, readiness: Answer) -> None:
     api = karpenter()
-
-    def answer(call: Call) -> None:
-        if call.path == "/readyz":
-            call.text(content)
-            raise Answered
-
-    api.fault = answer
+    answer_at(api, "/readyz", readiness)
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         quiet(following)
