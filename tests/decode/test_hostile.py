@@ -9,6 +9,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
+from karptui.whatif.field_path import parse_path
 
 from .samples import KINDS, line, page, sample, text
 
@@ -90,119 +91,53 @@ def test_any_wrong_value_gives_an_object_or_an_error(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "wrong", "sentence"),
+    ("path", "wrong", "problem"),
     [
-        (("metadata", "labels"), 5, "Pod prod/web-1-abcde: metadata.labels: must be an object, is a number"),
-        (("metadata", "name"), 5, "Pod (without a name): metadata.name: must be text, is a number: write it in quotes"),
-        (
-            ("metadata", "creationTimestamp"),
-            "today",
-            "Pod prod/web-1-abcde: metadata.creationTimestamp: 'today' is not an RFC 3339 timestamp",
-        ),
-        (
-            ("metadata", "deletionTimestamp"),
-            "2026-02-30T00:00:00Z",
-            "Pod prod/web-1-abcde: metadata.deletionTimestamp: '2026-02-30T00:00:00Z' is not an RFC 3339 timestamp",
-        ),
-        (("status", "startTime"), "?", "Pod prod/web-1-abcde: status.startTime: '?' is not an RFC 3339 timestamp"),
-        (
-            ("status", "conditions", 0, "lastTransitionTime"),
-            "?",
-            "Pod prod/web-1-abcde: status.conditions[0].lastTransitionTime: '?' is not an RFC 3339 timestamp",
-        ),
-        (
-            ("spec", "containers", 0, "resources", "requests", "cpu"),
-            "two",
-            "Pod prod/web-1-abcde: spec.containers[0].resources.requests.cpu: 'two' is not a quantity",
-        ),
-        (
-            ("spec", "containers", 0, "resources", "limits", "memory"),
-            "2GB",
-            "Pod prod/web-1-abcde: spec.containers[0].resources.limits.memory: '2GB' is not a quantity",
-        ),
-        (
-            ("spec", "initContainers", 1, "resources", "requests", "cpu"),
-            "1 core",
-            "Pod prod/web-1-abcde: spec.initContainers[1].resources.requests.cpu: '1 core' is not a quantity",
-        ),
-        (
-            ("status", "containerStatuses", 0, "resources", "requests", "cpu"),
-            "?",
-            "Pod prod/web-1-abcde: status.containerStatuses[0].resources.requests.cpu: '?' is not a quantity",
-        ),
-        (
-            ("status", "containerStatuses", 0, "allocatedResources", "cpu"),
-            "?",
-            "Pod prod/web-1-abcde: status.containerStatuses[0].allocatedResources.cpu: '?' is not a quantity",
-        ),
-        (("spec", "overhead", "memory"), "?", "Pod prod/web-1-abcde: spec.overhead.memory: '?' is not a quantity"),
-        (
-            ("spec", "resources", "requests", "cpu"),
-            "?",
-            "Pod prod/web-1-abcde: spec.resources.requests.cpu: '?' is not a quantity",
-        ),
-        (
-            ("spec", "tolerations", 0, "key"),
-            1,
-            "Pod prod/web-1-abcde: spec.tolerations[0].key: must be text, is a number: write it in quotes",
-        ),
-        (
-            ("spec", "topologySpreadConstraints", 0, "maxSkew"),
-            MISSING,
-            "Pod prod/web-1-abcde: spec.topologySpreadConstraints[0].maxSkew: is missing",
-        ),
-        (
-            ("spec", "priority"),
-            10**30,
-            "Pod prod/web-1-abcde: spec.priority: must be a number up to 9223372036854775807",
-        ),
+        ("metadata.labels", 5, "must be an object, is a number"),
+        ("metadata.creationTimestamp", "today", "'today' is not an RFC 3339 timestamp"),
+        ("metadata.deletionTimestamp", "2026-02-30T00:00:00Z", "'2026-02-30T00:00:00Z' is not an RFC 3339 timestamp"),
+        ("status.startTime", "?", "'?' is not an RFC 3339 timestamp"),
+        ("status.conditions[0].lastTransitionTime", "?", "'?' is not an RFC 3339 timestamp"),
+        ("spec.containers[0].resources.requests.cpu", "two", "'two' is not a quantity"),
+        ("spec.containers[0].resources.limits.memory", "2GB", "'2GB' is not a quantity"),
+        ("spec.initContainers[1].resources.requests.cpu", "1 core", "'1 core' is not a quantity"),
+        ("status.containerStatuses[0].resources.requests.cpu", "?", "'?' is not a quantity"),
+        ("status.containerStatuses[0].allocatedResources.cpu", "?", "'?' is not a quantity"),
+        ("spec.overhead.memory", "?", "'?' is not a quantity"),
+        ("spec.resources.requests.cpu", "?", "'?' is not a quantity"),
+        ("spec.tolerations[0].key", 1, "must be text, is a number: write it in quotes"),
+        ("spec.topologySpreadConstraints[0].maxSkew", MISSING, "is missing"),
+        ("spec.priority", 10**30, "must be a number up to 9223372036854775807"),
     ],
 )
-def test_error_names_kind_object_and_field(path: Path, wrong: Any, sentence: str) -> None:
-    raw = changed(sample(Kind.POD), path, wrong)
+def test_error_names_kind_object_and_field(path: str, wrong: Any, problem: str) -> None:
+    raw, sentence = changed(sample(Kind.POD), parse_path(path), wrong), f"Pod prod/web-1-abcde: {path}: {problem}"
     assert outcome(KindReader(Kind.POD), raw) == (None, sentence)
     assert StreamDecoder(Kind.POD).page(page(raw)).problems == (sentence,)
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "wrong", "sentence"),
+    ("kind", "name", "path", "wrong", "problem"),
     [
-        (
-            Kind.NODEPOOL,
-            ("spec", "limits", "cpu"),
-            "lots",
-            "NodePool general: spec.limits.cpu: 'lots' is not a quantity",
-        ),
-        (
-            Kind.NODEPOOL,
-            ("spec", "disruption", "consolidateAfter"),
-            "30",
-            'NodePool general: spec.disruption.consolidateAfter: time: missing unit in duration "30"',
-        ),
-        (
-            Kind.NODEPOOL,
-            ("spec", "template", "spec", "expireAfter"),
-            "1w",
-            'NodePool general: spec.template.spec.expireAfter: time: unknown unit "w" in duration "1w"',
-        ),
+        (Kind.NODEPOOL, "general", "spec.limits.cpu", "lots", "'lots' is not a quantity"),
+        (Kind.NODEPOOL, "general", "spec.disruption.consolidateAfter", "30", 'time: missing unit in duration "30"'),
+        (Kind.NODEPOOL, "general", "spec.template.spec.expireAfter", "1w", 'time: unknown unit "w" in duration "1w"'),
         (
             Kind.NODECLAIM,
-            ("status", "conditions", 1, "lastTransitionTime"),
+            "general-abcde",
+            "status.conditions[1].lastTransitionTime",
             "?",
-            "NodeClaim general-abcde: status.conditions[1].lastTransitionTime: '?' is not an RFC 3339 timestamp",
+            "'?' is not an RFC 3339 timestamp",
         ),
-        (
-            Kind.NODECLASS,
-            ("status", "conditions"),
-            5,
-            "NodeClass default: status.conditions: must be a list, is a number",
-        ),
-        (Kind.EVENT, ("eventTime",), "?", "Event prod/web.1: eventTime: '?' is not an RFC 3339 timestamp"),
-        (Kind.NODE, ("spec",), [], "Node node-1: spec: must be an object, is a list"),
+        (Kind.NODECLASS, "default", "status.conditions", 5, "must be a list, is a number"),
+        (Kind.EVENT, "prod/web.1", "eventTime", "?", "'?' is not an RFC 3339 timestamp"),
+        (Kind.NODE, "node-1", "spec", [], "must be an object, is a list"),
+        (Kind.POD, "(without a name)", "metadata.name", 5, "must be text, is a number: write it in quotes"),
     ],
 )
-def test_errors_of_other_kinds_are_as_exact(kind: Kind, path: Path, wrong: Any, sentence: str) -> None:
-    assert outcome(KindReader(kind), changed(sample(kind), path, wrong)) == (None, sentence)
+def test_errors_of_other_kinds_are_as_exact(kind: Kind, name: str, path: str, wrong: Any, problem: str) -> None:
+    raw = changed(sample(kind), parse_path(path), wrong)
+    assert outcome(KindReader(kind), raw) == (None, f"{kind} {name}: {path}: {problem}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
