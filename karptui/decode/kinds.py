@@ -50,12 +50,20 @@ WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
 """Workload kinds that are read as ``Workload``, with their apiVersion."""
 WORKLOAD_KINDS: Final = (*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER)
 
-_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
+_CLUSTER_SCOPED_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.NODE: ("",),
-    Kind.POD: ("",),
     Kind.NODEPOOL: ("karpenter.sh",),
     Kind.NODECLAIM: ("karpenter.sh",),
     Kind.NODEOVERLAY: ("karpenter.sh",),
+    Kind.PV: ("",),
+    Kind.STORAGE_CLASS: ("storage.k8s.io",),
+    Kind.CSI_NODE: ("storage.k8s.io",),
+    Kind.NAMESPACE: ("",),
+    Kind.PRIORITY_CLASS: ("scheduling.k8s.io",),
+}
+_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    **_CLUSTER_SCOPED_GROUPS,
+    Kind.POD: ("",),
     Kind.DAEMONSET: ("apps",),
     Kind.PDB: ("policy",),
     Kind.REPLICASET: ("apps",),
@@ -65,11 +73,6 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CRONJOB: ("batch",),
     Kind.REPLICATION_CONTROLLER: ("",),
     Kind.PVC: ("",),
-    Kind.PV: ("",),
-    Kind.STORAGE_CLASS: ("storage.k8s.io",),
-    Kind.CSI_NODE: ("storage.k8s.io",),
-    Kind.NAMESPACE: ("",),
-    Kind.PRIORITY_CLASS: ("scheduling.k8s.io",),
     Kind.SERVICE: ("",),
     Kind.EVENT: ("", "events.k8s.io"),
     Kind.CAPACITY_BUFFER: ("autoscaling.x-k8s.io",),
@@ -86,20 +89,7 @@ def may_hold_nodeclasses(group: str) -> bool:
     return "karpenter" in group or group in OTHER_PROVIDERS
 
 
-CLUSTER_SCOPED: Final = frozenset(
-    {
-        Kind.NODE,
-        Kind.NODEPOOL,
-        Kind.NODECLAIM,
-        Kind.NODECLASS,
-        Kind.NODEOVERLAY,
-        Kind.PV,
-        Kind.STORAGE_CLASS,
-        Kind.CSI_NODE,
-        Kind.NAMESPACE,
-        Kind.PRIORITY_CLASS,
-    }
-)
+CLUSTER_SCOPED: Final = frozenset({*_CLUSTER_SCOPED_GROUPS, Kind.NODECLASS})
 """Kinds whose objects live in no namespace."""
 
 

@@ -30,7 +30,7 @@ class KindReader:
         self.kind = kind
         self.api_version = api_version or WORKLOAD_API_VERSIONS.get(kind, "v1")
         self.api_kind = api_kind or kind.value
-        self.wire_type: type[WireObject] = _WIRE_TYPES[kind]
+        self.wire_type, self._build_plain = _WIRES_AND_BUILDERS[kind]
         self.needs_raw = kind in (Kind.NODEPOOL, Kind.NODECLASS)
         """Whether the domain object includes the original object."""
         self._builder = self._choose_builder()
@@ -53,7 +53,8 @@ class KindReader:
             return self._build_nodeclass
         if self.kind is Kind.NODEPOOL:
             return karpenter.build_nodepool
-        build = _BUILDERS[self.kind]
+        build = self._build_plain
+        assert build is not None
         return lambda wire, _: build(wire)
 
     def _build_workload(self, wire: workload.AnyWireWorkload, _: Mapping[str, Any]) -> Workload:
@@ -116,51 +117,28 @@ def loose(text: bytes | msgspec.Raw) -> Any:
         return None
 
 
-_WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
-    Kind.NODE: objects.WireNode,
-    Kind.POD: WirePod,
-    Kind.NODEPOOL: karpenter.WireNodePool,
-    Kind.NODECLAIM: karpenter.WireNodeClaim,
-    Kind.NODECLASS: karpenter.WireNodeClass,
-    Kind.NODEOVERLAY: karpenter.WireOverlay,
-    Kind.DAEMONSET: workload.WireWorkload,
-    Kind.PDB: workload.WirePodDisruptionBudget,
-    Kind.REPLICASET: workload.WireWorkload,
-    Kind.DEPLOYMENT: workload.WireWorkload,
-    Kind.STATEFULSET: workload.WireWorkload,
-    Kind.JOB: workload.WireWorkload,
-    Kind.CRONJOB: workload.WireWorkload,
-    Kind.REPLICATION_CONTROLLER: workload.WireReplicationController,
-    Kind.PVC: storage.WireClaim,
-    Kind.PV: storage.WireVolumeObject,
-    Kind.STORAGE_CLASS: storage.WireStorageClass,
-    Kind.CSI_NODE: storage.WireCSINode,
-    Kind.NAMESPACE: WireObject,
-    Kind.PRIORITY_CLASS: objects.WirePriorityClass,
-    Kind.SERVICE: workload.WireService,
-    Kind.EVENT: objects.WireEvent,
-    Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
-    Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
-    Kind.LEASE: objects.WireLease,
-    Kind.VPA: vpa.WireVpa,
+_WIRES_AND_BUILDERS: Final[Mapping[Kind, tuple[type[WireObject], Callable[[Any], Any] | None]]] = {
+    Kind.NODE: (objects.WireNode, objects.build_node),
+    Kind.POD: (WirePod, lambda wire: build_pod(wire, TEMPLATES)),
+    Kind.NODEPOOL: (karpenter.WireNodePool, None),
+    Kind.NODECLAIM: (karpenter.WireNodeClaim, karpenter.build_nodeclaim),
+    Kind.NODECLASS: (karpenter.WireNodeClass, None),
+    Kind.NODEOVERLAY: (karpenter.WireOverlay, karpenter.build_overlay),
+    Kind.DAEMONSET: (workload.WireWorkload, workload.build_daemonset),
+    Kind.PDB: (workload.WirePodDisruptionBudget, workload.build_pdb),
+    Kind.REPLICATION_CONTROLLER: (workload.WireReplicationController, None),
+    Kind.PVC: (storage.WireClaim, storage.build_claim),
+    Kind.PV: (storage.WireVolumeObject, storage.build_volume),
+    Kind.STORAGE_CLASS: (storage.WireStorageClass, storage.build_storage_class),
+    Kind.CSI_NODE: (storage.WireCSINode, storage.build_csi_node),
+    Kind.NAMESPACE: (WireObject, objects.build_namespace),
+    Kind.PRIORITY_CLASS: (objects.WirePriorityClass, objects.build_priority_class),
+    Kind.SERVICE: (workload.WireService, workload.build_service),
+    Kind.EVENT: (objects.WireEvent, objects.build_event),
+    Kind.CAPACITY_BUFFER: (karpenter.WireBuffer, karpenter.build_capacity_buffer),
+    Kind.POD_TEMPLATE: (workload.WirePodTemplateObject, workload.build_pod_template),
+    Kind.LEASE: (objects.WireLease, objects.build_lease),
+    Kind.VPA: (vpa.WireVpa, vpa.build_vpa),
+    **dict.fromkeys(WORKLOAD_API_VERSIONS, (workload.WireWorkload, None)),
 }
-_BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
-    Kind.NODE: objects.build_node,
-    Kind.POD: lambda wire: build_pod(wire, TEMPLATES),
-    Kind.NODECLAIM: karpenter.build_nodeclaim,
-    Kind.NODEOVERLAY: karpenter.build_overlay,
-    Kind.DAEMONSET: workload.build_daemonset,
-    Kind.PDB: workload.build_pdb,
-    Kind.PVC: storage.build_claim,
-    Kind.PV: storage.build_volume,
-    Kind.STORAGE_CLASS: storage.build_storage_class,
-    Kind.CSI_NODE: storage.build_csi_node,
-    Kind.NAMESPACE: objects.build_namespace,
-    Kind.PRIORITY_CLASS: objects.build_priority_class,
-    Kind.SERVICE: workload.build_service,
-    Kind.EVENT: objects.build_event,
-    Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
-    Kind.POD_TEMPLATE: workload.build_pod_template,
-    Kind.LEASE: objects.build_lease,
-    Kind.VPA: vpa.build_vpa,
-}
+"""Wire type of each kind, and its builder; None if that needs more than the wire."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -38,107 +39,46 @@ DOMAINS: Final = (
 """Public domains of label keys and resources."""
 SHARED_DOMAINS: Final = frozenset({*DOMAINS, "kops.k8s.io", "node-restriction.kubernetes.io", "readiness.k8s.io"})
 """Domains that rules treat in a special way, and those under which many have keys."""
+_NAMES_BY_DOMAIN: Final[Mapping[str, str]] = {
+    "kubernetes.io": "hostname metadata.name cluster-service pvc-protection pv-protection config.mirror",
+    "": (
+        "metadata.name CriticalAddonsOnly controller-revision-hash controller-uid job-name pod-template-generation "
+        "pod-template-hash app k8s-app Name count nodes cpu memory pods ephemeral-storage storage"
+    ),
+    "karpenter.sh": (
+        "registered initialized unregistered disrupted disruption rebooting do-not-consolidate do-not-disrupt "
+        "do-not-evict do-not-repair do-not-sync-taints disruption-cost discovery termination init provisioner-name "
+        "voluntary-disruption nodepool-hash nodepool-hash-version nodeclaim-termination-timestamp "
+        "nodeclaim-min-values-relaxed reboot-termination-grace-period"
+    ),
+    "karpenter.k8s.aws": "ec2nodeclass-hash ec2nodeclass-hash-version nvidia-consumable-capacity termination",
+    "eks.amazonaws.com": "nodeclass capacityType nodegroup compute-type",
+    "k8s.io": "cloud-provider-aws",
+    "node.kubernetes.io": (
+        "not-ready unreachable unschedulable memory-pressure disk-pressure pid-pressure network-unavailable "
+        "out-of-service exclude-from-external-load-balancers"
+    ),
+    "node.cloudprovider.kubernetes.io": "uninitialized",
+    "node-role.kubernetes.io": "control-plane master",
+    "pv.kubernetes.io": "bind-completed",
+    "cluster-autoscaler.kubernetes.io": "safe-to-evict",
+    "controller.kubernetes.io": "pod-deletion-cost",
+    "batch.kubernetes.io": "controller-uid job-completion-index job-name",
+    "statefulset.kubernetes.io": "pod-name",
+    "storageclass.kubernetes.io": "is-default-class",
+    "apps.kubernetes.io": "pod-index",
+    "app.kubernetes.io": "component instance managed-by name part-of version",
+    "helm.sh": "chart",
+    "nvidia.com": "gpu",
+    "amd.com": "gpu",
+    "aws.amazon.com": "neuron neuroncore neurondevice",
+    "habana.ai": "gaudi",
+    "vpc.amazonaws.com": "efa pod-eni PrivateIPv4Address",
+    "intel.com": "cpu",
+}
 KEYS: Final = frozenset(
-    {
-        *WELL_KNOWN,
-        *KEY_ALIASES,
-        *KEY_ALIASES.values(),
-        *ORIGIN_LABELS,
-        NODEPOOL,
-        NODE_CLASS,
-        "kubernetes.io/hostname",
-        "kubernetes.io/metadata.name",
-        "kubernetes.io/cluster-service",
-        "metadata.name",
-        "karpenter.sh/registered",
-        "karpenter.sh/initialized",
-        "karpenter.sh/unregistered",
-        "karpenter.sh/disrupted",
-        "karpenter.sh/disruption",
-        "karpenter.sh/rebooting",
-        "karpenter.sh/do-not-consolidate",
-        "karpenter.sh/do-not-disrupt",
-        "karpenter.sh/do-not-evict",
-        "karpenter.sh/do-not-repair",
-        "karpenter.sh/do-not-sync-taints",
-        "karpenter.sh/disruption-cost",
-        "karpenter.sh/discovery",
-        "karpenter.sh/termination",
-        "karpenter.sh/init",
-        "karpenter.sh/provisioner-name",
-        "karpenter.sh/voluntary-disruption",
-        "karpenter.sh/nodepool-hash",
-        "karpenter.sh/nodepool-hash-version",
-        "karpenter.sh/nodeclaim-termination-timestamp",
-        "karpenter.sh/nodeclaim-min-values-relaxed",
-        "karpenter.sh/reboot-termination-grace-period",
-        "karpenter.k8s.aws/ec2nodeclass-hash",
-        "karpenter.k8s.aws/ec2nodeclass-hash-version",
-        "karpenter.k8s.aws/nvidia-consumable-capacity",
-        "karpenter.k8s.aws/termination",
-        "eks.amazonaws.com/nodeclass",
-        "eks.amazonaws.com/capacityType",
-        "eks.amazonaws.com/nodegroup",
-        "eks.amazonaws.com/compute-type",
-        "k8s.io/cloud-provider-aws",
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-        "node.kubernetes.io/unschedulable",
-        "node.kubernetes.io/memory-pressure",
-        "node.kubernetes.io/disk-pressure",
-        "node.kubernetes.io/pid-pressure",
-        "node.kubernetes.io/network-unavailable",
-        "node.kubernetes.io/out-of-service",
-        "node.kubernetes.io/exclude-from-external-load-balancers",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "node-role.kubernetes.io/control-plane",
-        "node-role.kubernetes.io/master",
-        "CriticalAddonsOnly",
-        "pv.kubernetes.io/bind-completed",
-        "storageclass.kubernetes.io/is-default-class",
-        "kubernetes.io/pvc-protection",
-        "kubernetes.io/pv-protection",
-        "kubernetes.io/config.mirror",
-        "cluster-autoscaler.kubernetes.io/safe-to-evict",
-        "controller.kubernetes.io/pod-deletion-cost",
-        "controller-revision-hash",
-        "controller-uid",
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-completion-index",
-        "batch.kubernetes.io/job-name",
-        "job-name",
-        "pod-template-generation",
-        "pod-template-hash",
-        "statefulset.kubernetes.io/pod-name",
-        "apps.kubernetes.io/pod-index",
-        "app",
-        "k8s-app",
-        "app.kubernetes.io/component",
-        "app.kubernetes.io/instance",
-        "app.kubernetes.io/managed-by",
-        "app.kubernetes.io/name",
-        "app.kubernetes.io/part-of",
-        "app.kubernetes.io/version",
-        "helm.sh/chart",
-        "Name",
-        "count",
-        "nodes",
-        "cpu",
-        "memory",
-        "pods",
-        "ephemeral-storage",
-        "storage",
-        "nvidia.com/gpu",
-        "amd.com/gpu",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "aws.amazon.com/neurondevice",
-        "habana.ai/gaudi",
-        "vpc.amazonaws.com/efa",
-        "vpc.amazonaws.com/pod-eni",
-        "vpc.amazonaws.com/PrivateIPv4Address",
-        "intel.com/cpu",
-    }
+    {*WELL_KNOWN, *KEY_ALIASES, *KEY_ALIASES.values(), *ORIGIN_LABELS, NODEPOOL, NODE_CLASS}
+    | {f"{domain}/{name}".lstrip("/") for domain, names in _NAMES_BY_DOMAIN.items() for name in names.split()}
 )
 """Keys of labels, taints, annotations, finalizers, tags and resources that stay."""
 _KEY: Final = re.compile(
