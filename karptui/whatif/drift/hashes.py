@@ -88,6 +88,11 @@ def _int32(go_name: str, json_name: str) -> GoField:
     return GoField(go_name, json_name, Scalar.INT32, is_pointer=True)
 
 
+def _nested(go_name: str, json_name: str, *fields: GoField) -> GoField:
+    """Return a pointer to a struct that has the name of its field."""
+    return GoField(go_name, json_name, GoStruct(go_name, fields), is_pointer=True)
+
+
 _KUBELET: Final = GoStruct(
     "KubeletConfiguration",
     (
@@ -142,12 +147,7 @@ _INTERFACES: Final = ListOf(
 EC2_NODECLASS_SPEC: Final = GoStruct(
     "EC2NodeClassSpec",
     (
-        GoField(
-            "PlacementGroupSelector",
-            "placementGroupSelector",
-            GoStruct("PlacementGroupSelector", (_text("Name", "name"), _text("ID", "id"))),
-            is_pointer=True,
-        ),
+        _nested("PlacementGroupSelector", "placementGroupSelector", _text("Name", "name"), _text("ID", "id")),
         GoField("AssociatePublicIPAddress", "associatePublicIPAddress", Scalar.BOOL, is_pointer=True),
         _text("UserData", "userData"),
         GoField("Role", "role", Scalar.TEXT),
@@ -158,40 +158,23 @@ EC2_NODECLASS_SPEC: Final = GoStruct(
         _text("InstanceStorePolicy", "instanceStorePolicy"),
         GoField("NetworkInterfaces", "networkInterfaces", _INTERFACES),
         GoField("DetailedMonitoring", "detailedMonitoring", Scalar.BOOL, is_pointer=True),
-        GoField(
+        _nested(
             "MetadataOptions",
             "metadataOptions",
-            GoStruct(
-                "MetadataOptions",
-                (
-                    _text("HTTPEndpoint", "httpEndpoint"),
-                    _text("HTTPProtocolIPv6", "httpProtocolIPv6"),
-                    GoField("HTTPPutResponseHopLimit", "httpPutResponseHopLimit", Scalar.INT64, is_pointer=True),
-                    _text("HTTPTokens", "httpTokens"),
-                ),
-            ),
-            is_pointer=True,
+            _text("HTTPEndpoint", "httpEndpoint"),
+            _text("HTTPProtocolIPv6", "httpProtocolIPv6"),
+            GoField("HTTPPutResponseHopLimit", "httpPutResponseHopLimit", Scalar.INT64, is_pointer=True),
+            _text("HTTPTokens", "httpTokens"),
         ),
-        GoField(
+        _nested(
             "ConnectionTracking",
             "connectionTracking",
-            GoStruct(
-                "ConnectionTracking",
-                (
-                    _int32("TCPEstablishedTimeout", "tcpEstablishedTimeout"),
-                    _int32("UDPStreamTimeout", "udpStreamTimeout"),
-                    _int32("UDPTimeout", "udpTimeout"),
-                ),
-            ),
-            is_pointer=True,
+            _int32("TCPEstablishedTimeout", "tcpEstablishedTimeout"),
+            _int32("UDPStreamTimeout", "udpStreamTimeout"),
+            _int32("UDPTimeout", "udpTimeout"),
         ),
         _text("Context", "context"),
-        GoField(
-            "CPUOptions",
-            "cpuOptions",
-            GoStruct("CPUOptions", (_text("NestedVirtualization", "nestedVirtualization"),)),
-            is_pointer=True,
-        ),
+        _nested("CPUOptions", "cpuOptions", _text("NestedVirtualization", "nestedVirtualization")),
     ),
 )
 """``spec`` of an EC2NodeClass; the resolved AMI family is hashed as well."""
@@ -201,12 +184,7 @@ EC2_NODECLASS_SPEC_V6: Final = GoStruct(
     "EC2NodeClassSpec",
     (
         *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name not in ("kubelet", *_BEHIND_ENCLAVES)),
-        GoField(
-            "EnclaveOptions",
-            "enclaveOptions",
-            GoStruct("EnclaveOptions", (GoField("Enabled", "enabled", Scalar.BOOL),)),
-            is_pointer=True,
-        ),
+        _nested("EnclaveOptions", "enclaveOptions", GoField("Enabled", "enabled", Scalar.BOOL)),
         *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name in _BEHIND_ENCLAVES),
     ),
 )
