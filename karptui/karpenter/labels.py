@@ -63,45 +63,21 @@ KEY_ALIASES: Final = {
 }
 """Older label keys, and the AWS operator's volume zone, with the key Karpenter reads them as; in requirements only."""
 
+_OF_INSTANCES: Final = (
+    "hypervisor encryption-in-transit-supported category capability-flex family generation size local-nvme cpu "
+    "cpu-manufacturer cpu-sustained-clock-speed-mhz memory ebs-bandwidth network-bandwidth gpu-name "
+    "gpu-manufacturer gpu-count gpu-memory accelerator-name accelerator-manufacturer accelerator-count tenancy"
+)
 WELL_KNOWN: Final = frozenset(
-    {
-        NODEPOOL,
-        ZONE,
-        REGION,
-        INSTANCE_TYPE,
-        ARCH,
-        OS,
-        CAPACITY_TYPE,
-        WINDOWS_BUILD,
-        RESERVATION_ID,
+    {NODEPOOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, RESERVATION_ID}
+    | {
         "karpenter.k8s.aws/capacity-reservation-type",
         "karpenter.k8s.aws/capacity-reservation-interruptible",
-        "karpenter.k8s.aws/instance-hypervisor",
-        "karpenter.k8s.aws/instance-encryption-in-transit-supported",
-        "karpenter.k8s.aws/instance-category",
-        "karpenter.k8s.aws/instance-capability-flex",
-        "karpenter.k8s.aws/instance-family",
-        "karpenter.k8s.aws/instance-generation",
-        "karpenter.k8s.aws/instance-size",
-        "karpenter.k8s.aws/instance-local-nvme",
-        "karpenter.k8s.aws/instance-cpu",
-        "karpenter.k8s.aws/instance-cpu-manufacturer",
-        "karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz",
-        "karpenter.k8s.aws/instance-memory",
-        "karpenter.k8s.aws/instance-ebs-bandwidth",
-        "karpenter.k8s.aws/instance-network-bandwidth",
-        "karpenter.k8s.aws/instance-gpu-name",
-        "karpenter.k8s.aws/instance-gpu-manufacturer",
-        "karpenter.k8s.aws/instance-gpu-count",
-        "karpenter.k8s.aws/instance-gpu-memory",
-        "karpenter.k8s.aws/instance-accelerator-name",
-        "karpenter.k8s.aws/instance-accelerator-manufacturer",
-        "karpenter.k8s.aws/instance-accelerator-count",
-        "karpenter.k8s.aws/instance-tenancy",
         "karpenter.k8s.aws/placement-group-id",
         "karpenter.k8s.aws/placement-group-partition",
         "topology.k8s.aws/zone-id",
     }
+    | {f"{AWS_GROUP}/instance-{name}" for name in _OF_INSTANCES.split()}
 )
 """Karpenter's and the AWS provider's labels: pods may request them even if the NodePool does not define them."""
 

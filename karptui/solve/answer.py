@@ -122,8 +122,8 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
 class Solved(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a goal."""
 
-    goal: str
-    question: str
+    goal: str = ""
+    question: str = ""
     replay: Replay
     """Replay mode of the answer in the what-if."""
     now: Figures

@@ -147,8 +147,6 @@ class GoalQuestion:
         """Return that nothing has to be changed."""
         effort = Effort(tried=0, all=0, how="nothing had to be tried")
         return Solved(
-            goal=self.goal.name,
-            question=self.asked,
             replay=mode,
             now=now,
             best=None,
@@ -156,7 +154,6 @@ class GoalQuestion:
             is_reached=True,
             because=because,
             effort=effort,
-            has_prices=self.has_prices,
         )
 
     def answer(
@@ -178,8 +175,6 @@ class GoalQuestion:
         best, runner_up, others = ranked(tried, criteria)
         accuracy = self.accuracy(best.edits if best is not None else (), mode)
         return Solved(
-            goal=self.goal.name,
-            question=self.asked,
             replay=mode,
             now=now,
             best=best,
@@ -188,7 +183,6 @@ class GoalQuestion:
             others=others,
             because=because,
             effort=effort,
-            has_prices=self.has_prices,
             approximated=accuracy.approximated,
             not_modelled=accuracy.not_modelled,
         )

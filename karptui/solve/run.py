@@ -101,4 +101,4 @@ def solve_goal(
     start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
     asked = GoalQuestion(_with_dollars(start), known, given, reporter, each, has_prices=start.has_prices)
     solution = _FINDERS[goal](asked)
-    return replace(solution, on_top_of=on_top_of) if on_top_of is not None else solution
+    return replace(solution, goal=goal, question=asked.asked, on_top_of=on_top_of, has_prices=asked.has_prices)

@@ -79,8 +79,6 @@ def find(question: GoalQuestion) -> Solved:
     said = [attempt for at, attempt in sorted(attempts.items(), reverse=True) if at not in shown]
     is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
     return Solved(
-        goal="consolidate-after",
-        question=question.asked,
         replay=Replay.NEXT,
         now=now,
         best=best,
@@ -101,7 +99,6 @@ def find(question: GoalQuestion) -> Solved:
             f"{length} from now with a constant load: other days may evict more or less",
         ),
         not_modelled=as_it_is.not_modelled,
-        has_prices=question.has_prices,
     )
 
 

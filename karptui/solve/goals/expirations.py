@@ -64,8 +64,6 @@ def find(question: GoalQuestion) -> Solved:
     if left:
         because = f"{left} {verb(left, 'node expires', 'nodes expire')} before there is an hour left to replace them in"
     return Solved(
-        goal="expirations",
-        question=question.asked,
         replay=Replay.PENDING,
         now=now,
         best=best if moved else None,
@@ -80,7 +78,6 @@ def find(question: GoalQuestion) -> Solved:
         ),
         approximated=_APPROXIMATED,
         not_modelled=("nodes that are launched or removed meanwhile for other reasons",),
-        has_prices=question.has_prices,
     )
 
 

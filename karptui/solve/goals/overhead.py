@@ -73,8 +73,6 @@ def find(question: GoalQuestion) -> Solved:
     )
     notes = () if line.is_monotone else (f"values between the {len(line.tried)} that were tried",)
     return Solved(
-        goal="overhead",
-        question=question.asked,
         replay=Replay.SCRATCH,
         now=now,
         best=best,
@@ -91,7 +89,6 @@ def find(question: GoalQuestion) -> Solved:
         ),
         approximated=accuracy.approximated,
         not_modelled=(*accuracy.not_modelled, TOO_LOW),
-        has_prices=question.has_prices,
         risk=LESS_MEMORY if best is not None and _percent(best) < today else "",
     )
 

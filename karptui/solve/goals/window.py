@@ -66,8 +66,6 @@ def find(question: GoalQuestion) -> Solved:
         is_enough=True,
     )
     return Solved(
-        goal="window",
-        question=question.asked,
         replay=Replay.NEXT,
         now=now,
         best=tried,
@@ -77,7 +75,6 @@ def find(question: GoalQuestion) -> Solved:
         approximated=(*played.assumptions, "a day from now: the window may not open in it"),
         not_modelled=(*played.not_modelled, "expiration and interruption, which no budget stops"),
         risk="; ".join(filter(None, (_replaced(pools), _zone_risk(zone_name, changes_at)))),
-        has_prices=question.has_prices,
     )
 
 
