@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, OS, REGION, WELL_KNOWN, ZONE
 from karptui.whatif.field_path import Path
 
 
@@ -40,39 +41,13 @@ class Offer(NamedTuple):
     detail: str = ""
 
 
-WELL_KNOWN_KEYS: Final = (
-    "karpenter.sh/capacity-type",
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
-    "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "node.kubernetes.io/windows-build",
-    "karpenter.k8s.aws/instance-category",
-    "karpenter.k8s.aws/instance-family",
-    "karpenter.k8s.aws/instance-generation",
-    "karpenter.k8s.aws/instance-size",
-    "karpenter.k8s.aws/instance-cpu",
-    "karpenter.k8s.aws/instance-cpu-manufacturer",
-    "karpenter.k8s.aws/instance-memory",
-    "karpenter.k8s.aws/instance-hypervisor",
-    "karpenter.k8s.aws/instance-local-nvme",
-    "karpenter.k8s.aws/instance-network-bandwidth",
-    "karpenter.k8s.aws/instance-ebs-bandwidth",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "karpenter.k8s.aws/instance-gpu-count",
-    "karpenter.k8s.aws/instance-gpu-manufacturer",
-    "karpenter.k8s.aws/instance-gpu-memory",
-    "karpenter.k8s.aws/instance-accelerator-name",
-    "karpenter.k8s.aws/instance-accelerator-count",
-    "karpenter.k8s.aws/instance-accelerator-manufacturer",
-    "karpenter.k8s.aws/instance-encryption-in-transit-supported",
-)
+_FIRST_KEYS: Final = (CAPACITY_TYPE, ARCH, OS, INSTANCE_TYPE, ZONE, REGION)
+WELL_KNOWN_KEYS: Final = (*_FIRST_KEYS, *sorted(WELL_KNOWN - {NODEPOOL, *_FIRST_KEYS}))
 """Labels that Karpenter and its AWS provider put on every node (their well-known labels)."""
 _WELL_KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
-    "karpenter.sh/capacity-type": ("on-demand", "reserved", "spot"),
-    "kubernetes.io/arch": ("amd64", "arm64"),
-    "kubernetes.io/os": ("linux", "windows"),
+    CAPACITY_TYPE: ("on-demand", "reserved", "spot"),
+    ARCH: ("amd64", "arm64"),
+    OS: ("linux", "windows"),
 }
 _RESOURCES: Final = (
     "cpu",

@@ -74,7 +74,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{REQUIREMENTS}      - ‸", ["key", "operator", "minValues", "values"]),
         (f"{REQUIREMENTS}      - key: a\n        operator: In\n        ‸", ["minValues", "values"]),
         (f"{REQUIREMENTS}      - key: a\n      - operator: N‸", ["NotIn"]),
-        (f"{REQUIREMENTS}      - key: zone‸", ["topology.kubernetes.io/zone"]),
+        (f"{REQUIREMENTS}      - key: zone‸", ["topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"]),
         (f"{REQUIREMENTS}      - key: topology.kubernetes.io/zone\n        values: [us-east-1b, ‸]", ["us-east-1a"]),
         (f"{REQUIREMENTS}      - values: [‸]\n        key: kubernetes.io/arch", ["amd64", "arm64"]),
         (
@@ -100,7 +100,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{REQUIREMENTS}      taints:\n      - effect: No‸", ["NoSchedule", "NoExecute"]),
         (f"{REQUIREMENTS}      taints:\n      - {{key: team, value: ‸", ["9", "10", "a"]),
         (f"{REQUIREMENTS}      expireAfter: N‸", ["Never"]),
-        (f"{POOL}  template:\n    metadata:\n      labels:\n        te‸", ["team"]),
+        (f"{POOL}  template:\n    metadata:\n      labels:\n        tea‸", ["team"]),
         (f"{POOL}  template:\n    metadata:\n      labels:\n        team: ‸", ["9", "10", "a"]),
         (f"{POOL}  template:\n    metadata:\n      annotations:\n        ‸", ["karpenter.sh/do-not-disrupt"]),
         (
