@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.controller import is_labelled
-from karptui.decode.errors import DecodeError
+from karptui.decode.errors import JSON_WORDS, DecodeError
 from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
@@ -75,14 +75,6 @@ def _typed(item: Any, of: dict[str, Any]) -> Any:
     return {"apiVersion": of.get("apiVersion"), "kind": kind, **item}
 
 
-_NAMES: Final[Mapping[type[Any], str]] = {
-    type(None): "null",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "text",
-    dict: "an object",
-}
 _MOST_QUOTED: Final = 120
 
 
@@ -122,7 +114,7 @@ class ObjectPile:
             return
         reader = self._reader(api_version, api_kind)
         if reader is None and api_kind.endswith("List") and "items" in value:
-            type_name = _NAMES[type(value["items"])]
+            type_name = JSON_WORDS[type(value["items"])]
             self.problems.append(sentence(where, f"{manifest.path} {api_kind}: items: must be a list, is {type_name}"))
             return
         self.object_count += 1
@@ -197,7 +189,7 @@ def _no_object(value: Any) -> str:
     """Describe a value that is not a mapping; text is quoted, because it may be an error message of an earlier step."""
     if isinstance(value, str):
         return f"is text, not a Kubernetes object: {value[:_MOST_QUOTED]}{'…' if len(value) > _MOST_QUOTED else ''}"
-    return f"is {_NAMES[type(value)]}, not a Kubernetes object"
+    return f"is {JSON_WORDS[type(value)]}, not a Kubernetes object"
 
 
 def _title(api_version: str, api_kind: str) -> str:

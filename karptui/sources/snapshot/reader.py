@@ -13,6 +13,7 @@ import msgspec
 from karptui.aws.evidence import Evidence, with_rules
 from karptui.clock import Clock, SystemClock
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE, decode_controller, order_of
+from karptui.decode.errors import JSON_WORDS
 from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
@@ -116,9 +117,7 @@ class Recorded:
         if value is None:
             return default
         if not isinstance(value, type_):
-            raise self._wrong(
-                name, f"must be {_JSON_NAMES[type_]}, is {_JSON_NAMES.get(type(value), 'something else')}"
-            )
+            raise self._wrong(name, f"must be {JSON_WORDS[type_]}, is {JSON_WORDS.get(type(value), 'something else')}")
         return value
 
     def _wrong(self, field: str, problem: object) -> SnapshotError:
@@ -198,16 +197,6 @@ class Recorded:
             return catalogs.of_file(catalog, document.folder)
         except SnapshotError as error:
             raise SnapshotError(sentence(self.where, error)) from None
-
-
-_JSON_NAMES: Final[Mapping[type[Any], str]] = {
-    str: "text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):

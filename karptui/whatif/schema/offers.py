@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from karptui.aws.kubelet_rules import EVICTION_SIGNALS, RESERVED_RESOURCES
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, OS, REGION, WELL_KNOWN, ZONE
 from karptui.whatif.field_path import Path
 
@@ -58,15 +59,6 @@ _RESOURCES: Final = (
     "amd.com/gpu",
     "vpc.amazonaws.com/efa",
 )
-_SIGNALS: Final = (
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "pid.available",
-)
-_RESERVED: Final = ("cpu", "memory", "ephemeral-storage", "pid")
 _DURATIONS: Mapping[str, tuple[str, ...]] = {
     "consolidateAfter": ("0s", "30s", "1m", "5m", "15m", "1h", "Never"),
     "expireAfter": ("Never", "24h", "168h", "336h", "720h"),
@@ -90,9 +82,9 @@ def offered_names(path: Path, values: KnownValues, kind: str) -> Iterator[Offer]
     elif last in {"requests", "limits", "capacity", "resources"}:
         yield from (Offer(name, "resource") for name in _RESOURCES)
     elif last in {"kubeReserved", "systemReserved"}:
-        yield from (Offer(name, "resource") for name in _RESERVED)
+        yield from (Offer(name, "resource") for name in RESERVED_RESOURCES)
     elif last in {"evictionHard", "evictionSoft", "evictionSoftGracePeriod"}:
-        yield from (Offer(name, "eviction signal") for name in _SIGNALS)
+        yield from (Offer(name, "eviction signal") for name in EVICTION_SIGNALS)
     elif last == "annotations":
         yield from (Offer(name, "Karpenter") for name in _ANNOTATIONS)
     elif last in _LABEL_MAPS:
