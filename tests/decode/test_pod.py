@@ -495,24 +495,23 @@ def test_mounts_similar_to_the_token_mount_are_kept() -> None:
     assert one.template is not other.template
 
 
+class CountingInterner(TemplateInterner):
+    read = 0
+
+    def template_of(self, parts: TemplateParts) -> PodTemplate:
+        self.read += 1
+        return super().template_of(parts)
+
+
 @pytest.mark.parametrize("is_reported_first", [False, True])
-def test_allocated_resources_equal_to_requests_are_ignored(
-    monkeypatch: pytest.MonkeyPatch, *, is_reported_first: bool
-) -> None:
+def test_allocated_resources_equal_to_requests_are_ignored(*, is_reported_first: bool) -> None:
     """The same pods before the kubelet has them and after: most of a cluster's templates are met either way."""
-    interner, read = TemplateInterner(), list[TemplateParts]()
-    template_of = interner.template_of
-
-    def reading(parts: TemplateParts) -> PodTemplate:
-        read.append(parts)
-        return template_of(parts)
-
-    monkeypatch.setattr(interner, "template_of", reading)
+    interner = CountingInterner()
     waiting = replica(1, status__containerStatuses=None, status__initContainerStatuses=None)
     order = (replica(2), waiting) if is_reported_first else (waiting, replica(2))
     one, other = (build_text_pod(msgspec.json.decode(text(raw), type=TextPod), interner) for raw in order)
     assert one.template is other.template
-    assert len(read) == 1
+    assert interner.read == 1
 
 
 @pytest.mark.parametrize(
@@ -522,21 +521,14 @@ def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) ->
     assert by_text(replica(1)).template is by_text(replica(2, **changes)).template
 
 
-def test_manifests_that_share_a_template_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    interner, read = TemplateInterner(), list[TemplateParts]()
-    template_of = interner.template_of
-
-    def reading(parts: TemplateParts) -> PodTemplate:
-        read.append(parts)
-        return template_of(parts)
-
-    monkeypatch.setattr(interner, "template_of", reading)
+def test_manifests_that_share_a_template_are_read_once() -> None:
+    interner = CountingInterner()
     own = {"spec__nodeName": "another", "status__conditions": [], "status__startTime": "2026-01-01T00:00:00Z"}
     resized = [{"name": replica(1)["spec"]["containers"][0]["name"], "resources": {"requests": {"cpu": "70"}}}]
     others = {"spec__priority": 7}, {"metadata__namespace": "b"}, {"status__containerStatuses": resized}
     pods = [build_pod(msgspec.convert(replica(1, **changes), WirePod), interner) for changes in ({}, own, *others)]
     assert pods[0].template is pods[1].template
-    assert len(read) == len({id(pod.template) for pod in pods}) == 4
+    assert interner.read == len({id(pod.template) for pod in pods}) == 4
 
 
 @pytest.mark.parametrize("claim", [1 << 70, object()])

@@ -54,6 +54,9 @@ def test_every_policy_is_a_play_of_its_own() -> None:
         played = rollout(on, apply(on, one.edits) if one.edits else None).play(horizon_ns=HOUR_NS)
         assert (one.nodes, one.evictions) == (played.end.nodes, played.evictions)
         assert one.price_per_hour == played.end.price_per_hour
+    beaten = {name_of(one) for one in found.outcomes if one.is_beaten}
+    assert {"WhenEmpty Never", "Balanced Never"} <= beaten
+    assert "WhenEmpty 0s" not in beaten
 
 
 def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
@@ -63,13 +66,6 @@ def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
     gone_after = 45  # validated after 15 s, and its instance is gone 30 s later
     assert empty.saved == pytest.approx(0.1 * (3600 - gone_after) / 3600, abs=0.001)
     assert empty.seconds == 15
-
-
-def test_what_another_beats_in_both_is_not_worth_it() -> None:
-    found = compare(cluster(), afters=("0s", "Never"), horizon_ns=HOUR_NS)
-    beaten = {name_of(one) for one in found.outcomes if one.is_beaten}
-    assert {"WhenEmpty Never", "Balanced Never"} <= beaten
-    assert "WhenEmpty 0s" not in beaten
 
 
 @pytest.mark.parametrize(

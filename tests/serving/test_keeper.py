@@ -168,6 +168,15 @@ def test_what_was_wrong_before_recording_began_is_not_said_to_have_begun(since_s
     assert len(demo.notes.marks) == (1 if since_seconds == 5 else 0)
 
 
+def look(keeping: HistoryKeeping, demo: Demo, failures: list[str]) -> None:
+    async def looked() -> None:
+        keeping.look(demo.follower, lambda error, during: failures.append(f"{during}: {error}"))
+        while keeping.is_looking:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(looked())
+
+
 class RecordingNotes(Notes):
     """Notes of a tap that records."""
 
@@ -175,21 +184,16 @@ class RecordingNotes(Notes):
 
 
 def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
-    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: demo.follower)
 
-    async def look() -> None:
-        keeping.look(demo.follower, lambda error, _: failures.append(error))
-        while keeping.is_looking:
-            await asyncio.sleep(0.01)
-
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert notes.samples == [], "a moment has no tap"
     demo.follower.tap = notes  # type: ignore[assignment]
-    asyncio.run(look())
+    look(keeping, demo, failures)
     pools = {sample.pool for sample in notes.samples}
     assert pools == {"", *demo.follower.view.state.nodepools}
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert len(notes.samples) == len(pools), "too soon"
     assert failures == []
 
@@ -199,39 +203,29 @@ def test_edits_are_read_from_the_history_and_kept_until_another_is_seen(
 ) -> None:
     monkeypatch.setattr(history, "LOOK_SECONDS", float("-inf"))
     monkeypatch.setattr(history, "REST_SECONDS", float("-inf"))  # keys of other tests
-    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     notes.path = tmp_path / "h.karptui"  # type: ignore[attr-defined]
     a_session(tmp_path / "h.karptui", a_pool(0, 100, "helm"), a_pool(20, 10, "argocd"), until=60)
     demo.clock.instant_ns += 60 * NS_PER_SECOND
     demo.follower.tap = notes  # type: ignore[assignment]
     keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: demo.follower)
 
-    async def look() -> None:
-        keeping.look(demo.follower, lambda error, _: failures.append(error))
-        while keeping.is_looking:
-            await asyncio.sleep(0.01)
-
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert not keeping.edits
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert [edit.manager for edit in keeping.edits] == ["argocd"]
     read = keeping.edits
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert keeping.edits is read, "nothing was edited since"
     assert failures == []
 
 
 def test_findings_about_a_past_moment_are_none_of_the_followed_cluster() -> None:
-    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     demo.follower.tap = notes  # type: ignore[assignment]
     keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: ClusterFollower(None))
 
-    async def look() -> None:
-        keeping.look(demo.follower, lambda error, _: failures.append(error))
-        while keeping.is_looking:
-            await asyncio.sleep(0.01)
-
-    asyncio.run(look())
+    look(keeping, demo, failures)
     assert (notes.samples, notes.marks, failures) == ([], [], [])
 
 
@@ -242,11 +236,5 @@ def test_a_failure_of_the_keeper_is_told_and_not_fatal() -> None:
     def fails(_: int) -> tuple[ClusterFinding, ...]:
         raise ValueError("no verdict")
 
-    async def look() -> None:
-        keeping = HistoryKeeping(fails, demo.clock.now_ns, lambda: demo.follower)
-        keeping.look(demo.follower, lambda error, during: failures.append(f"{during}: {error}"))
-        while keeping.is_looking:
-            await asyncio.sleep(0.01)
-
-    asyncio.run(look())
+    look(HistoryKeeping(fails, demo.clock.now_ns, lambda: demo.follower), demo, failures)
     assert failures == ["keeping the history: no verdict"]

@@ -142,6 +142,16 @@ def test_answers_that_cannot_be_read_are_sentences(serve: Serve, ask: Callable[[
 # Lists and watches
 
 
+def read_at_most(most_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = body.read_body
+    monkeypatch.setattr(
+        "karptui.sources.cluster.transport.read_body",
+        lambda response, server, **options: real(
+            response, server, **{**options, "most_bytes": min(options["most_bytes"], most_bytes)}
+        ),
+    )
+
+
 def test_page_that_takes_too_much_is_asked_for_with_fewer_objects(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,13 +165,7 @@ def test_page_that_takes_too_much_is_asked_for_with_fewer_objects(
         token = str(begin + limit) if begin + limit < len(names) else ""
         call.json(listing(map(named, names[begin : begin + limit]), token=token))
 
-    real = body.read_body
-    monkeypatch.setattr(
-        "karptui.sources.cluster.transport.read_body",
-        lambda response, server, **options: real(
-            response, server, **{**options, "most_bytes": min(options["most_bytes"], 8_000)}
-        ),
-    )
+    read_at_most(8_000, monkeypatch)
     bench = Bench(serve(answer))
     bench.step()
     assert bench.keys == set(names)
@@ -172,13 +176,7 @@ def test_server_that_keeps_to_no_limit_is_given_up(serve: Serve, monkeypatch: py
     def answer(call: Call) -> None:
         call.error(400) if call.is_watch else call.json(listing(named(f"node-{i}") for i in range(200)))
 
-    real = body.read_body
-    monkeypatch.setattr(
-        "karptui.sources.cluster.transport.read_body",
-        lambda response, server, **options: real(
-            response, server, **{**options, "most_bytes": min(options["most_bytes"], 1024)}
-        ),
-    )
+    read_at_most(1024, monkeypatch)
     bench = Bench(serve(answer))
     assert bench.step() > 0
     assert bench.status.phase is Phase.DISCONNECTED

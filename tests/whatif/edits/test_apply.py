@@ -736,13 +736,6 @@ def test_lists_and_volumes_that_were_not_there() -> None:
     assert "Pod default/web-1: spec.containers[0].resources.requests.cpu: 'much' is not a quantity" in text
 
 
-def test_an_outage_leaves_other_types_alone() -> None:
-    types = (an_instance_type(name="m5.large"), an_instance_type(name="c5.large"))
-    left = edited(base(POOL, types=types), TakeOut(instance_type="m5.*")).types.types
-    assert isinstance(left, tuple)
-    assert left[1] is types[1]
-
-
 def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     start = base(POOL, NODECLASS)
     (nodeclass,) = start.inventory.nodeclasses
