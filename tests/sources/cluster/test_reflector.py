@@ -495,29 +495,26 @@ def test_watches_that_end_at_once_back_off(serve: Serve) -> None:
     assert bench.step() == 1.0
 
 
-def test_quiet_watch_that_ends_in_time_is_no_failure(serve: Serve) -> None:
+def quiet_for(seconds: float, then: Callable[[Call], None], serve: Serve, *before: Answer) -> Bench:
+    """Return a bench whose watch ends after a quiet while."""
     bench: Bench
 
     def after_a_while(call: Call) -> None:
         call.lines()
         bench.mailbox.until(lambda: bench.reflector._opened_at is not None)
-        bench.now += 400
-        call.end()
+        bench.now += seconds
+        then(call)
 
-    bench, _ = live(serve, after_a_while)
-    assert bench.step() == 0
+    bench, _ = live(serve, *before, after_a_while)
+    return bench
+
+
+def test_quiet_watch_that_ends_in_time_is_no_failure(serve: Serve) -> None:
+    assert quiet_for(400, Call.end, serve).step() == 0
 
 
 def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: Serve) -> None:
-    bench: Bench
-
-    def after_a_while(call: Call) -> None:
-        call.lines()
-        bench.mailbox.until(lambda: bench.reflector._opened_at is not None)
-        bench.now += 60
-        call.cut()
-
-    bench, _ = live(serve, error(500), error(500), after_a_while)
+    bench = quiet_for(60, Call.cut, serve, error(500), error(500))
     assert [bench.step() for _ in range(3)] == [1.0, 2.0, 1.0]
 
 
