@@ -93,14 +93,12 @@ def rows_of(
     args: argparse.Namespace,
     now_ns: int,
     *,
-    extra_filter: str = "",
     keeps_order: bool = False,
 ) -> Rows[ItemT]:
     """Return the rows that the flags ask for, in order.
 
     Args:
         args: the flags of ``add_row_flags``.
-        extra_filter: a filter in addition to ``--filter``.
         keeps_order: whether the rows stay in the items' order without ``--sort-by``.
 
     Raises:
@@ -115,7 +113,7 @@ def rows_of(
     except ValueError as error:
         raise UsageError(f"-l: {error}") from error
     selector = f"-l '{args.selector}'" if args.selector else ""
-    query = parse_query(" ".join(filter(None, (args.filter, selector, extra_filter))), spec.subject)
+    query = parse_query(" ".join(filter(None, (args.filter, selector))), spec.subject)
     sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
     ids = [heading.id for heading in spec.headings()]
     if sort.column_id not in ids:

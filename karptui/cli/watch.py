@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -279,8 +279,9 @@ def _print(line: str) -> None:
 
 
 @contextlib.contextmanager
-def _until_signalled(signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)) -> Iterator[threading.Event]:
-    """Set the event on these signals, instead of ending the process."""
+def _until_signalled() -> Iterator[threading.Event]:
+    """Set the event on an interrupt or a request to end, instead of ending the process."""
+    signals = (signal.SIGINT, signal.SIGTERM)
     ended = threading.Event()
     before: list[Any] = [signal.signal(number, lambda *_: ended.set()) for number in signals]
     try:
