@@ -71,10 +71,10 @@ class Running:
         self.bounds_ns = bounds_ns
 
 
-def ends_ns(one: Running, running: Iterable[Running]) -> int:
+def ends_ns(command: Running, running: Iterable[Running]) -> int:
     """Return when Karpenter gives a command up, as many nodes as commands hold now."""
     held = sum(len(other.claims) for other in running)
-    return one.began_ns + min(max(held * _BY_CANDIDATE_NS, _LEAST_NS), _MOST_NS)
+    return command.began_ns + min(max(held * _BY_CANDIDATE_NS, _LEAST_NS), _MOST_NS)
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -280,8 +280,8 @@ def _bounds_of(begun: Iterable[Waiting], observation: Observation) -> dict[str, 
 
 def _bounds(repaired: Iterable[tuple[NodeClaim, Ailment]]) -> dict[str, int]:
     """Return the drain limits of repaired nodes by NodeClaim, if Karpenter records them."""
-    found = ((claim.name, ailment.written_bound(claim.termination_grace_period_ns)) for claim, ailment in repaired)
-    return {name: bound_ns for name, bound_ns in found if bound_ns is not None}
+    bounds = ((claim.name, ailment.written_bound(claim.termination_grace_period_ns)) for claim, ailment in repaired)
+    return {name: bound_ns for name, bound_ns in bounds if bound_ns is not None}
 
 
 def _is_initialized(claim: NodeClaim | None) -> bool:

@@ -137,10 +137,10 @@ class DisruptionLoop:
         self._is_busy = False
         prepared, fleet = self._observation.prepared(), self._observation.fleet()
         simulator = EngineSimulator(prepared, fleet)
-        found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
-        if found is None:
+        checked = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
+        if checked is None:
             names = tuple(sorted(candidate.name for candidate in command.candidates))
             self._agenda.note(StepKind.REJECT, method=str(method), nodes=names, because=Failure.NO_LONGER_VALID)
             self._disrupt(method)
-        elif self._queue.execute(method, found):
+        elif self._queue.execute(method, checked):
             self._follow()

@@ -84,10 +84,10 @@ class Drains:
         """Return whether a drain may be further than when it was last looked at."""
         if claim.name in self._ending:
             return False
-        known = self._seen.get(claim.name)
-        if known is None or known[:2] != self._versions(claim):
+        seen_before = self._seen.get(claim.name)
+        if seen_before is None or seen_before[:2] != self._versions(claim):
             return True
-        return known[2] is not None and self._agenda.now_ns > known[2]
+        return seen_before[2] is not None and self._agenda.now_ns > seen_before[2]
 
     def _versions(self, claim: NodeClaim) -> tuple[int, int]:
         node = self._world.node_of(claim)

@@ -184,7 +184,8 @@ def job_times(pods: Iterable[Pod]) -> JobTimes:
             kind = kind_of(pod)
             if kind:
                 seen[kind].append(pod.ended_ns - pod.start_ns)
-    known = {kind: times for kind, times in seen.items() if len(times) >= _LEAST_ENDED}
+    frequent = {kind: times for kind, times in seen.items() if len(times) >= _LEAST_ENDED}
     return JobTimes(
-        {kind: int(median(times)) for kind, times in known.items()}, {kind: max(times) for kind, times in known.items()}
+        {kind: int(median(times)) for kind, times in frequent.items()},
+        {kind: max(times) for kind, times in frequent.items()},
     )

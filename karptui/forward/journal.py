@@ -62,7 +62,7 @@ class Journal:
         for field, key, thing in self._changes[: self._ends[place - 1]]:
             document = things.get(field)
             if document is None:
-                document = things[field] = {_key(one): one for one in getattr(beginning, field)}
+                document = things[field] = {_key(thing): thing for thing in getattr(beginning, field)}
             if thing is None:
                 document.pop(key, None)
             else:

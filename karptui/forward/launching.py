@@ -125,10 +125,10 @@ def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | 
                 continue
             capacity_type = _value(offering.requirements, CAPACITY_TYPE)
             zone = str(sorted(value for key in offering.requirements for value in key.values))
-            found = (offering.price_per_hour, rank, zone, instance_type, offering)
-            known = by_capacity.get(capacity_type)
-            if known is None or found[:3] < known[:3]:
-                by_capacity[capacity_type] = found
+            choice = (offering.price_per_hour, rank, zone, instance_type, offering)
+            best = by_capacity.get(capacity_type)
+            if best is None or choice[:3] < best[:3]:
+                by_capacity[capacity_type] = choice
     names = [*(name for name in _ORDER if name in by_capacity), *sorted(set(by_capacity) - set(_ORDER))]
     return by_capacity[names[0]][3:] if names else None
 
@@ -274,9 +274,9 @@ class Launches:
         name = f"{order.pool.name}-f{self._made:04d}"
         return launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
 
-    def add(self, one: Launch) -> str:
+    def add(self, launched: Launch) -> str:
         """Add a NodeClaim to the cluster, and return its name."""
-        claim = one.claim
+        claim = launched.claim
         self._world.add_claim(claim)
         ready_ns = self._agenda.now_ns + self._durations.start_of(claim.labels[NODEPOOL])
         self._agenda.at(ready_ns, partial(self._become_ready, claim.name))
@@ -313,13 +313,13 @@ class Launches:
         if claim is None or claim.is_deleting:
             return
         order = order_again(claim, self._observation.pools[claim.labels[NODEPOOL]], self._types_of(claim), self._rules)
-        made = launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
-        if made is None:
+        launched = launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
+        if launched is None:
             self._wait_in_vain(claim)
         else:
             self._world.add_claim(
                 msgspec.structs.replace(
-                    made.claim, uid=claim.uid, created_ns=claim.created_ns, annotations=claim.annotations
+                    launched.claim, uid=claim.uid, created_ns=claim.created_ns, annotations=claim.annotations
                 )
             )
             self._agenda.at(ready_ns, partial(self._become_ready, name))
@@ -369,8 +369,8 @@ def _custom_labels(requirements: Requirements) -> dict[str, str]:
 
     Of several values Karpenter takes any, and of bounded ones any number.
     """
-    found = {r.key: _any_value(r) for r in requirements if r.key not in WELL_KNOWN}
-    return {key: value for key, value in found.items() if value}
+    labels = {r.key: _any_value(r) for r in requirements if r.key not in WELL_KNOWN}
+    return {key: value for key, value in labels.items() if value}
 
 
 def _any_value(requirement: Requirement) -> str:

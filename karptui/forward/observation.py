@@ -82,15 +82,15 @@ class Observation:
 
     def prepared(self) -> Prepared:
         """Return the cluster prepared for the provisioner."""
-        world, now_ns, known = self._world, self._agenda.now_ns, self._prepared
-        if known is not None and known[:2] == (world.version, now_ns):
-            return known[2]
-        if known is None:
+        world, now_ns, prepared_before = self._world, self._agenda.now_ns, self._prepared
+        if prepared_before is not None and prepared_before[:2] == (world.version, now_ns):
+            return prepared_before[2]
+        if prepared_before is None:
             result = Prepared(world.inventory, self._types, self._settings, now_ns, self._pause)
             world.adopt(result.states)
         else:
-            result = known[2]
-        if known is not None or world.commanded:
+            result = prepared_before[2]
+        if prepared_before is not None or world.commanded:
             result = result.later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
         self._prepared = (world.version, now_ns, result)
         return result
@@ -102,14 +102,14 @@ class Observation:
 
     def fleet(self) -> Fleet:
         """Return the cluster as disruption sees it now."""
-        prepared, known, now_ns = self.prepared(), self._fleet, self._agenda.now_ns
-        if known is not None and known[0] is prepared and not self._is_stale:
-            return known[1]
+        prepared, fleet_before, now_ns = self.prepared(), self._fleet, self._agenda.now_ns
+        if fleet_before is not None and fleet_before[0] is prepared and not self._is_stale:
+            return fleet_before[1]
         nominated = {name: until_ns for name, until_ns in self._nominated.items() if until_ns > now_ns}
         nominated |= dict.fromkeys(self._expecting, FOR_EVER_NS)
         commanded = commanded_names(prepared.states)
         buffered = buffered_names(prepared)
-        if known is None:
+        if fleet_before is None:
             fleet = Fleet(
                 prepared.inventory,
                 nodes=prepared.states,
@@ -122,7 +122,7 @@ class Observation:
                 buffered=buffered,
             )
         else:
-            fleet = known[1].later(
+            fleet = fleet_before[1].later(
                 prepared.inventory,
                 nodes=prepared.states,
                 now_ns=now_ns,
@@ -147,8 +147,8 @@ class NodeEquivalence:
         Args:
             name: Name of the node, or of its NodeClaim.
         """
-        found = self._beginning.get(name)
-        return _values(labels, NODEPOOL, INSTANCE_TYPE) if found is None else found
+        before = self._beginning.get(name)
+        return _values(labels, NODEPOOL, INSTANCE_TYPE) if before is None else before
 
     @cached_property
     def _beginning(self) -> dict[str, str]:
@@ -157,11 +157,11 @@ class NodeEquivalence:
             if pod.node_name and pod.is_active:
                 owner = pod.owners[0].name if pod.owners else pod.name
                 pods[pod.node_name][f"{pod.namespace}/{owner}"] += 1
-        found = {}
+        changed = {}
         for node in self._inventory.nodes:
             held = (f"{owner}:{count}" for owner, count in sorted(pods[node.name].items()))
-            found[node.name] = " ".join((_values(node.labels, NODEPOOL, INSTANCE_TYPE, ZONE), *held))
-        return found
+            changed[node.name] = " ".join((_values(node.labels, NODEPOOL, INSTANCE_TYPE, ZONE), *held))
+        return changed
 
 
 def _values(labels: Mapping[str, str], *keys: str) -> str:

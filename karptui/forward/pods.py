@@ -77,19 +77,19 @@ class PodRuns:
         if not pods:
             return
         scheduler = Scheduler(self._observation.prepared(), self._world.bound, rng=self._rng, first=self._first_node)
-        found = scheduler.place(pods)
+        placements = scheduler.place(pods)
         self._first_node = scheduler.first
         by_uid = {pod.uid: pod for pod in pods}
         placed: dict[str, list[str]] = {}
-        for uid, name in found.items():
+        for uid, name in placements.items():
             self._world.bind(by_uid[uid], name, self._agenda.now_ns)
             placed.setdefault(name, []).append(by_uid[uid].key)
             self._agenda.at(self._agenda.now_ns + self._durations.pod_start_ns, partial(self._started, uid))
             self._calendar.expect_quiet(name)
         for pod in pods:
-            if pod.uid not in found:
+            if pod.uid not in placements:
                 self._world.mark_unschedulable(pod)
-        if found:
+        if placements:
             keys = tuple(sorted(key for keys in placed.values() for key in keys))
             self._agenda.note(StepKind.BIND, nodes=tuple(sorted(placed)), pods=keys)
 

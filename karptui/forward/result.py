@@ -185,12 +185,12 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def moment_at(self, at_ns: int) -> Moment:
         """Return the cluster at an instant of the play."""
-        found = self.series[0]
+        latest = self.series[0]
         for moment in self.series:
             if moment.at_ns > at_ns:
                 break
-            found = moment
-        return found
+            latest = moment
+        return latest
 
     @property
     def evictions(self) -> int:
@@ -232,15 +232,15 @@ def circle_of(played: Played) -> Circle | None:
     """
     if played.is_quiescent:
         return None
-    made = {name for step in played.steps if step.kind is StepKind.READY for name in step.nodes}
+    created = {name for step in played.steps if step.kind is StepKind.READY for name in step.nodes}
     commands = [step for step in played.steps if step.kind is StepKind.DISRUPT]
     for length in range(1, _LONGEST + 1):
         last = commands[-length * _ROUNDS :]
         if len(last) < length * _ROUNDS:
             return None
-        if all(made.issuperset(step.nodes) for step in last) and _is_round(last, length, played.series):
+        if all(created.issuperset(step.nodes) for step in last) and _is_round(last, length, played.series):
             begin = len(commands) - len(last)
-            while begin and _is_like(commands[begin - 1], commands[begin - 1 + length], made):
+            while begin and _is_like(commands[begin - 1], commands[begin - 1 + length], created):
                 begin -= 1
             period_ns = last[-1].at_ns - last[-1 - length].at_ns
             return Circle(from_ns=commands[begin].at_ns, period_ns=period_ns, commands=tuple(last[-length:]))
@@ -253,8 +253,8 @@ def _is_round(last: Sequence[Step], length: int, series: Sequence[Moment]) -> bo
     return all(_key(step) == _key(other) and _state(step, series) == _state(other, series) for step, other in pairs)
 
 
-def _is_like(step: Step, other: Step, made: set[str]) -> bool:
-    return _key(step) == _key(other) and made.issuperset(step.nodes)
+def _is_like(step: Step, other: Step, created: set[str]) -> bool:
+    return _key(step) == _key(other) and created.issuperset(step.nodes)
 
 
 def _key(step: Step) -> tuple[str, str, tuple[str, ...], int]:
@@ -314,8 +314,8 @@ def _spread_of(plays: Sequence[Played], place: int, seed: int) -> Spread:
 
 
 def _ends(values: Iterable[_NumberT]) -> tuple[_NumberT, _NumberT]:
-    found = sorted(values)
-    return found[0], found[-1]
+    ordered = sorted(values)
+    return ordered[0], ordered[-1]
 
 
 def _commands(steps: Iterable[Step]) -> list[_Command]:

@@ -280,8 +280,8 @@ class World:
 
     def add_node(self, node: Node) -> None:
         """Add a node, or put a changed one in the place of the one of its name."""
-        known = self.nodes.get(node.name)
-        if known is None or (known.provider_id, known.labels) != (node.provider_id, node.labels):
+        node_before = self.nodes.get(node.name)
+        if node_before is None or (node_before.provider_id, node_before.labels) != (node.provider_id, node.labels):
             self._objects_version += 1
         self._stale.add(node.provider_id or node.name)
         self.nodes[node.name] = node

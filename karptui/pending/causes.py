@@ -193,8 +193,8 @@ def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset
         reach = VolumeIndex(inventory).reach(pod)
     except VolumeLookupError:
         return []
-    found = [(key, zones) for key, alternatives in reach if (zones := _zones(alternatives)) is not None]
-    return [(f"{_storage_class(key, state)}PVC {key}", zones) for key, zones in found]
+    zones_by_key = [(key, zones) for key, alternatives in reach if (zones := _zones(alternatives)) is not None]
+    return [(f"{_storage_class(key, state)}PVC {key}", zones) for key, zones in zones_by_key]
 
 
 def _storage_class(key: str, state: ClusterState) -> str:

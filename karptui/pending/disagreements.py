@@ -133,8 +133,8 @@ def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
         if not (is_failed or is_awaited) or now_ns - event.last_ns > _RECENT_NS:
             continue
         key = f"{event.involved_namespace}/{event.involved_name}"
-        known = events.get(key)
-        if known is None or (known.reason, known.last_ns) < (event.reason, event.last_ns):
+        newest = events.get(key)
+        if newest is None or (newest.reason, newest.last_ns) < (event.reason, event.last_ns):
             events[key] = event
     return events
 

@@ -136,13 +136,13 @@ def fold(
         messages: What events tell about them, by key.
         held_by: Finds a volume or a missing node that keeps a pod pending whatever Karpenter launches.
     """
-    found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
+    diagnosed: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
         diagnosis, pod_messages = diagnoses.of(pod), with_condition(messages.get(pod.key, NO_MESSAGES), pod)
-        found.setdefault(_cause(pod, diagnosis, pod_messages, origins), []).append((pod, diagnosis, pod_messages))
+        diagnosed.setdefault(_cause(pod, diagnosis, pod_messages, origins), []).append((pod, diagnosis, pod_messages))
     groups: list[PendingGroup] = []
     taken: dict[str, int] = {}
-    for members in found.values():
+    for members in diagnosed.values():
         pod, diagnosis, pod_messages = members[0]
         origin = origins.of(pod)
         base = f"{origin}#{diagnosis.cause.name}"

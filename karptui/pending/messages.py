@@ -61,8 +61,8 @@ def messages_about(events: Iterable[Event], pods: Iterable[Pod]) -> dict[str, Po
         is_scheduler = event.reason == FAILED or "scheduler" in event.source or event.source == schedulers[key]
         if not (is_karpenter or is_scheduler):
             continue
-        known = newest.get((key, is_karpenter))
-        if known is None or (event.last_ns, event.name) > (known.last_ns, known.name):
+        newest_before = newest.get((key, is_karpenter))
+        if newest_before is None or (event.last_ns, event.name) > (newest_before.last_ns, newest_before.name):
             newest[key, is_karpenter] = event
     messages: dict[str, PodMessages] = {}
     for (key, is_karpenter), event in newest.items():

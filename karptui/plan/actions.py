@@ -63,7 +63,7 @@ def expected(
         EditError: an object is not in the cluster as karptui sees it.
     """
     edits = [edit for action, after in actions for edit in _edits(base, action, after)]
-    found = plan(base, edits, horizon_ns=horizon_ns, reporter=reporter)
+    planned = plan(base, edits, horizon_ns=horizon_ns, reporter=reporter)
     names = {_node_name(base, action) for action, _ in actions if action.operation is Operation.DELETE} - {""}
     evicted = {action.target.key for action, _ in actions if action.operation is Operation.EVICT}
     cordoned = {action.target.name for action, _ in actions if action.operation is Operation.CORDON}
@@ -73,9 +73,9 @@ def expected(
     ]
     affected = sorted(_affected(base, touched), key=lambda pod: (not (pod.is_blocked or pod.is_protected), pod.key))
     staying = sum(pod.node_name in cordoned and not pod.template.is_daemonset_owned for pod in pods)
-    gone = drained(found.edited, names)
+    gone = drained(planned.edited, names)
     drains = [(name, seconds_to_last({name: gone[name]}, base.now_ns) if name in gone else None) for name in names]
-    return Expected(found, tuple(affected), staying, tuple(sorted(drains, key=lambda drain: drain[0])))
+    return Expected(planned, tuple(affected), staying, tuple(sorted(drains, key=lambda drain: drain[0])))
 
 
 def moment_of(base: WhatIfBase) -> Moment:

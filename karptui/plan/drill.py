@@ -90,18 +90,18 @@ class LeftBehind(NamedTuple):
             *(DeleteObject(ObjectRef("Pod", pod.name, pod.namespace)) for pod in self.lost),
         )
 
-    def placements(self, edited: Situation, found: Difference) -> dict[str, Any]:
+    def placements(self, edited: Situation, difference: Difference) -> dict[str, Any]:
         """Return the fields of `Placements`, except the edits."""
         places = replay(edited, Replay.PENDING).places
         kinds = Counter(places[key].kind for key in self.moved)
-        unplaced = (one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in self.moved)
+        unplaced = (pod for pod in (*difference.no_longer_fit, *difference.still_pending) if pod.pod_key in self.moved)
         return {
             "nodes": self.nodes,
             "pods": len(self.moved),
             "on_nodes": kinds[PlaceKind.NODE],
             "on_new": kinds[PlaceKind.CLAIM],
-            "launches": _launches(claim for claim in found.claims if not self.moved.isdisjoint(claim.pods)),
-            "pending": tuple(sorted(unplaced, key=lambda one: one.pod_key)),
+            "launches": _launches(claim for claim in difference.claims if not self.moved.isdisjoint(claim.pods)),
+            "pending": tuple(sorted(unplaced, key=lambda waiting: waiting.pod_key)),
             "lost": tuple(sorted(pod.key for pod in self.lost)),
         }
 
@@ -165,8 +165,10 @@ class Drill(Placements, frozen=True, kw_only=True):
 
 def losses(inventory: Inventory) -> tuple[Loss, ...]:
     """Return every zone, capacity type and NodePool that has nodes."""
-    known = [labels for _, labels in _members(inventory)]
-    return tuple(Loss(kind, name) for kind in LossKind for name in sorted({kind.of(one) for one in known} - {""}))
+    label_sets = [labels for _, labels in _members(inventory)]
+    return tuple(
+        Loss(kind, name) for kind in LossKind for name in sorted({kind.of(labels) for labels in label_sets} - {""})
+    )
 
 
 def drills(
@@ -183,9 +185,9 @@ def drills(
     Raises:
         RequestError: The cluster has no such zone, capacity type or NodePool.
     """
-    found = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
+    drills = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
     kinds = list(LossKind)
-    return tuple(sorted(found, key=lambda one: (kinds.index(one.loss.kind), -one.waiting, -one.pods)))
+    return tuple(sorted(drills, key=lambda drilled: (kinds.index(drilled.loss.kind), -drilled.waiting, -drilled.pods)))
 
 
 def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
@@ -205,13 +207,13 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     elif has_pool:
         edits.append(DeleteObject(ObjectRef("NodePool", pool)))
     edited = apply(base, edits)
-    found = difference(base, edited, Replay.PENDING, reporter)
+    changes = difference(base, edited, Replay.PENDING, reporter)
     return Drill(
-        **left.placements(edited, found),
+        **left.placements(edited, changes),
         loss=loss,
         nodes_before=len(members),
         starting=len(members) - len(inventory.nodes),
-        also_pending=tuple(unplaced for unplaced in found.no_longer_fit if unplaced.pod_key not in left.moved),
+        also_pending=tuple(unplaced for unplaced in changes.no_longer_fit if unplaced.pod_key not in left.moved),
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
         assumed=(

@@ -117,15 +117,15 @@ def headrooms(
     Raises:
         RequestError: A pod cannot be added.
     """
-    found: list[Headroom] = []
-    for one in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
-        reporter(len(found), len(wanted))
-        found.append(one)
+    rooms: list[Headroom] = []
+    for room in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
+        reporter(len(rooms), len(wanted))
+        rooms.append(room)
 
-    def fewest(one: Headroom) -> tuple[int, int, int, str]:
-        return one.pools[0].pods if one.pools else 0, one.total, one.fits, one.sample.name
+    def fewest(room: Headroom) -> tuple[int, int, int, str]:
+        return room.pools[0].pods if room.pools else 0, room.total, room.fits, room.sample.name
 
-    return tuple(sorted(found, key=fewest))
+    return tuple(sorted(rooms, key=fewest))
 
 
 def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
@@ -184,9 +184,9 @@ def headroom(
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
     end = trial.settled(total)
     rooms: list[PoolRoom] = []
-    for one in each(_pool_room, (edited, copies, most), asked, silent):
+    for answered in each(_pool_room, (edited, copies, most), asked, silent):
         reporter(2 + len(rooms), steps)
-        rooms.append(one)
+        rooms.append(answered)
     return Headroom(
         sample=sample,
         requests=_requests(copies),

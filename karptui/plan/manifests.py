@@ -68,14 +68,14 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
     """
     schemas = shipped_schemas(edited.settings.rules.crds)
     old = edited.base.documents()
-    found: dict[ObjectRef, dict[str, None]] = {}
+    paths: dict[ObjectRef, dict[str, None]] = {}
     for ref, parts in _said(edited, schemas, old):
         document = old.get(ref)
         before = set(_objections(document, schemas)) if document is not None and parts else ()
-        found.setdefault(ref, {}).update((part, None) for part in parts if part not in before)
+        paths.setdefault(ref, {}).update((part, None) for part in parts if part not in before)
     return tuple(
         f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
-        for ref, reasons in found.items()
+        for ref, reasons in paths.items()
         if reasons
     )
 
@@ -84,14 +84,14 @@ def _said(
     edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
 ) -> Iterator[tuple[ObjectRef, list[str]]]:
     """Yield the errors of each object that is put or has edited fields."""
-    made = {ref: document for ref, document in edited.documents().items() if document != old.get(ref)}
+    created = {ref: document for ref, document in edited.documents().items() if document != old.get(ref)}
     for edit in edited.edits:
         if isinstance(edit, PutObject):
             for document in parse(edit.text).documents:
                 violations, _ = document_violations(document, schemas, old.get(document.ref))
                 yield document.ref, [_words(v.path, v.message) for v in violations if _refuses(v.severity)]
-        elif isinstance(edit, SetField) and edit.object in made:
-            yield edit.object, _objections(made[edit.object], schemas, old.get(edit.object))
+        elif isinstance(edit, SetField) and edit.object in created:
+            yield edit.object, _objections(created[edit.object], schemas, old.get(edit.object))
 
 
 def _objections(document: Mapping[str, Any], schemas: Schemas, old: Mapping[str, Any] | None = None) -> list[str]:

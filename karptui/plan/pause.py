@@ -305,8 +305,8 @@ def _paused(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason], until_n
     if _is_unreadable(base, pool):
         return _change(pool, PoolState.UNREADABLE)
     active = active_pauses(pool, now_ns)
-    lasting = [one for one in active if _lasts(one, until_ns)]
-    if all(any(one.covers(reason) for one in lasting) for reason in applying):
+    lasting = [budget for budget in active if _lasts(budget, until_ns)]
+    if all(any(budget.covers(reason) for budget in lasting) for reason in applying):
         return _change(pool, PoolState.ALREADY, kept=tuple(lasting))
     present = budget_documents(pool)
     if len(present) >= MOST_BUDGETS:
@@ -327,12 +327,14 @@ def _ended(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason]) -> PoolP
     if _is_unreadable(base, pool):
         return _change(pool, PoolState.UNREADABLE)
     active = active_pauses(pool, base.now_ns)
-    ended = tuple(one for one in active if not one.is_recurring and (not reasons or any(map(one.covers, reasons))))
-    kept = tuple(one for one in active if one not in ended)
+    ended = tuple(
+        budget for budget in active if not budget.is_recurring and (not reasons or any(map(budget.covers, reasons)))
+    )
+    kept = tuple(budget for budget in active if budget not in ended)
     if not ended:
         return _change(pool, PoolState.NOT_PAUSED, kept=kept)
     present = budget_documents(pool)
-    gone = {one.index for one in ended}
+    gone = {budget.index for budget in ended}
     left = [budget for index, budget in enumerate(present) if index not in gone]
     patch: list[dict[str, Any]] = []
     for index in sorted(gone, reverse=True):
@@ -424,8 +426,8 @@ def _pools_of(step: Step, pool_by_node: Mapping[str, str]) -> tuple[str, ...]:
 
 def _all_gone(names: Iterable[str], gone: Mapping[str, int]) -> int | None:
     ends = [gone.get(name) for name in names]
-    known = [end for end in ends if end is not None]
-    return max(known) if known and len(known) == len(ends) else None
+    known_ends = [end for end in ends if end is not None]
+    return max(known_ends) if known_ends and len(known_ends) == len(ends) else None
 
 
 def _forced(step: Step, claims: Mapping[str, NodeClaim]) -> int | None:
@@ -434,5 +436,5 @@ def _forced(step: Step, claims: Mapping[str, NodeClaim]) -> int | None:
         for name in step.nodes
         if name in claims and step.kind is StepKind.EXPIRE
     ]
-    known = [grace for grace in graces if grace is not None]
-    return step.at_ns + max(known) if known else None
+    known_graces = [grace for grace in graces if grace is not None]
+    return step.at_ns + max(known_graces) if known_graces else None

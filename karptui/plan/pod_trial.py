@@ -48,9 +48,9 @@ class PodTrial:
         self.keys = frozenset(pod.key for pod in copies)
         """``namespace/name`` of all of them."""
         self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
-        own = situation if inventory is situation.inventory else situation.derive(inventory)
-        self._prepared = own.prepared
-        self._ignored = {pod.pod.uid: pod for pod in own.prepared.ignored if pod.pod.key in self.keys}
+        this_situation = situation if inventory is situation.inventory else situation.derive(inventory)
+        self._prepared = this_situation.prepared
+        self._ignored = {pod.pod.uid: pod for pod in this_situation.prepared.ignored if pod.pod.key in self.keys}
         """Pods that Karpenter skips, by uid."""
         self._latest = self._prepared
         """Last prepared cluster. The next is derived from it, as pending pods change little of it."""
@@ -102,12 +102,12 @@ class PodTrial:
 
     def claim_of(self, place: int) -> NewClaim | None:
         """Return the NodeClaim for the pod after the first ``count``."""
-        known = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
+        pods_of_claims = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
         claims = self.solved(place + 1).claims
         mine = [claim for claim in claims if any(pod.key in self.keys for pod in claim.pods)]
-        if len(claims) <= len(known):
+        if len(claims) <= len(pods_of_claims):
             return mine[0] if mine else None
-        new = [claim for claim in claims if frozenset(pod.key for pod in claim.pods) not in known]
+        new = [claim for claim in claims if frozenset(pod.key for pod in claim.pods) not in pods_of_claims]
         return next(iter([claim for claim in new if claim in mine] or new), None)
 
     def first_type(self, claim: NewClaim | None) -> Any:
@@ -150,9 +150,9 @@ class PodTrial:
     def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:
         for place, claim in enumerate(claims):
             rules, now_ns = self._situation.settings.rules, self._prepared.now_ns
-            made = launch(order_of(claim), rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
-            if made is not None:
-                yield claim, ready(made.claim, None, now_ns)
+            launched = launch(order_of(claim), rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
+            if launched is not None:
+                yield claim, ready(launched.claim, None, now_ns)
 
     def _after(self, prepared: Prepared, solution: Solution, launched: dict[NewClaim, Any]) -> Prepared:
         node_of = {pod.uid: filled.state.name for filled in solution.nodes for pod in filled.pods}
@@ -230,8 +230,8 @@ def samples(inventory: Inventory) -> tuple[SamplePod, ...]:
         if not pod.owners or not pod.is_active or not is_reschedulable(pod):
             continue
         origin = origins.of(pod)
-        known = newest.get(origin)
-        if known is None or (pod.created_ns, pod.name) > (known.created_ns, known.name):
+        latest = newest.get(origin)
+        if latest is None or (pod.created_ns, pod.name) > (latest.created_ns, latest.name):
             newest[origin] = pod
     return tuple(
         SamplePod(name, ObjectRef("Pod", newest[name].name, newest[name].namespace)) for name in sorted(newest)

@@ -211,8 +211,8 @@ def compare_variants(
     def report(done: int, total: int) -> None:  # noqa: ARG001 - plays are counted, not their seconds
         reporter(len(every), len(parts))
 
-    for one in each(_played, (base, horizon_ns), parts, report):
-        every.append(one)
+    for play in each(_played, (base, horizon_ns), parts, report):
+        every.append(play)
         reporter(len(every), len(parts))
     by_seed = [[outcome.outcome for outcome in every[at : at + seeds]] for at in range(0, len(every), seeds)]
     policy_outcomes = [with_spread(outcomes) for outcomes in by_seed]
@@ -273,8 +273,10 @@ def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
 def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
     """Return the default values of consolidateAfter: a few, and the most frequent in use."""
     used = Counter(_after_text(pool) for pool in pools)
-    own = sorted(used.keys() - set(AFTERS), key=lambda one: (-used[one], one))[:_MOST_OWN]
-    return tuple(sorted({*AFTERS, *own}, key=lambda one: float("inf") if one == NEVER else parse_duration(one)))
+    others = sorted(used.keys() - set(AFTERS), key=lambda duration: (-used[duration], duration))[:_MOST_OWN]
+    return tuple(
+        sorted({*AFTERS, *others}, key=lambda duration: float("inf") if duration == NEVER else parse_duration(duration))
+    )
 
 
 def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:

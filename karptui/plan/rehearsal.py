@@ -255,15 +255,15 @@ def rehearsals(
     if len(chosen) > 1:
         every = {node.name: node for _, nodes in chosen for node in nodes}
         chosen.append((TOGETHER, tuple(every.values())))
-    found: list[Rehearsal] = []
+    rehearsals: list[Rehearsal] = []
 
     def report(done: int, total: int) -> None:
         """Report finished groups, and the progress of the current drain."""
-        reporter(len(found) * 100 + done * 100 // max(total, 1), len(chosen) * 100)
+        reporter(len(rehearsals) * 100 + done * 100 // max(total, 1), len(chosen) * 100)
 
     reporter(0, len(chosen) * 100)
-    found.extend(each(_rehearse, (base, tuple(manifests), at_once, horizon_ns), chosen, report))
-    return tuple(found)
+    rehearsals.extend(each(_rehearse, (base, tuple(manifests), at_once, horizon_ns), chosen, report))
+    return tuple(rehearsals)
 
 
 def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
@@ -287,11 +287,11 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
     left = left_by(inventory, (node.name for node in nodes))
     edits = (*manifests, *left.edits)
     edited = apply(base, edits)
-    found = difference(base, edited, Replay.PENDING)
+    changes = difference(base, edited, Replay.PENDING)
     prices = {node.name: _price(base, node) for node in nodes}
-    known = {name: price for name, price in prices.items() if price is not None}
+    known_prices = {name: price for name, price in prices.items() if price is not None}
     limits = PdbLimits(inventory.pdbs)
-    placements = left.placements(edited, found)
+    placements = left.placements(edited, changes)
     there = [pod for pod in inventory.pods if pod.node_name in left.nodes]
     held = [
         pod.key
@@ -303,15 +303,15 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
     return Rehearsal(
         **placements,
         group=name,
-        price_before=sum(known.values()),
-        unpriced=len(prices) - len(known),
+        price_before=sum(known_prices.values()),
+        unpriced=len(prices) - len(known_prices),
         held=tuple(sorted(held)),
         daemons=tuple(sorted(daemons.items())),
         absent_daemons=tuple(_absent_daemons(edited, sorted(daemons), placements["launches"])),
         edits=edits,
         drain=drain_groups(
             apply(base, manifests) if manifests else base,
-            known,
+            known_prices,
             names=left.nodes,
             at_once=at_once,
             horizon_ns=horizon_ns,

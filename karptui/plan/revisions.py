@@ -250,13 +250,13 @@ def _chosen(
     base: WhatIfBase, pools: Collection[str], nodeclasses: Collection[str]
 ) -> tuple[list[NodePool], list[NodeClass]]:
     all_pools, all_classes = base.inventory.nodepools, base.inventory.nodeclasses
-    for kind, names, known in (
+    for kind, names, revisions in (
         ("NodePool", pools, [pool.name for pool in all_pools]),
         ("NodeClass", nodeclasses, [name for nodeclass in all_classes for name in (nodeclass.name, nodeclass.key)]),
     ):
         for name in names:
-            if name not in known:
-                raise no_such(kind, name, sorted(known))
+            if name not in revisions:
+                raise no_such(kind, name, sorted(revisions))
     if not pools and not nodeclasses:
         return list(all_pools), list(all_classes)
     return (
@@ -300,7 +300,7 @@ class _Revisions:
         self._now_ns = base.now_ns
         self._pools = {pool.name: pool for pool in base.inventory.nodepools}
         self._classes = {nodeclass.key: nodeclass for nodeclass in base.inventory.nodeclasses}
-        self._images = {key: _images(one) for key, one in self._classes.items()}
+        self._images = {key: _images(node_class) for key, node_class in self._classes.items()}
         self._model = DriftModel(base, base)
 
     def of(self, claim: NodeClaim) -> RolloutNode | None:
@@ -421,12 +421,12 @@ def _with_facts(
             opening(node.pool) if is_budget else None,
             deadline.at_ns if deadline is not None else None,
         ]
-        known = [date for date in dates if date is not None and date > base.now_ns]
+        later_dates = [date for date in dates if date is not None and date > base.now_ns]
         yield msgspec.structs.replace(
             node,
             holds=holds,
             begins_ns=begun.get(node.name),
             gone_ns=gone.get(node.name),
-            date_ns=min(known, default=None),
+            date_ns=min(later_dates, default=None),
             expires_ns=None if claim.is_deleting else claim.expires_ns,
         )

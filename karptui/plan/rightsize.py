@@ -172,22 +172,34 @@ def rightsize(
         wanted.setdefault(item.workload, {})[item.container] = item
     if not wanted:
         raise RequestError(NO_USAGE)
-    found = {key: size(key, pods[key], items, used_memory or {}) for key, items in wanted.items() if key in pods}
-    if not found:
+    sizings_by_workload = {
+        key: size(key, pods[key], items, used_memory or {}) for key, items in wanted.items() if key in pods
+    }
+    if not sizings_by_workload:
         raise RequestError(f"none of the {len(wanted)} workloads with recommendations has pods in this cluster")
-    then, recreated = sized(base, {old: new for _, made in found.values() for old, new in made.items()})
+    then, recreated = sized(
+        base, {old: new for _, resized in sizings_by_workload.values() for old, new in resized.items()}
+    )
     today, after = (
         Rollout(side, side.inventory).play(horizon_ns=horizon_ns, seed=seed, seeds=seeds, reporter=reporter)
         for side in (base, then)
     )
     scratch = fleet_of(base), fleet_of(then)
-    ranked = sorted((key for key in found if found[key][1]), key=lambda key: (-_change(found[key][0]), key))
-    alone = {key: scratch[0].saves(fleet_of(sized(base, found[key][1])[0])) for key in ranked[:MOST_ALONE]}
-    sizings = [replace(one, saves_alone=alone.get(key) if base.has_prices else None) for key, (one, _) in found.items()]
-    others = [pod.template for key in pods.keys() - found.keys() for pod in pods[key]]
+    ranked = sorted(
+        (key for key in sizings_by_workload if sizings_by_workload[key][1]),
+        key=lambda key: (-_change(sizings_by_workload[key][0]), key),
+    )
+    alone = {
+        key: scratch[0].saves(fleet_of(sized(base, sizings_by_workload[key][1])[0])) for key in ranked[:MOST_ALONE]
+    }
+    sizings = [
+        replace(sizing, saves_alone=alone.get(key) if base.has_prices else None)
+        for key, (sizing, _) in sizings_by_workload.items()
+    ]
+    others = [pod.template for key in pods.keys() - sizings_by_workload.keys() for pod in pods[key]]
     return RightSize(
         recommendations=recommendations,
-        sizings=tuple(sorted(sizings, key=lambda one: (-(one.saves_alone or 0.0), one.workload))),
+        sizings=tuple(sorted(sizings, key=lambda sizing: (-(sizing.saves_alone or 0.0), sizing.workload))),
         unmatched=tuple(sorted(wanted.keys() - pods.keys())),
         without=sum(not template.is_daemonset_owned and not template.is_node_owned for template in others),
         is_usage_known=bool(used_memory),
@@ -217,14 +229,14 @@ def size(
     """Return a workload's new requests, and its changed templates."""
     used = max(used_memory.get(pod.key, 0) for pod in pods)
     caveats: set[Caveat] = set()
-    made: dict[PodTemplate, PodTemplate] = {}
+    resized: dict[PodTemplate, PodTemplate] = {}
     ((shown, _),) = Counter(pod.template for pod in pods).most_common(1)
     containers: dict[PodTemplate, tuple[ContainerRequests, ...]] = {}
     for template in dict.fromkeys(pod.template for pod in pods):
         changed = containers[template] = _changed(template, wanted, used, caveats)
         requests = _effective(template, changed)
         if requests != template.requests:
-            made[template] = replace(template, requests=requests, containers=changed)
+            resized[template] = replace(template, requests=requests, containers=changed)
     sizes = tuple(
         ContainerSize(old.name, old.is_init, _differing(old, new), _differing(new, old))
         for old, new in zip(shown.containers, containers[shown], strict=True)
@@ -234,8 +246,8 @@ def size(
     names = {container.name for pod in pods for container in pod.template.containers}
     conditions = {
         Caveat.NO_CONTAINER: not names.issuperset(wanted),
-        Caveat.UNSURE: any(one.is_unsure for one in wanted.values()),
-        Caveat.HPA: any(one.has_hpa for one in wanted.values()),
+        Caveat.UNSURE: any(recommendation.is_unsure for recommendation in wanted.values()),
+        Caveat.HPA: any(recommendation.has_hpa for recommendation in wanted.values()),
         Caveat.VPA_ACTS: bool(sizes) and mode not in ("", "Off"),
         Caveat.NO_PATCH: bool(sizes) and workload.partition("/")[0] not in PATCHED,
     }
@@ -244,11 +256,11 @@ def size(
         pods=len(pods),
         containers=sizes,
         before=shown.requests,
-        after=made.get(shown, shown).requests,
+        after=resized.get(shown, shown).requests,
         caveats=tuple(sorted(caveats | {caveat for caveat, holds in conditions.items() if holds})),
         update_mode=mode,
     )
-    return sizing, made
+    return sizing, resized
 
 
 def _differing(of: ContainerRequests, other: ContainerRequests) -> ResourceList:
@@ -263,11 +275,11 @@ def _changed(
     if template.has_pod_level_requests:
         caveats.add(Caveat.POD_LEVEL)
         return before
-    changed = tuple(_sized(one, wanted.get(one.name), SIZED, caveats) for one in before)
-    running = add(*(one.requests for one in changed if one.is_sidecar or not one.is_init))
+    changed = tuple(_sized(container, wanted.get(container.name), SIZED, caveats) for container in before)
+    running = add(*(container.requests for container in changed if container.is_sidecar or not container.is_init))
     if memory_bytes(running) < used:
         caveats.add(Caveat.USAGE)
-        changed = tuple(_sized(one, wanted.get(one.name), (CPU,), caveats) for one in before)
+        changed = tuple(_sized(container, wanted.get(container.name), (CPU,), caveats) for container in before)
     if _is_guaranteed(before) and not _is_guaranteed(changed):
         caveats.add(Caveat.GUARANTEED)
     return changed
@@ -305,11 +317,11 @@ def _is_guaranteed(containers: Iterable[ContainerRequests]) -> bool:
 def _effective(template: PodTemplate, changed: tuple[ContainerRequests, ...]) -> ResourceList:
     """Return the pod's requests with other containers; a RuntimeClass's overhead stays."""
     before, after = _sum(template.containers), _sum(changed)
-    made = dict(template.requests)
+    requests = dict(template.requests)
     for name in SIZED:
         if change := nano(after, name) - nano(before, name):
-            made[name] = Quantity(nano(template.requests, name) + change, after[name].format)
-    return made
+            requests[name] = Quantity(nano(template.requests, name) + change, after[name].format)
+    return requests
 
 
 def _sum(containers: Iterable[ContainerRequests]) -> ResourceList:
@@ -382,8 +394,8 @@ def _blocked(then: Situation, played: Played) -> tuple[BlockedNodes, ...]:
     def price(name: str) -> float:
         return cost_of_node(then.prices, then.books, states[name]).per_hour or 0.0 if name in states else 0.0
 
-    found = [BlockedNodes(word, len(names), sum(map(price, names))) for word, names in nodes.items()]
-    return tuple(sorted(found, key=lambda one: (-one.price_per_hour, one.blocker)))
+    blocked = [BlockedNodes(word, len(names), sum(map(price, names))) for word, names in nodes.items()]
+    return tuple(sorted(blocked, key=lambda group: (-group.price_per_hour, group.blocker)))
 
 
 def _change(sizing: Sizing) -> float:

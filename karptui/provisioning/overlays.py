@@ -220,8 +220,8 @@ def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]
 
     An overlay that conflicts with another of the same weight is not applied at all.
     """
-    store, found = effects(inventory, by_pool)
-    touched = {pool for effect in found if not effect.conflicts_with for pool, _ in effect.types}
+    store, overlay_effects = effects(inventory, by_pool)
+    touched = {pool for effect in overlay_effects if not effect.conflicts_with for pool, _ in effect.types}
     return {
         pool.name: [store.overlaid(pool, instance_type) for instance_type in by_pool[pool.name]]
         if pool.name in touched

@@ -211,7 +211,7 @@ def _without_all(members: Sequence[BlockerEntry]) -> str:
     places = {member.index for member in members}
     first = members[0]
     blockers = first.findings.blockers if first.findings is not None else ()
-    others = any(one not in places for one, blocker in enumerate(blockers) if blocker in first.others)
+    others = any(place not in places for place, blocker in enumerate(blockers) if blocker in first.others)
     if not others and first.lifted == _UNKNOWN:
         return _UNKNOWN
     if others or first.lifted not in _GONE:

@@ -65,8 +65,8 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     if not before.prices or not after.prices:
         notes.append("costs are left out: the history has no samples of them")
     verdict = _verdict_lines(history.marks(from_ns, to_ns))
-    found = changes_between(before, after, versions_between(history, from_ns, to_ns), verdict)
-    return ChangeSet(from_ns, to_ns, found, tuple(notes))
+    rows = changes_between(before, after, versions_between(history, from_ns, to_ns), verdict)
+    return ChangeSet(from_ns, to_ns, rows, tuple(notes))
 
 
 def versions_between(history: History, from_ns: int, to_ns: int) -> Iterator[Change]:

@@ -175,18 +175,18 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, 
     for move in churn.moves:
         moves[move.node] = moves.get(move.node, 0) + 1
     claims: list[ReplacedClaim] = []
-    for own in by_pool.values():
-        claims += _of_pool(churn, own, moves)
+    for lives in by_pool.values():
+        claims += _of_pool(churn, lives, moves)
     return tuple(claims)
 
 
-def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[ReplacedClaim]:
-    back = relaunches(own, churn.succession)
+def _of_pool(churn: Churn, lives: Sequence[Life], moves: dict[str, int]) -> list[ReplacedClaim]:
+    back = relaunches(lives, churn.succession)
     return [
         ReplacedClaim(
             life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0
         )
-        for life in own
+        for life in lives
     ]
 
 

@@ -54,7 +54,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
-    leases = [one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE]
+    leases = [lease for lease in view.state.of(Kind.LEASE).values() if lease.name == LEADER_LEASE]
     lease = next((lease for lease in leases if lease.namespace in namespaces), None)
     usual = namespaces_of(None)
     lease_seen_ns = seen_ns(view.statuses.get(Kind.LEASE), now_ns)

@@ -88,8 +88,8 @@ class SteadyHeld:
         return held, not held.waiting
 
 
-def _is_alike(one: Held, other: Held) -> bool:
-    return (one.currency, bool(one.nodes), bool(one.unpriced), one.certainty, f"{one.per_hour:.2f}") == (
+def _is_alike(held: Held, other: Held) -> bool:
+    return (held.currency, bool(held.nodes), bool(held.unpriced), held.certainty, f"{held.per_hour:.2f}") == (
         other.currency,
         bool(other.nodes),
         bool(other.unpriced),

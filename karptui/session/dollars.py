@@ -161,12 +161,12 @@ def _is_on_every_node(template: PodTemplate) -> bool:
 
 
 def _in_order(payers: Iterable[Payer]) -> tuple[Payer, ...]:
-    found = list(payers)
-    whole = sum(payer.per_hour for payer in found)
+    all_payers = list(payers)
+    whole = sum(payer.per_hour for payer in all_payers)
     parts = list(Part)
     return tuple(
         msgspec.structs.replace(payer, all_per_hour=whole)
-        for payer in sorted(found, key=lambda payer: (parts.index(payer.part), -payer.per_hour, payer.name))
+        for payer in sorted(all_payers, key=lambda payer: (parts.index(payer.part), -payer.per_hour, payer.name))
     )
 
 
@@ -176,22 +176,22 @@ def over_time(moments: Mapping[int, Dollars | None]) -> Dollars:
     Args:
         moments: Dollars by instant; None if nothing was recorded then.
     """
-    known = {at_ns: dollars for at_ns, dollars in sorted(moments.items()) if dollars is not None}
-    by_key = {at_ns: {payer.key: payer for payer in dollars.payers} for at_ns, dollars in known.items()}
-    names = {payer.key: payer for dollars in known.values() for payer in dollars.payers}
-    count = max(len(known), 1)
+    known_moments = {at_ns: dollars for at_ns, dollars in sorted(moments.items()) if dollars is not None}
+    by_key = {at_ns: {payer.key: payer for payer in dollars.payers} for at_ns, dollars in known_moments.items()}
+    names = {payer.key: payer for dollars in known_moments.values() for payer in dollars.payers}
+    count = max(len(known_moments), 1)
 
     def average(payer: Payer) -> Payer:
-        found = {at_ns: payers.get(payer.key) for at_ns, payers in by_key.items()}
-        there = [one for one in found.values() if one is not None]
+        payer_at = {at_ns: payers.get(payer.key) for at_ns, payers in by_key.items()}
+        there = [payer for payer in payer_at.values() if payer is not None]
         counts = ("pods", "nodes", "cpu_millis", "memory_bytes")
         return msgspec.structs.replace(
             payer,
-            **{name: round(sum(getattr(one, name) for one in there) / count) for name in counts},
-            per_hour=sum(one.per_hour for one in there) / count,
-            unpriced=max(one.unpriced for one in there),
-            series=tuple(Spent(at_ns, one.per_hour if one is not None else 0.0) for at_ns, one in found.items()),
+            **{name: round(sum(getattr(paid, name) for paid in there) / count) for name in counts},
+            per_hour=sum(paid.per_hour for paid in there) / count,
+            unpriced=max(paid.unpriced for paid in there),
+            series=tuple(Spent(at_ns, paid.per_hour if paid is not None else 0.0) for at_ns, paid in payer_at.items()),
         )
 
-    unpriced = sorted({name for dollars in known.values() for name in dollars.unpriced})
-    return Dollars(_in_order(map(average, names.values())), tuple(unpriced), len(known), len(moments))
+    unpriced = sorted({name for dollars in known_moments.values() for name in dollars.unpriced})
+    return Dollars(_in_order(map(average, names.values())), tuple(unpriced), len(known_moments), len(moments))

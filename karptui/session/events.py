@@ -137,13 +137,13 @@ class Timeline:
         return self._entries.get((state.events, state.nodes, state.nodeclaims), lambda: self._built(state))
 
     def _built(self, state: ClusterState) -> tuple[EventEntry, ...]:
-        known: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
+        entries_of_object: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
         for kind, items in (("Node", state.nodes), ("NodeClaim", state.nodeclaims)):
             for name, item in items.items():
                 before = self._known.get(f"{kind}/{name}")
-                known[f"{kind}/{name}"] = (
+                entries_of_object[f"{kind}/{name}"] = (
                     before if before is not None and before[0] is item else (item, tuple(transitions(item)))
                 )
-        moments = (entry for _, entries in known.values() for entry in entries)
-        self._known = known
+        moments = (entry for _, entries in entries_of_object.values() for entry in entries)
+        self._known = entries_of_object
         return (*self._folded.get((state.events,), lambda: folded(state.events.values())), *moments)

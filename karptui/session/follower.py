@@ -171,8 +171,8 @@ class ClusterFollower:
 
     def _reduced(self, batch: Batch, now_ns: int) -> ClusterState:
         touched = {(kind, key) for kind, delta in batch.deltas.items() for key in delta.objects}
-        for one in touched & self._left_out.keys():
-            del self._left_out[one]
+        for place in touched & self._left_out.keys():
+            del self._left_out[place]
         try:
             return reduce(self._state, batch, now_ns)
         except Exception as error:  # noqa: BLE001  one object must not hide all others

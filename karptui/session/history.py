@@ -168,14 +168,14 @@ def _disruptions(before: Seen, view: ClusterView, now_ns: int) -> Iterator[Mark]
         if (old_node is None and old_claim is None) or _is_disrupted(old_node, old_claim):
             continue
         entry = NodeEntry(node, claim)
-        known = (view.node_of(node.name) if node is not None else view.claim_of(entry.name)) or entry
+        object_entry = (view.node_of(node.name) if node is not None else view.claim_of(entry.name)) or entry
         yield Mark(
             at_ns=now_ns,
             cause=DISRUPTION,
             object_kind="Node" if node is not None else "NodeClaim",
             name=entry.name,
             text=_why(view, node, claim),
-            cost_per_hour=known.price.per_hour if known.price is not None else None,
+            cost_per_hour=object_entry.price.per_hour if object_entry.price is not None else None,
             pool=entry.pool,
         )
 

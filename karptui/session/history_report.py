@@ -203,8 +203,8 @@ def report_of(history: History, starts: range, nodepools: Mapping[str, NodePool]
     names = tuple(sorted({*nodepools, *(sample.pool for sample in past.samples)} - {""}))
 
     def price(life: Life) -> float | None:
-        known = prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
-        return known.per_hour if known is not None else None
+        price = prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
+        return price.per_hour if price is not None else None
 
     return HistoryReport(steps_of(past, starts, (None, *names), price), names, past.predictions)
 
@@ -267,8 +267,8 @@ def _step(
 
     def mean(read: Callable[[Sample], float | None]) -> float | None:
         sums = [_sum(map(read, samples)) for samples in instants]
-        known = [value for value in sums if value is not None]
-        return sum(known) / len(known) if known else None
+        known_sums = [value for value in sums if value is not None]
+        return sum(known_sums) / len(known_sums) if known_sums else None
 
     def share(part: Callable[[Sample], float | None], whole: Callable[[Sample], float]) -> float | None:
         amount, capacity = mean(part), mean(whole)
@@ -286,11 +286,13 @@ def _step(
         memory_requested=share(
             lambda sample: sample.memory_requested_bytes, lambda sample: sample.memory_allocatable_bytes
         ),
-        cpu_used=share(lambda sample: _used(sample, sample.cpu_used_millis), lambda one: one.cpu_allocatable_millis),
-        memory_used=share(
-            lambda sample: _used(sample, sample.memory_used_bytes), lambda one: one.memory_allocatable_bytes
+        cpu_used=share(
+            lambda sample: _used(sample, sample.cpu_used_millis), lambda entry: entry.cpu_allocatable_millis
         ),
-        pending_pods=max((sum(one.pending_pods for one in samples) for samples in instants), default=None)
+        memory_used=share(
+            lambda sample: _used(sample, sample.memory_used_bytes), lambda entry: entry.memory_allocatable_bytes
+        ),
+        pending_pods=max((sum(entry.pending_pods for entry in samples) for samples in instants), default=None)
         if pool is None
         else None,
     )

@@ -204,16 +204,16 @@ class Ledger:
 
     def _exchanged(self, uid: str, node: str, state: ClusterState) -> Prediction:
         """Return a pod's prediction, that of an equal pod if that one names the node: equal pods may change places."""
-        own, template = self._pods[uid]
-        if _node_name(own.node, state) == node:
-            return own
+        pod_seen, template = self._pods[uid]
+        if _node_name(pod_seen.node, state) == node:
+            return pod_seen
         for other_uid, (other, other_template) in self._pods.items():
-            is_equal = other.at_ns == own.at_ns and other_template is template
+            is_equal = other.at_ns == pod_seen.at_ns and other_template is template
             if is_equal and _node_name(other.node, state) == node:
-                swapped = {name: getattr(own, name) for name in ("node", "nodepool", "instance_type")}
+                swapped = {name: getattr(pod_seen, name) for name in ("node", "nodepool", "instance_type")}
                 self._pods[other_uid] = msgspec.structs.replace(other, **swapped), template
-                return msgspec.structs.replace(own, node=node, nodepool="", instance_type="")
-        return own
+                return msgspec.structs.replace(pod_seen, node=node, nodepool="", instance_type="")
+        return pod_seen
 
     def _placed(self, prediction: Prediction, node: Node, state: ClusterState, now_ns: int) -> LedgerEntry:
         pool = node.labels.get(labels.NODEPOOL, "")
@@ -272,10 +272,10 @@ class Ledger:
                 destination = diagnosis.destination
                 if destination is None or not pod.uid or state.pods.get(pod.key) is not pod:
                     continue
-                known = self._pods.get(pod.uid)
-                if known is not None and pending.now_ns - pod.created_ns > BATCH_NS:
+                pod_seen = self._pods.get(pod.uid)
+                if pod_seen is not None and pending.now_ns - pod.created_ns > BATCH_NS:
                     continue
-                if known is None and len(self._pods) >= MOST_OPEN:
+                if pod_seen is None and len(self._pods) >= MOST_OPEN:
                     return
                 self._pods[pod.uid] = _placement(pod, destination, pending.now_ns), pod.template
 
@@ -283,9 +283,9 @@ class Ledger:
         if not report.commands or report.paused_by:
             return
         subject = ", ".join(sorted(name for command in report.commands for name in command.node_names))
-        known = self._commands.pop(subject, None)
+        expected = self._commands.pop(subject, None)
         prediction = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
-        self._commands[subject] = (known[0] if known is not None else prediction), now_ns
+        self._commands[subject] = (expected[0] if expected is not None else prediction), now_ns
         while len(self._commands) > MOST_COMMANDS:
             del self._commands[next(iter(self._commands))]
 

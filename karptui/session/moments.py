@@ -176,12 +176,12 @@ class MomentSessions:
                 result = opened
                 return None
             moment, source = opened
-            found.append(moment)
+            past_moments.append(moment)
             evidence = msgspec.structs.replace(source.past.evidence, price_settings=live.view.evidence.price_settings)
             usage = source.past.live_usage
             return self._started(source, EvidenceSource(evidence, recorded_usage=usage), moment.at_ns)
 
-        found: list[PastMoment] = []
+        past_moments: list[PastMoment] = []
         session = await self._made(past_session)
         if session is None:
             return result
@@ -189,7 +189,7 @@ class MomentSessions:
             return SwitchResult.OVERTAKEN
         self.end()
         self._outer.append(self._shown())
-        self._show(_Shown(session, FrozenClock(found[0].at_ns), found[0]))
+        self._show(_Shown(session, FrozenClock(past_moments[0].at_ns), past_moments[0]))
         return SwitchResult.SHOWN
 
     def leave(self) -> bool:

@@ -66,10 +66,10 @@ def assumed_nodeclasses(
 
 def _alias(ref: NodeClassRef, nodepools: Iterable[NodePool], nodes: Sequence[Node]) -> str:
     pools = {pool.name: pool for pool in nodepools if pool.node_class_ref.key == ref.key}
-    own = [node for node in nodes if node.labels.get(NODEPOOL) in pools]
+    pool_nodes = [node for node in nodes if node.labels.get(NODEPOOL) in pools]
     is_windows = bool(pools) and all(_asks_for_windows(pool) for pool in pools.values())
-    counter = Counter(alias for node in own or nodes if (alias := _alias_of(node)))
-    fitting = [alias for alias, _ in counter.most_common() if own or alias.startswith("windows") == is_windows]
+    counter = Counter(alias for node in pool_nodes or nodes if (alias := _alias_of(node)))
+    fitting = [alias for alias, _ in counter.most_common() if pool_nodes or alias.startswith("windows") == is_windows]
     return next(iter(fitting), _WINDOWS if is_windows else _LINUX)
 
 

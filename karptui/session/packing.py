@@ -150,11 +150,11 @@ class _Side:
             if state.provider_id not in outcome.gone and state.provider_id not in going:
                 self._add(state, coming.get(state.name, ()))
         numbers: Counter[tuple[str, ...]] = Counter()
-        for one in (*_of_claims(outcome), *_of_commands(outcome, moved)):
-            if one is None:
+        for placement in (*_of_claims(outcome), *_of_commands(outcome, moved)):
+            if placement is None:
                 self.left_out += 1
                 continue
-            node, keys = one
+            node, keys = placement
             alike = (node.pool, node.name, *keys)
             numbers[alike] += 1
             self.launched[*alike, str(numbers[alike])] = node

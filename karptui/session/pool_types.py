@@ -57,8 +57,8 @@ def asked_keys(inventory: Inventory) -> frozenset[str]:
     templates = {pod.template for pod in inventory.pods if not pod.node_name}
     selected = (key for template in templates for key in _selected(template))
     required = (term.key for pool in inventory.nodepools for term in pool.requirements)
-    own = {key for pool in inventory.nodepools for key in pool.template_labels}
-    return frozenset((*required, *(key for key in selected if key.partition("/")[0] in groups))) - own
+    pool_keys = {key for pool in inventory.nodepools for key in pool.template_labels}
+    return frozenset((*required, *(key for key in selected if key.partition("/")[0] in groups))) - pool_keys
 
 
 def _selected(template: PodTemplate) -> Iterable[str]:

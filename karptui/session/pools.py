@@ -273,8 +273,8 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
 
 def with_last_hour(rows: Sequence[PoolRow], churn: Churn | None) -> tuple[PoolRow, ...]:
     """Return the rows with how many nodes they had over the last hour, as far as that is known."""
-    known = alive_by_pool(churn) if churn is not None else {}
-    return tuple(msgspec.structs.replace(row, alive=known[row.name]) if row.name in known else row for row in rows)
+    alive = alive_by_pool(churn) if churn is not None else {}
+    return tuple(msgspec.structs.replace(row, alive=alive[row.name]) if row.name in alive else row for row in rows)
 
 
 def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str]) -> tuple[PoolRow, ...]:

@@ -103,10 +103,10 @@ def removed_node(history: History, name: str, now_ns: int, prices: NodePrices | 
         now_ns: Later removals do not count.
         prices: Prices of nodes; None leaves costs out.
     """
-    found = _last_removal(history, name, now_ns)
-    if found is None:
+    removal = _last_removal(history, name, now_ns)
+    if removal is None:
         return None
-    claim, gone_ns, namesakes, was_recorded = found
+    claim, gone_ns, namesakes, was_recorded = removal
     session = history.session_at(gone_ns)
     assert session is not None, "the history has the NodeClaim"
     begin_ns = max(min(claim.deletion_ns or gone_ns, gone_ns) - _BEFORE_NS, session.from_ns)

@@ -149,13 +149,13 @@ class RowServer:
     def rows(self, query: RowQuery) -> RowSet:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""
         view = self._view()
-        known = self._list(query.list)
-        source = known.items(view, query)
+        row_list = self._list(query.list)
+        source = row_list.items(view, query)
         holds = query.list in HELD and not query.group_by and self._holds_order()
         before = self._last(query, source)
         if before is not None and before.source is source and (holds or not before.is_held):
             return before.row_set
-        arranged = known.arrange(source, query)
+        arranged = row_list.arrange(source, query)
         if holds and before is not None:
             arranged = _in_order_of(before.arranged.keys, arranged)
         with self._lock:

@@ -112,13 +112,13 @@ class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     @cached_property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
         """Available zones by capacity type."""
-        found: dict[str, list[str]] = {}
+        zones_by_type: dict[str, list[str]] = {}
         for offer in self.offers:
-            if offer.availability is Availability.OFFERED and offer.zone not in found.setdefault(
+            if offer.availability is Availability.OFFERED and offer.zone not in zones_by_type.setdefault(
                 offer.capacity_type, []
             ):
-                found[offer.capacity_type].append(offer.zone)
-        return {name: tuple(zones) for name, zones in found.items()}
+                zones_by_type[offer.capacity_type].append(offer.zone)
+        return {name: tuple(zones) for name, zones in zones_by_type.items()}
 
 
 class Carried(msgspec.Struct, frozen=True):

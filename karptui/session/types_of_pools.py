@@ -103,7 +103,7 @@ class TypesOfPool:
             for verdict in self._verdicts
             if verdict.partition(".")[0] == family
         ]
-        return tuple(one for _, one in sorted(sizes))
+        return tuple(type_name for _, type_name in sorted(sizes))
 
     @cached_property
     def entry(self) -> PoolEntry:
@@ -193,8 +193,8 @@ class TypesOfPool:
         if entry.ledger is None or facts is None or nodeclass is None:
             return None
         needed = resources.add({MEMORY: Quantity(0)}, entry.daemons, requests)[MEMORY]
-        found = fitting_overhead_percent(facts, nodeclass, entry.ledger, needed)
-        return rounded_down(found) if found is not None else None
+        overhead_percent = fitting_overhead_percent(facts, nodeclass, entry.ledger, needed)
+        return rounded_down(overhead_percent) if overhead_percent is not None else None
 
     def _next_type(self, entry: TypeEntry, requests: ResourceList) -> NextType | None:
         family = entry.name.partition(".")[0]

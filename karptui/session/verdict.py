@@ -506,8 +506,8 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
     if not limited:
         return
     nodes: dict[str, list[StateNode]] = {}
-    for one in tracked(view.state.nodes.values(), view.state.nodeclaims.values()):
-        state = StateNode(*one)
+    for track in tracked(view.state.nodes.values(), view.state.nodeclaims.values()):
+        state = StateNode(*track)
         if state.nodepool_name in limited and not state.is_marked_for_deletion:
             nodes.setdefault(state.nodepool_name, []).append(state)
     for name, pool in limited.items():

@@ -82,22 +82,22 @@ def together(parts: Sequence[str]) -> str:
 
 def by_object(parts: Sequence[str]) -> list[str]:
     """Return changes as a text for each object: ``NodePool spot: allow m5a, r5a``, ``NodePool x: weight 4``."""
-    found: dict[str, list[str]] = {}
+    names_by_change: dict[str, list[str]] = {}
     for part in parts:
         subject, colon, words = part.partition(": ")
-        found.setdefault(subject if colon else "", []).append(words if colon else part)
+        names_by_change.setdefault(subject if colon else "", []).append(words if colon else part)
     return [
         f"{subject}: {', '.join(_verb_once(words))}" if subject else "; ".join(words)
-        for subject, words in found.items()
+        for subject, words in names_by_change.items()
     ]
 
 
 def _verb_once(words: Sequence[str]) -> list[str]:
     """Return the edits of one object, without repeating words of the previous edit."""
     parts = [words[0]]
-    for before, one in pairwise(words):
-        head, _, last = one.rpartition(" ")
-        parts.append(last if head and head == before.rpartition(" ")[0] else one)
+    for before, word in pairwise(words):
+        head, _, last = word.rpartition(" ")
+        parts.append(last if head and head == before.rpartition(" ")[0] else word)
     return parts
 
 

@@ -129,10 +129,10 @@ class GoalQuestion:
                 yield item
 
         self.report()
-        for found in self._each(ask, (self.base, given), taken(), self.report):
+        for answer in self._each(ask, (self.base, given), taken(), self.report):
             self.tried += 1
             self.report()
-            yield keys.popleft(), found
+            yield keys.popleft(), answer
 
     def now(self, mode: Replay) -> Figures:
         """Return the figures without a change."""
@@ -250,8 +250,8 @@ def composed(base: WhatIfBase, changes: Sequence[tuple[AnyEdit, ...]]) -> tuple[
     edits: dict[object, AnyEdit] = {}
     for edit in chain.from_iterable(changes):
         place = _place(edit)
-        known = edits.get(place)
-        both = edit if known is None else _both(base, known, edit)
+        edit_there = edits.get(place)
+        both = edit if edit_there is None else _both(base, edit_there, edit)
         if both is None:
             return None
         edits[place] = both
@@ -295,7 +295,7 @@ def _both(base: WhatIfBase, edit: AnyEdit, two: AnyEdit) -> AnyEdit | None:
 
 def _raw(base: WhatIfBase, ref: ObjectRef) -> Any:
     of_kind = base.inventory.nodepools if ref.kind == "NodePool" else base.inventory.nodeclasses
-    return next((found.raw for found in of_kind if found.name == ref.name), {})
+    return next((manifest.raw for manifest in of_kind if manifest.name == ref.name), {})
 
 
 def _lower(setting: SetSetting, two: SetSetting) -> SetSetting | None:
@@ -305,17 +305,17 @@ def _lower(setting: SetSetting, two: SetSetting) -> SetSetting | None:
         return None
 
 
-def _lists(before: list[Any], one: list[Any], two: list[Any]) -> list[Any] | None:
-    if all(item in one for item in before) and all(item in two for item in before):
-        return [*one, *(item for item in two if item not in one)]
-    if all(item in before for item in (*one, *two)):
-        return [item for item in one if item in two] or None
+def _lists(before: list[Any], first: list[Any], second: list[Any]) -> list[Any] | None:
+    if all(item in first for item in before) and all(item in second for item in before):
+        return [*first, *(item for item in second if item not in first)]
+    if all(item in before for item in (*first, *second)):
+        return [item for item in first if item in second] or None
     return None
 
 
-def _limits(resource: str, before: Any, one: Any, two: Any) -> str | None:
+def _limits(resource: str, before: Any, former: Any, latter: Any) -> str | None:
     try:
-        was, first, second = (parse_quantity(str(value)) for value in (before, one, two))
+        was, first, second = (parse_quantity(str(value)) for value in (before, former, latter))
     except QuantityError:
         return None
     raised: Quantity = first + (second - was)

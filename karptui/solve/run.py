@@ -95,10 +95,10 @@ def solve_goal(
     Raises:
         RequestError: if the question does not apply to this cluster.
     """
-    known = GOALS.get(goal)
-    if known is None:
+    goal_found = GOALS.get(goal)
+    if goal_found is None:
         raise no_such("goal", f"{goal:.60}", GOALS)
     start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
-    asked = GoalQuestion(_with_dollars(start), known, given, reporter, each, has_prices=start.has_prices)
+    asked = GoalQuestion(_with_dollars(start), goal_found, given, reporter, each, has_prices=start.has_prices)
     solution = _FINDERS[goal](asked)
     return replace(solution, goal=goal, question=asked.asked, on_top_of=on_top_of, has_prices=asked.has_prices)

@@ -37,15 +37,15 @@ def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]]
         are_good: Returns whether the values at positions are good; called once for each position.
         most: Limit of tried values if the line is not monotone.
     """
-    known: dict[int, bool] = {}
+    verdicts: dict[int, bool] = {}
 
     def learn(positions: Iterable[int]) -> None:
-        wanted = [position for position in dict.fromkeys(positions) if position not in known]
-        known.update(zip(wanted, are_good(wanted), strict=True))
+        wanted = [position for position in dict.fromkeys(positions) if position not in verdicts]
+        verdicts.update(zip(wanted, are_good(wanted), strict=True))
 
     def good(position: int) -> bool:
         learn([position])
-        return known[position]
+        return verdicts[position]
 
     def edge(low: int, high: int) -> int:
         """Return the last good position, where ``low`` is good and ``high`` is not, or beyond the end."""
@@ -54,15 +54,15 @@ def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]]
             low, high = (middle, high) if good(middle) else (low, middle)
         return low
 
-    found = edge(0, count) if good(0) else -1
-    learn((*_spread(0, found, _PROBES), *_spread(found + 1, count, _PROBES)))
-    is_monotone = all(is_one is (position <= found) for position, is_one in known.items())
+    highest = edge(0, count) if good(0) else -1
+    learn((*_spread(0, highest, _PROBES), *_spread(highest + 1, count, _PROBES)))
+    is_monotone = all(is_one is (position <= highest) for position, is_one in verdicts.items())
     if not is_monotone:
         learn(_spread(0, count, most))
-        found = max((position for position, is_one in known.items() if is_one), default=-1)
-        if found >= 0:
-            found = edge(found, min((one for one in known if one > found), default=count))
-    return ValueLine(found if found >= 0 else None, tuple(sorted(known)), is_monotone)
+        highest = max((position for position, is_one in verdicts.items() if is_one), default=-1)
+        if highest >= 0:
+            highest = edge(highest, min((position for position in verdicts if position > highest), default=count))
+    return ValueLine(highest if highest >= 0 else None, tuple(sorted(verdicts)), is_monotone)
 
 
 def _spread(first: int, end: int, most: int) -> Iterator[int]:
@@ -122,37 +122,37 @@ def search_sets(
             for _ in values(allowed(size)):
                 pass
         return Sets(tried, total - excluded)
-    known: set[Chosen] = set()
+    seen: set[Chosen] = set()
     best: list[Chosen] = []
     alone: list[int] = list(range(count))
     for size in sizes:
-        grown = ((one,) for one in range(count)) if size == 1 else _grown(best[:_KEPT], alone)
+        grown = ((index,) for index in range(count)) if size == 1 else _grown(best[:_KEPT], alone)
         drawn: list[Chosen] = []
-        keys = list(values(_noted(islice(_new(grown, known, excludes), most - len(known)), known, drawn)))
-        best = [one for _, one in sorted(zip(keys, drawn, strict=True))]
+        keys = list(values(_noted(islice(_new(grown, seen, excludes), most - len(seen)), seen, drawn)))
+        best = [chosen for _, chosen in sorted(zip(keys, drawn, strict=True))]
         if size == 1:
-            alone = [one[0] for one in best]
-        if not best or len(known) >= most:
+            alone = [chosen[0] for chosen in best]
+        if not best or len(seen) >= most:
             break
-    return Sets(len(known), total)
+    return Sets(len(seen), total)
 
 
 def _grown(sets: list[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
     """Yield sets with one thing more, beginning with the best single things."""
     for more in things:
-        for one in sets:
-            if more not in one:
-                yield tuple(sorted((*one, more)))
+        for chosen in sets:
+            if more not in chosen:
+                yield tuple(sorted((*chosen, more)))
 
 
-def _noted(sets: Iterable[Chosen], known: set[Chosen], drawn: list[Chosen]) -> Iterator[Chosen]:
-    for one in sets:
-        known.add(one)
-        drawn.append(one)
-        yield one
+def _noted(sets: Iterable[Chosen], seen: set[Chosen], drawn: list[Chosen]) -> Iterator[Chosen]:
+    for chosen in sets:
+        seen.add(chosen)
+        drawn.append(chosen)
+        yield chosen
 
 
-def _new(sets: Iterable[Chosen], known: set[Chosen], excludes: Callable[[Chosen], bool]) -> Iterator[Chosen]:
-    for one in sets:
-        if one not in known and not excludes(one):
-            yield one
+def _new(sets: Iterable[Chosen], seen: set[Chosen], excludes: Callable[[Chosen], bool]) -> Iterator[Chosen]:
+    for chosen in sets:
+        if chosen not in seen and not excludes(chosen):
+            yield chosen

@@ -107,8 +107,8 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
     system = theme.to_color_system().generate()
     background = Color.parse(system["background"])
     if background.ansi is not None or Color.parse(system["foreground"]).ansi is not None:
-        own = _ANSI_DARK if theme.dark else _ANSI_LIGHT
-        return {name: ansi for name, (_, ansi) in _TEXT.items()} | _ANSI | own
+        palette = _ANSI_DARK if theme.dark else _ANSI_LIGHT
+        return {name: ansi for name, (_, ansi) in _TEXT.items()} | _ANSI | palette
     foreground = Color.parse(system["foreground"])
     surface = Color.parse(system["surface"])
     panel = Color.parse(system["panel"])
@@ -176,8 +176,8 @@ def style_sheets(*names: str) -> list[str | PurePath]:
     """Return the paths of style sheets by name without suffix; of all if no name is given."""
     installed = _PACKAGE / "styles"
     folder = installed if installed.is_dir() else _PACKAGE.parent / "styles"
-    found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
-    return [folder / f"{name}.tcss" for name in found]
+    stems = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
+    return [folder / f"{name}.tcss" for name in stems]
 
 
 STANDS_OUT: Final = 0.055

@@ -44,7 +44,7 @@ class TopBar(Widget):
     @staticmethod
     def _version(version: Fact, room: int) -> Content:
         """Return the longest form that fits next to the figures, if any."""
-        text = next((one for one in (version.text, version.short) if len(one) + len(_GAP) <= room), "")
+        text = next((form for form in (version.text, version.short) if len(form) + len(_GAP) <= room), "")
         return Content.assemble(_GAP, (clean(text), TONE_STYLES[version.tone])) if text else Content("")
 
     @staticmethod

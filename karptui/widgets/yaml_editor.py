@@ -122,9 +122,9 @@ class YamlEditor(SparingTextArea):
             return strip
         cut = text if cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
         ground = next((part.style for part in reversed(list(strip)) if part.style is not None), Style())
-        said = Strip([Segment(cut, ground + self._style_of(note.tone))])
-        rest = strip.crop(x + 1 + said.cell_length, strip.cell_length)
-        return Strip.join([strip.crop(0, x + 1), said, rest])
+        note_strip = Strip([Segment(cut, ground + self._style_of(note.tone))])
+        rest = strip.crop(x + 1 + note_strip.cell_length, strip.cell_length)
+        return Strip.join([strip.crop(0, x + 1), note_strip, rest])
 
     def plain_look(self, row: int) -> Look:
         return (*super().plain_look(row), self.notes.get(row))

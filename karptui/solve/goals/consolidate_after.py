@@ -76,7 +76,7 @@ def find(question: GoalQuestion) -> Solved:
     best = attempts[best_at] if best_at is not None else None
     runner_up = _runner_up(attempts, best_at, line.highest, has_prices=question.has_prices)
     shown = {best_at, _place(attempts, runner_up)}
-    said = [attempt for at, attempt in sorted(attempts.items(), reverse=True) if at not in shown]
+    attempts_said = [attempt for at, attempt in sorted(attempts.items(), reverse=True) if at not in shown]
     is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
     return Solved(
         replay=Replay.NEXT,
@@ -84,7 +84,9 @@ def find(question: GoalQuestion) -> Solved:
         best=best,
         runner_up=runner_up,
         is_reached=best is not None,
-        others=tuple(_with_reason(attempt, best, has_prices=question.has_prices) for attempt in said)[:MOST_NOTED],
+        others=tuple(_with_reason(attempt, best, has_prices=question.has_prices) for attempt in attempts_said)[
+            :MOST_NOTED
+        ],
         because=""
         if best is not None
         else f"even Never evicts more than {most:,} pods within a day, through drift, expiry or commands in progress",

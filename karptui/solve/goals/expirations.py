@@ -49,7 +49,7 @@ def find(question: GoalQuestion) -> Solved:
     now = question.now(Replay.PENDING)
     early, left = spread(by_hour, most)
     parts = [
-        f"{instant_text(now_ns + hour * HOUR_NS)}: replace {', '.join(one.node_name or one.name for one in claims)}"
+        f"{instant_text(now_ns + hour * HOUR_NS)}: replace {', '.join(late.node_name or late.name for late in claims)}"
         for hour, claims in sorted(early.items())
     ]
     moved = [claim for claims in early.values() for claim in claims]
@@ -84,7 +84,7 @@ def find(question: GoalQuestion) -> Solved:
 def hours_of(claims: Sequence[NodeClaim], now_ns: int) -> dict[int, list[NodeClaim]]:
     """Return NodeClaims by the hour from now in which they expire; the first hour has those that are due."""
     by_hour: dict[int, list[NodeClaim]] = defaultdict(list)
-    for claim in sorted(claims, key=lambda one: (one.expires_ns or 0, one.name)):
+    for claim in sorted(claims, key=lambda late: (late.expires_ns or 0, late.name)):
         by_hour[max(((claim.expires_ns or 0) - now_ns) // HOUR_NS, 0)].append(claim)
     return dict(by_hour)
 
@@ -97,9 +97,9 @@ def spread(by_hour: Mapping[int, Sequence[NodeClaim]], most: int) -> tuple[dict[
     early: dict[int, list[NodeClaim]] = {}
     waiting: list[NodeClaim] = []
     for hour in range(max(by_hour, default=-1), -1, -1):
-        own = by_hour.get(hour, ())
-        room = max(most - len(own), 0)
+        claims_of_hour = by_hour.get(hour, ())
+        room = max(most - len(claims_of_hour), 0)
         if room and waiting:
             early[hour], waiting = waiting[:room], waiting[room:]
-        waiting += own[most:]
+        waiting += claims_of_hour[most:]
     return early, len(waiting)

@@ -61,18 +61,18 @@ def find(question: GoalQuestion) -> Solved:
     tried: list[Tried] = []
 
     def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
-        return composed(question.base, [families[one].edits for one in chosen])
+        return composed(question.base, [families[index].edits for index in chosen])
 
     def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
         wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
-        known = (((chosen, edits), edits) for chosen, edits in wanted)
-        for (chosen, edits), measured in question.measured(known, (mode,)):
+        candidates = (((chosen, edits), edits) for chosen, edits in wanted)
+        for (chosen, edits), measured in question.measured(candidates, (mode,)):
             if measured is None:
                 yield (float("inf"),)
                 continue
             (figures,) = measured
             attempt = Tried(
-                parts=tuple(f"NodePool {pool.name}: allow {families[one].words}" for one in chosen),
+                parts=tuple(f"NodePool {pool.name}: allow {families[index].words}" for index in chosen),
                 outcome=_outcome(figures, now),
                 edits=edits,
                 figures=figures,
@@ -125,13 +125,13 @@ def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
         rows = catalogue.offering_rows(wanted) & catalogue.usable_rows
         prices = catalogue.prices(wanted)
         by = FAMILY if requirement.key == INSTANCE_TYPE else requirement.key
-        found: dict[str, list[int]] = {}
+        indexes: dict[str, list[int]] = {}
         for i in bits(catalogue.compatible(wanted) & catalogue.types_of_rows(rows) & ~allowed):
-            said = catalogue.requirements_of(catalogue.types[i].requirements).find(by)
-            if prices[i] != NO_PRICE and said is not None and not said.complement:
-                for value in said.values:
-                    found.setdefault(value, []).append(i)
-        for value, types in found.items():
+            of_type = catalogue.requirements_of(catalogue.types[i].requirements).find(by)
+            if prices[i] != NO_PRICE and of_type is not None and not of_type.complement:
+                for value in of_type.values:
+                    indexes.setdefault(value, []).append(i)
+        for value, types in indexes.items():
             names = sorted(catalogue.types[i].name for i in types)
             if edits := _allowing(pool, index, value, names):
                 yield _Family(_words(requirement.key, value, names), edits, min(prices[i] for i in types))

@@ -76,18 +76,18 @@ def find(question: GoalQuestion) -> Solved:
     question.tried, question.to_try = 0, most
 
     def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
-        return composed(question.base, [changes[one].edits for one in chosen])
+        return composed(question.base, [changes[index].edits for index in chosen])
 
     def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
         wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
-        known = (((chosen, edits), edits) for chosen, edits in wanted)
-        for (chosen, edits), measured in question.measured(known, (Replay.PENDING,)):
+        candidates = (((chosen, edits), edits) for chosen, edits in wanted)
+        for (chosen, edits), measured in question.measured(candidates, (Replay.PENDING,)):
             if measured is None:
                 yield (float("inf"),)
                 continue
             (figures,) = measured
             attempt = Tried(
-                parts=_parts([changes[one] for one in chosen], edits),
+                parts=_parts([changes[index] for index in chosen], edits),
                 outcome=f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending",
                 edits=edits,
                 figures=figures,

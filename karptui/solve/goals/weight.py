@@ -89,7 +89,7 @@ def find(question: GoalQuestion) -> Solved:
 
     def taken(sets: Iterable[Chosen]) -> Iterator[tuple[list[_Move], tuple[AnyEdit, ...]]]:
         for chosen in sets:
-            picked = [moves[one] for one in chosen]
+            picked = [moves[index] for index in chosen]
             orders.add(_order(pools, picked))
             yield picked, tuple(move.edit for move in picked)
 
@@ -112,7 +112,7 @@ def find(question: GoalQuestion) -> Solved:
             yield tuple(criterion.value(attempt) for criterion in criteria)
 
     def excludes(chosen: Chosen) -> bool:
-        picked = [moves[one] for one in chosen]
+        picked = [moves[index] for index in chosen]
         # Only the order of NodePools counts, and fewer changes win: neither need be tried twice.
         return _is_twice(picked) or (bool(enough) and len(chosen) > enough[0]) or _order(pools, picked) in orders
 
@@ -247,8 +247,8 @@ def _alone(
     """Return why pods do not use a NodePool that is the only one left, and the number of unschedulable pods."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", node_pool.name)) for node_pool in pools if node_pool is not pool)
     edited = apply(question.base, alone)
-    found = difference(question.base, edited, mode, question.report)
-    left = [unplaced for unplaced in (*found.no_longer_fit, *found.still_pending) if unplaced.pod_key in wanted]
+    changes = difference(question.base, edited, mode, question.report)
+    left = [unplaced for unplaced in (*changes.no_longer_fit, *changes.still_pending) if unplaced.pod_key in wanted]
     if not left:
         where = "some fit on existing nodes, or its limits are used up"
         return f"as the only NodePool, {pool.name} takes them: {where}", 0

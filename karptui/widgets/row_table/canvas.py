@@ -232,9 +232,9 @@ class RowCanvas(LineView):
         They shrink again only when the list was empty in between.
         """
         rows = self._rows
-        known = self._widths if indexes and len(rows) else ()
+        drawn_widths = self._widths if indexes and len(rows) else ()
         widths = layouts.measure(
-            (self._row(index) for index in indexes if index < len(rows)), len(self._headings), known
+            (self._row(index) for index in indexes if index < len(rows)), len(self._headings), drawn_widths
         )
         if widths != self._widths:
             self._widths = widths

@@ -70,8 +70,8 @@ class Palette:
     @property
     def is_plain(self) -> bool:
         """Whether every colour is an RGB colour and none is dimmed."""
-        own = (self.base, self.header, self.header_sorted, self.header_picked, self.cursor, self.hover, self.marked)
-        return all(map(_is_plain, (*own, self.free, *self.tones.values())))
+        styles = (self.base, self.header, self.header_sorted, self.header_picked, self.cursor, self.hover, self.marked)
+        return all(map(_is_plain, (*styles, self.free, *self.tones.values())))
 
 
 @dataclass(frozen=True, slots=True)

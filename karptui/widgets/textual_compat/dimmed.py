@@ -104,16 +104,16 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
         if self._tinted_for != (self.size, colour):
             self._tinted_for = (self.size, colour)
             self._tinted, self._tints, self._seen = {}, {}, []
-        known = self._tinted
-        if missing := [y for y in crop.line_range if y not in known]:
+        tinted = self._tinted
+        if missing := [y for y in crop.line_range if y not in tinted]:
             self._seen = lines = self._seen or _lines_of(behind, self.size)
             filters = self.get_line_filters()
             for y in missing:
                 strip = self._tint(lines[y], colour) if y < len(lines) else Strip.blank(self.size.width)
                 for each in filters:
                     strip = strip.apply_filter(each, colour)
-                known[y] = strip
-        strips = [known[y] for y in crop.line_range]
+                tinted[y] = strip
+        strips = [tinted[y] for y in crop.line_range]
         if crop.column_span != (0, self.size.width):  # which lags behind the requested size during a resize
             strips = [strip.adjust_cell_length(max(crop.right, strip.cell_length)) for strip in strips]
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
