@@ -203,11 +203,11 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     "case",
     [
-        ("host-port", "DaemonSet", "by what was read it fits a new node of general", "Karpenter would"),
-        ("kubelet-reserves-too-much", "EC2NodeClass", "by what was read it fits a new node of dense", "next"),
+        ("host-port", "DaemonSet", "by what was read, a new node of general", "Karpenter would"),
+        ("kubelet-reserves-too-much", "EC2NodeClass", "by what was read, a new node of dense", "next"),
         ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
         ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
-        ("gcp-preempts-spot", "NodeClaim", "5 spot nodes were interrupted", "5 of"),
+        ("gcp-preempts-spot", "NodeClaim", "5 spot nodes in NodePool spot were interrupted", "5 of"),
         ("freeze-stops-repair", "Pod", "StorageReady=False for 55m (EBS volume I/O has stalled)\n", "repairs"),
         ("fine-metal-boots", "Event", "nothing found, but not everything is checked: events", "none was launched"),
         ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),

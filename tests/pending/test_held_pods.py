@@ -50,7 +50,7 @@ def gated(*, ready: bool, controller: str = "kueue-controller-manager") -> list[
 def test_a_gate_whose_controller_has_no_ready_pod_is_not_removed() -> None:
     [said] = gated(ready=False)
     why = "Deployment kueue/kueue-controller-manager has no ready pod"
-    assert said == f"its scheduling gate kueue.x-k8s.io/admission is not removed: {why}"
+    assert said == f"scheduling gate kueue.x-k8s.io/admission is not removed: {why}"
     assert gated(ready=True) == []
     assert gated(ready=False, controller="volcano-controller-manager") == []
 

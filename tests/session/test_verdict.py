@@ -186,7 +186,7 @@ def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence
     found, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
     reasons = pending_reasons(view)
     [text] = [sentence(one, NOW_NS, reasons) for one in found if one.code is FindingCode.PENDING]
-    assert text == "default/web pending 6h: fits a new node of general (m5.large), but none was launched"
+    assert text == "default/web pending 6h: a new node of general (m5.large) fits, but none was launched"
 
 
 def test_nodes_without_a_price() -> None:

@@ -41,7 +41,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
-    known = "by what was read it " if is_guess(view) else ""
+    read = "by what was read, " if is_guess(view) else ""
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
@@ -53,7 +53,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
             return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             why = ": no event says why, Karpenter's log may" if view.state.events else ""
-            return f"{known}fits a new node of {place.nodepool} ({place.instance_type}), but none was launched{why}"
+            return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but none was launched{why}"
         if group.cause in FAULTY or not reasons:
             return now_words(group)
         return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])

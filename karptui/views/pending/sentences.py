@@ -250,7 +250,7 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
     if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
-        return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
+        return "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
     pool = furthest(group.explanation) if group.explanation is not None else None
     named = named_pools(group.first)
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
@@ -430,7 +430,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
             error = _driver_error(disagreement.message, disagreement.drivers)
             return f"its volume {clean(disagreement.name)} cannot be created: {error}"
         case DisagreementCode.GATE_UNSERVED:
-            gate = f"its scheduling gate {clean(disagreement.name)} is not removed"
+            gate = f"scheduling gate {clean(disagreement.name)} is not removed"
             return f"{gate}: {clean(disagreement.user)} has no ready pod"
         case DisagreementCode.FOREIGN_TAINT:
             pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
