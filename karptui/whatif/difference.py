@@ -93,15 +93,15 @@ def _because(next_pass: NextPass) -> str:
 
 
 def _command_line(method: Method, command: Command, settings: PriceSettings) -> CommandLine:
-    made = [(node.pool_name, node.type_names[0] if node.type_names else "") for node in command.replacements]
-    made += [(command.candidates[0].pool.name, "")] * command.from_template
+    replacements = [(node.pool_name, node.type_names[0] if node.type_names else "") for node in command.replacements]
+    replacements += [(command.candidates[0].pool.name, "")] * command.from_template
     saved = None if settings.is_disabled else command.known_savings
     return CommandLine(
         method=str(method),
         decision=str(command.decision),
         nodes=tuple(sorted(candidate.node.node_name for candidate in command.candidates)),
-        replacements=tuple(made),
-        savings_per_hour=None if saved is None else settings.saved(saved, len(command.candidates) - len(made)),
+        replacements=tuple(replacements),
+        savings_per_hour=None if saved is None else settings.saved(saved, len(command.candidates) - len(replacements)),
     )
 
 
@@ -292,12 +292,12 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
     old = {pool.name: pool for pool in before.pools}
     places = {name: place for place, name in enumerate(old)}
     both = [pool for pool in after.pools if pool.name in old]
-    found = []
+    changes = []
     for at, pool in enumerate(both):
         if pool.weight == old[pool.name].weight:
             continue
         place = places[pool.name]
-        found.append(
+        changes.append(
             WeightChange(
                 pool.name,
                 ahead_of=tuple(node_pool.name for node_pool in both[at + 1 :] if places[node_pool.name] < place),
@@ -305,7 +305,7 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
                 is_usable=pool.name not in after.left_out,
             )
         )
-    return tuple(found)
+    return tuple(changes)
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

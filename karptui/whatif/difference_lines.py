@@ -321,7 +321,7 @@ def _best_offerings(catalogue: Catalogue, requirements: Requirements) -> dict[in
         # On-demand wins equal prices, since unknown spot prices equal it.
         place = (capacity_type, zone)
         for i, price in kind.prices:
-            known = best.get(i)
-            if known is None or (price, *place) < known:
+            cheapest = best.get(i)
+            if cheapest is None or (price, *place) < cheapest:
                 best[i] = (price, *place)
     return best

@@ -84,7 +84,7 @@ def _cost(
 
 def _cheapest(node: NewNode) -> TypeOption | None:
     allowed: dict[object, bool] = {}
-    found: list[tuple[float, str, str, str]] = []
+    priced_offerings: list[tuple[float, str, str, str]] = []
     for name in node.type_names:
         for offering in node.book.types[name].offerings:
             key = offering.requirements
@@ -92,10 +92,10 @@ def _cheapest(node: NewNode) -> TypeOption | None:
                 allowed[key] = node.requirements.compatible(Requirements.from_selectors(key), WELL_KNOWN)
             if offering.is_available and allowed[key]:
                 zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
-                found.append((offering.price_per_hour, name, capacity_type, zone))
-    if not found:
+                priced_offerings.append((offering.price_per_hour, name, capacity_type, zone))
+    if not priced_offerings:
         return None
-    price_per_hour, name, capacity_type, zone = min(found)
+    price_per_hour, name, capacity_type, zone = min(priced_offerings)
     return TypeOption(name, price_per_hour, zone, capacity_type)
 
 
@@ -251,17 +251,17 @@ def not_counted(prepared: Prepared) -> NotCounted:
 
 def _pods_by_pool(outcome: ReplayOutcome) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
-    is_own: dict[int, bool] = {}  # by identity of the template: 100,000 pods have a few hundred
+    by_template: dict[int, bool] = {}  # by identity of the template: 100,000 pods have a few hundred
     for state in outcome.prepared.states:
         if state.claim is None or state.is_marked_for_deletion or state.provider_id in outcome.gone:
             continue
         staying = 0
         for pod in state.pods:
             template = pod.template
-            own = is_own.get(id(template))
-            if own is None:
-                own = is_own[id(template)] = not (template.is_daemonset_owned or template.is_node_owned)
-            staying += own
+            is_workload = by_template.get(id(template))
+            if is_workload is None:
+                is_workload = by_template[id(template)] = not (template.is_daemonset_owned or template.is_node_owned)
+            staying += is_workload
         counts[state.nodepool_name] += staying
     for filled in outcome.nodes:
         if filled.state.claim is not None:

@@ -110,18 +110,18 @@ def claim_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[tuple[Clai
     new = [(_signature(claim, types), claim) for claim in after.claims]
     left = Counter(signature for signature, _ in old)
     prices, paid = after.prices, _PaidTypes(types, after.prices)
-    made = []
+    added = []
     for signature, claim in new:
         is_same = left[signature] > 0
         left[signature] -= is_same
-        made.append(_claim_line(claim, paid, prices, is_changed=not is_same))
+        added.append(_claim_line(claim, paid, prices, is_changed=not is_same))
     gone = []
     for signature, claim in old:
         if left[signature] > 0:
             left[signature] -= 1
             gone.append(_claim_line(claim, paid, prices, is_changed=True))
     order = _by_pool_and_pods
-    return tuple(sorted(made, key=lambda line: (not line.is_changed, *order(line)))), tuple(sorted(gone, key=order))
+    return tuple(sorted(added, key=lambda line: (not line.is_changed, *order(line)))), tuple(sorted(gone, key=order))
 
 
 def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
@@ -141,11 +141,11 @@ class _PaidTypes:
         options = self.listed.of(claim)
         if self._settings == LIST_PRICES:
             return options
-        known = self._paid.get(id(options))
-        if known is None:
+        cached = self._paid.get(id(options))
+        if cached is None:
             paid = tuple(replace(o, price_per_hour=self._settings.paid(o.price_per_hour)) for o in options)
-            known = self._paid[id(options)] = (options, paid)
-        return known[1]
+            cached = self._paid[id(options)] = (options, paid)
+        return cached[1]
 
 
 def _claim_line(claim: NewClaim, types: _PaidTypes, prices: NodePrices | None, *, is_changed: bool) -> ClaimLine:
@@ -247,7 +247,7 @@ def _without_swaps(shifts: list[Shift]) -> Iterator[Shift]:
     new = Counter(shift.after for shift in shifts)
     left = list((old - new).elements())
     arrived = new - old
-    for shift in sorted(shifts, key=lambda one: one.before not in left):
+    for shift in sorted(shifts, key=lambda shift: shift.before not in left):
         if arrived[shift.after] > 0:
             arrived[shift.after] -= 1
             origin = shift.before if shift.before in left else left[0]

@@ -53,12 +53,12 @@ def first_shares(pools: Sequence[str], node_pools: Mapping[str, NodePool]) -> st
     return " ".join(f"{name}={share // common}" for name, share in zip(pools, shares, strict=True))
 
 
-def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Mapping[str, int]:
+def parse_shares(text: str, offered: Sequence[str], nodepool_names: Iterable[str]) -> Mapping[str, int]:
     """Parse ``70/30``, the shares of the offered NodePools in order, or ``primary=70 spare=30``.
 
     Args:
         offered: Names of the NodePools for numbers without names.
-        known: Names of every NodePool.
+        nodepool_names: Names of every NodePool.
 
     Returns:
         Number of label values by NodePool, without common divisors.
@@ -72,7 +72,7 @@ def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Map
             raise RequestError(f"{len(offered)} numbers are needed, for {', '.join(offered)}; or name=number each")
         words = [f"{name}={word}" for name, word in zip(offered, words, strict=True)]
     shares: dict[str, int] = {}
-    names = frozenset(known)
+    names = frozenset(nodepool_names)
     for word in words:
         name, _, number = word.partition("=")
         if name not in names:
@@ -129,10 +129,18 @@ def proportion_edits(
         pool = nodepools.get(name)
         if pool is None or not pool.raw:
             raise RequestError(f"the NodePool {name}: its original object is unknown, so it cannot be edited")
-        own = {"key": LABEL, "operator": "In", "values": [str(value) for value in range(first, first + count)]}
+        label_requirement = {
+            "key": LABEL,
+            "operator": "In",
+            "values": [str(value) for value in range(first, first + count)],
+        }
         written = value_at(pool.raw, POOL_REQUIREMENTS, [])
-        others = [one for one in written if not (isinstance(one, Mapping) and one.get("key") == LABEL)]
-        edits.append(SetField(ObjectRef("NodePool", name), POOL_REQUIREMENTS, [*others, own]))
+        others = [
+            requirement
+            for requirement in written
+            if not (isinstance(requirement, Mapping) and requirement.get("key") == LABEL)
+        ]
+        edits.append(SetField(ObjectRef("NodePool", name), POOL_REQUIREMENTS, [*others, label_requirement]))
         first += count
     edits += [
         SetField(o.ref, (*(() if o.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(o.template))
@@ -145,13 +153,13 @@ def proportion_edits(
 def _spreads(template: PodTemplate) -> list[dict[str, Any]]:
     """Return the spreads that pods have, and the one over the label; an older one over the label gives way."""
     written: list[dict[str, Any]] = value_at(template_document(template), _SPREADS, [])
-    own = {
+    spread = {
         "maxSkew": 1,
         "topologyKey": LABEL,
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": workload_labels(template.labels)},
     }
-    return [*(document for document in written if document.get("topologyKey") != LABEL), own]
+    return [*(document for document in written if document.get("topologyKey") != LABEL), spread]
 
 
 def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: Overlap) -> Opening:
@@ -190,12 +198,12 @@ def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap
 
 def _edited_owners(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[EditedOwner]:
     """Yield the objects to edit: a workload if it is known and has a template, or else each of its pods."""
-    known = {f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind)}
+    workload_keys = {f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind)}
     apart: set[Owner] = set()
     for owner, pod in owners.items():
         if isinstance(owner, ObjectRef):
             yield EditedOwner(owner, pod.template)
-        elif owner.kind in _WITH_TEMPLATE and str(owner) in known:
+        elif owner.kind in _WITH_TEMPLATE and str(owner) in workload_keys:
             yield EditedOwner(ObjectRef(owner.kind, owner.name, owner.namespace), pod.template)
         else:
             apart.add(owner)

@@ -136,8 +136,8 @@ def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[
 def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> ReplayOutcome:
     before = _counting(reporter, len(replayed.fleet.nodes))
     simulator = EngineSimulator(replayed.prepared, replayed.fleet, before=before)
-    found = next_pass(replayed.prepared, replayed.fleet, simulator)
-    return _outcome(situation, Replay.NEXT, replayed, None, found)
+    upcoming_pass = next_pass(replayed.prepared, replayed.fleet, simulator)
+    return _outcome(situation, Replay.NEXT, replayed, None, upcoming_pass)
 
 
 def _outcome(

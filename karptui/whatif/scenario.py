@@ -84,8 +84,8 @@ def _read(document: Any, where: str, number: int, count: int) -> Scenario:
     try:
         return msgspec.convert(_spelled_out(document), Scenario)
     except msgspec.ValidationError as error:
-        found = field_error(error, document)
-        raise RequestError(f"{place}: {found}") from None
+        message = field_error(error, document)
+        raise RequestError(f"{place}: {message}") from None
     except PathError as error:
         raise RequestError(f"{place}: {error}") from None
 
@@ -182,7 +182,7 @@ def opening_for_all(state: ClusterState, objects: Sequence[tuple[str, str]]) -> 
     Args:
         objects: Kind and key of each.
     """
-    openings = [opening_for(state, *one) for one in objects]
+    openings = [opening_for(state, kind, key) for kind, key in objects]
     if len(openings) == 1:
         return openings[0]
     documents = dict.fromkeys(ref for opening in openings for ref in opening.documents)

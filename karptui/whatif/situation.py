@@ -184,8 +184,8 @@ class WhatIfBase(Situation):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments without cached results."""
-        made = partial(WhatIfBase, karpenter_version=self.karpenter_version, prices=self.prices)
-        return made, (self.inventory, self.types_for, self.settings, self.now_ns)
+        constructor = partial(WhatIfBase, karpenter_version=self.karpenter_version, prices=self.prices)
+        return constructor, (self.inventory, self.types_for, self.settings, self.now_ns)
 
     def index(self, field: str, key_of: Callable[[Any], Any]) -> Mapping[Any, Any]:
         """Return the objects of a field of the inventory by key, made once.
@@ -195,7 +195,7 @@ class WhatIfBase(Situation):
         """
         document = self._indexes.get(field)
         if document is None:
-            document = self._indexes[field] = {key_of(one): one for one in getattr(self.inventory, field)}
+            document = self._indexes[field] = {key_of(item): item for item in getattr(self.inventory, field)}
         return document
 
     def types_of(self, inventory: Inventory, settings: Settings) -> TypesResult:
@@ -260,8 +260,8 @@ class EditedCluster(Situation):
 
     @property
     def _has_same_fleet(self) -> bool:
-        inventory, known = self.inventory, self.base.inventory
-        return inventory.nodes is known.nodes and inventory.nodeclaims is known.nodeclaims
+        inventory, base_inventory = self.inventory, self.base.inventory
+        return inventory.nodes is base_inventory.nodes and inventory.nodeclaims is base_inventory.nodeclaims
 
 
 def as_pending(pod: Pod) -> Pod:

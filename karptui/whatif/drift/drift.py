@@ -101,8 +101,8 @@ class DriftModel:
         node_pool = self._base_pools.get(pool.name)
         if node_pool is None:
             return None
-        own = _hash_of(claim.annotations, node_pool.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
-        return Drift(DriftReason.NODEPOOL, because) if own not in (None, current) else None
+        claim_hash = _hash_of(claim.annotations, node_pool.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODEPOOL, because) if claim_hash not in (None, current) else None
 
     def _pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
         pool_hash = self._pool_hashes.get(pool.name)
@@ -149,8 +149,8 @@ class DriftModel:
         if nodeclass is None or node_class is None:
             return None
         current, because = self._nodeclass_hash(nodeclass, node_class)
-        own = _hash_of(claim.annotations, node_class.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
-        return Drift(DriftReason.NODECLASS, because) if own not in (None, current) else None
+        claim_hash = _hash_of(claim.annotations, node_class.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODECLASS, because) if claim_hash not in (None, current) else None
 
     def _nodeclass_hash(self, nodeclass: NodeClass, node_class: NodeClass) -> tuple[str | None, str]:
         nodeclass_hash = self._nodeclass_hashes.get(nodeclass.key)

@@ -195,7 +195,7 @@ EC2_NODECLASS_SPECS: Final[Mapping[str, GoStruct]] = {
 }
 """Hashed fields by version of the hash."""
 _CUSTOM: Final = "Custom"
-_ESCAPED_BY_GO: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
+_ESCAPED_BY_GO: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 """Characters that ``json.Marshal`` writes as their numbers: a comparison in a kubelet expression has them."""
 
 
@@ -270,10 +270,10 @@ def _nodeclass_part(nodeclass: NodeClass, version: str) -> int | None:
     if shape is None:
         return None
     try:
-        own = value_hash(nodeclass.spec, shape) ^ text_hash(ami_family(nodeclass.spec))
+        spec_hash = value_hash(nodeclass.spec, shape) ^ text_hash(ami_family(nodeclass.spec))
     except HashError:
         return None
-    return own ^ text_hash(_kubelet_text(nodeclass.spec)) if version == KUBELET_AS_TEXT else own
+    return spec_hash ^ text_hash(_kubelet_text(nodeclass.spec)) if version == KUBELET_AS_TEXT else spec_hash
 
 
 def _kubelet_text(spec: Mapping[str, Any]) -> str:
@@ -285,7 +285,7 @@ def _kubelet_text(spec: Mapping[str, Any]) -> str:
 
 def _changed(before: Any, after: Any, shape: GoStruct) -> Iterator[str]:
     for field in shape.fields:
-        old, new = (one.get(field.json_name) if isinstance(one, Mapping) else None for one in (before, after))
+        old, new = (side.get(field.json_name) if isinstance(side, Mapping) else None for side in (before, after))
         if old == new:
             continue
         if isinstance(field.shape, GoStruct) and isinstance(old or {}, Mapping) and isinstance(new or {}, Mapping):

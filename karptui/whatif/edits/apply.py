@@ -75,12 +75,12 @@ def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None
     if not item.raw:
         raise EditError("its original object is unknown, so its fields cannot be set")
     # Items of a list have no kind.
-    own = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
-    document = {**own, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
-    made = convert(kind, as_stored(document, item.raw, draft.settings.rules.crds))
-    if kind is Kind.NODEPOOL and made.node_class_ref != item.node_class_ref:
-        made = settle_pool(draft, made)
-    draft.put(kind, made)
+    api_version_field = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
+    document = {**api_version_field, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
+    edited_item = convert(kind, as_stored(document, item.raw, draft.settings.rules.crds))
+    if kind is Kind.NODEPOOL and edited_item.node_class_ref != item.node_class_ref:
+        edited_item = settle_pool(draft, edited_item)
+    draft.put(kind, edited_item)
 
 
 def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
@@ -89,16 +89,16 @@ def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
     if _is_its_own(pod, edit.path):
         document = with_field(record_document(Kind.POD, pod) or {}, edit.path, edit.value)
         read = _read(document, pod.template, "Pod", pod.key)
-        made = replace(pod, template=read.template, own_labels=read.own_labels, volumes=read.volumes)
-        is_idle = is_same(pod.template, read.template) and made.own_labels == pod.own_labels
-        is_idle = is_idle and made.volumes == pod.volumes
+        edited_pod = replace(pod, template=read.template, own_labels=read.own_labels, volumes=read.volumes)
+        is_idle = is_same(pod.template, read.template) and edited_pod.own_labels == pod.own_labels
+        is_idle = is_idle and edited_pod.volumes == pod.volumes
     else:
         template = draft.interned(edit, pod.template, lambda: _changed(pod.template, edit, edit.path))
-        made, is_idle = replace(pod, template=template), template is pod.template
+        edited_pod, is_idle = replace(pod, template=template), template is pod.template
     if is_idle:
         _note_idle(draft, edit)
     else:
-        draft.put(Kind.POD, made)
+        draft.put(Kind.POD, edited_pod)
 
 
 def _is_its_own(pod: Pod, path: Path) -> bool:
@@ -150,13 +150,13 @@ def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> N
     if document is None:
         raise EditError(f"{path_text(edit.path)} cannot be set on its own: put the whole object")
     document = with_field(document, edit.path, edit.value)
-    made = taken_over(kind, item, convert(kind, document))
-    if made is item:
+    edited_item = taken_over(kind, item, convert(kind, document))
+    if edited_item is item:
         _note_idle(draft, edit)
         return
     if kind is Kind.NODECLAIM and edit.path[0] == "spec":
         draft.note(f"NodeClaim {item.name}: spec is immutable in a cluster; this shows the effect of a new object")
-    draft.put(kind, with_status(draft, made) if kind is Kind.PDB else made)
+    draft.put(kind, with_status(draft, edited_item) if kind is Kind.PDB else edited_item)
 
 
 def _read(document: Mapping[str, Any], template: PodTemplate, kind: str, key: str) -> TemplateRead:
@@ -181,7 +181,7 @@ def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> EditedCluster:
     """
     draft = ClusterDraft(base)
     # The version decides the API server's defaults, and the values that Karpenter accepts in a NodeClass.
-    for position, edit in sorted(enumerate(edits), key=lambda found: not _is_version(found[1])):
+    for position, edit in sorted(enumerate(edits), key=lambda pair: not _is_version(pair[1])):
         try:
             _apply_one(draft, edit)
         except EditError as error:
@@ -250,8 +250,8 @@ def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple
     elif inventory.nodepools is not base.inventory.nodepools:
         types = replace(types, types=_by_reference(types.types, base.inventory, inventory))
     if draft.outages:
-        made, counts = without_offerings(types.types, draft.outages)
-        types = replace(types, types=made)
+        instance_types, counts = without_offerings(types.types, draft.outages)
+        types = replace(types, types=instance_types)
         missed = [outage.words for outage, count in zip(draft.outages, counts, strict=True) if not count]
         notes.extend(f"there is no such offering: {text}" for text in missed)
     return types, notes
@@ -284,10 +284,10 @@ def without_offerings(types: InstanceTypes, outages: Sequence[TakeOut]) -> tuple
         return _marked(types, outages, counts), counts
     instance_types: dict[int, Sequence[InstanceType]] = {}
     result: dict[str, Sequence[InstanceType]] = {}
-    for name, own in types.items():
-        if id(own) not in instance_types:
-            instance_types[id(own)] = _marked(own, outages, counts)
-        result[name] = instance_types[id(own)]
+    for name, pool_types in types.items():
+        if id(pool_types) not in instance_types:
+            instance_types[id(pool_types)] = _marked(pool_types, outages, counts)
+        result[name] = instance_types[id(pool_types)]
     return result, counts
 
 
@@ -332,8 +332,8 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
         gate = name.removeprefix(GATE_PREFIX)
         if gate not in draft.settings.gates:
             raise EditError(f"there is no feature gate {gate}; the gates are {', '.join(GATE_DEFAULTS)}")
-        own = [f"{one}={str(is_on).lower()}" for one, is_on in draft.settings.gates.items() if one != gate]
-        environment[GATES] = ",".join((*own, f"{gate}={value}"))
+        others = [f"{other}={str(is_on).lower()}" for other, is_on in draft.settings.gates.items() if other != gate]
+        environment[GATES] = ",".join((*others, f"{gate}={value}"))
     else:
         if name not in draft.settings.texts() and name != GATES:
             draft.note(f"{name} does not change anything that is modelled")
@@ -353,5 +353,5 @@ def _environment(settings: Settings) -> dict[str, str]:
     gates = ",".join(
         f"{name.removeprefix(GATE_PREFIX)}={text}" for name, text in texts.items() if name.startswith(GATE_PREFIX)
     )
-    own = {name: text for name, text in texts.items() if not name.startswith(GATE_PREFIX)}
-    return {**own, **({GATES: gates} if gates else {}), **settings.environment}
+    non_gate_texts = {name: text for name, text in texts.items() if not name.startswith(GATE_PREFIX)}
+    return {**non_gate_texts, **({GATES: gates} if gates else {}), **settings.environment}

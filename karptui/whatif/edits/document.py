@@ -116,7 +116,7 @@ def _defaults_below(schema: Mapping[str, Any], path: Path) -> Iterator[tuple[Pat
             value, fields = part["default"], part.get("properties", {})
             if isinstance(value, dict):
                 # Fields with their own default are set separately.
-                value = {key: one for key, one in value.items() if "default" not in fields.get(key, {})}
+                value = {key: default for key, default in value.items() if "default" not in fields.get(key, {})}
             yield inner, value
         yield from _defaults_below(part, inner)
 
@@ -218,7 +218,7 @@ def _pod_affinity(required: Iterable[PodAffinityTerm], preferred: Iterable[Any])
     return _without_empty(
         requiredDuringSchedulingIgnoredDuringExecution=[_pod_term(term) for term in required],
         preferredDuringSchedulingIgnoredDuringExecution=[
-            {"weight": one.weight, "podAffinityTerm": _pod_term(one.term)} for one in preferred
+            {"weight": preference.weight, "podAffinityTerm": _pod_term(preference.term)} for preference in preferred
         ],
     )
 
@@ -305,8 +305,8 @@ def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
     }
     if not fields:
         return item
-    made = replace(item, **fields)
-    return cordoned(made) if kind is Kind.NODE and "is_unschedulable" in fields else made
+    edited_item = replace(item, **fields)
+    return cordoned(edited_item) if kind is Kind.NODE and "is_unschedulable" in fields else edited_item
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -166,11 +166,11 @@ def _put_nodepool(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> 
 def _put_nodeclass(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     ref = _ref(document)
     present = draft.find(ref)
-    made = convert(kind, stored(document, None if present is None else present.raw, draft.settings.rules.crds))
-    if present is None and not made.is_ready:
-        made = replace(made, conditions=with_condition(made.conditions, ready("True")))
+    nodeclass = convert(kind, stored(document, None if present is None else present.raw, draft.settings.rules.crds))
+    if present is None and not nodeclass.is_ready:
+        nodeclass = replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("True")))
         draft.note(f"{ref.kind} {ref.name} counts as ready; the matches of its selectors are unknown until it exists")
-    draft.put(kind, made)
+    draft.put(kind, nodeclass)
     settle_pools_of(draft, ref.kind, ref.name)
 
 
@@ -179,18 +179,18 @@ def _put_node(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None
 
 
 def _put_overlay(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
-    made = convert(kind, document)
-    if not made.conditions:
-        made = replace(made, conditions=(ready("True"),))
-    draft.put(kind, made)
+    overlay = convert(kind, document)
+    if not overlay.conditions:
+        overlay = replace(overlay, conditions=(ready("True"),))
+    draft.put(kind, overlay)
 
 
 def _put_pdb(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     present = draft.find(_ref(document))
-    made = convert(kind, document)
+    pdb = convert(kind, document)
     if present is not None:
-        made = replace(made, uid=present.uid, created_ns=present.created_ns)
-    draft.put(kind, with_status(draft, made))
+        pdb = replace(pdb, uid=present.uid, created_ns=present.created_ns)
+    draft.put(kind, with_status(draft, pdb))
 
 
 def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
@@ -209,33 +209,37 @@ def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
 def _put_daemonset(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     ref = _ref(document)
     present = draft.find(ref)
-    made = convert(kind, document)
-    made = replace(made, uid=made.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
-    draft.put(kind, made)
+    daemonset = convert(kind, document)
+    daemonset = replace(daemonset, uid=daemonset.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
+    draft.put(kind, daemonset)
     if present is not None:
         # Karpenter reads the requests of a DaemonSet from its newest pod, so its pods change with it.
-        give_template(draft, draft.pods_of(ref), lambda pod: like_its_pods(made.template, pod))
+        give_template(draft, draft.pods_of(ref), lambda pod: like_its_pods(daemonset.template, pod))
 
 
 def _put_workload(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     ref = _ref(document)
     present = draft.find(ref)
-    made = convert(kind, document)
-    made = replace(made, uid=made.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
+    workload = convert(kind, document)
+    workload = replace(workload, uid=workload.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
     if kind is Kind.CRONJOB:
-        draft.put(kind, made)
+        draft.put(kind, workload)
         draft.note(f"CronJob {ref.key} has no pods until its schedule comes; put a Job to see them")
         return
     spec = document.get("spec")
     spec = spec if isinstance(spec, Mapping) else {}
     replicas = _count(spec, "parallelism" if kind is Kind.JOB else "replicas", ref)
-    owner = OwnerReference(made.api_version, ref.kind, ref.name, made.uid, controller=True)
+    owner = OwnerReference(workload.api_version, ref.kind, ref.name, workload.uid, controller=True)
     body = spec.get("template")
     read = read_template(
-        body if isinstance(body, Mapping) else {}, kind=ref.kind, key=ref.key, namespace=made.namespace, owners=(owner,)
+        body if isinstance(body, Mapping) else {},
+        kind=ref.kind,
+        key=ref.key,
+        namespace=workload.namespace,
+        owners=(owner,),
     )
     template = with_priority(draft, read.template)
-    draft.put(kind, replace(made, template=template, volumes=read.volumes, replicas=replicas))
+    draft.put(kind, replace(workload, template=template, volumes=read.volumes, replicas=replicas))
     if pods := draft.pods_of(ref):
         if changed := give_template(draft, pods, lambda pod: like_its_pods(template, pod)):
             draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) change in place, without a rollout")
@@ -308,8 +312,8 @@ def _drop_workload(draft: ClusterDraft, ref: ObjectRef, item: Any) -> None:
             for replicas in draft.values(Kind.REPLICASET)
             if any(owner.uid == item.uid for owner in replicas.owners)
         ]
-        for one in owned if item.uid else ():
-            draft.drop(Kind(one.kind), one)
+        for replicaset in owned if item.uid else ():
+            draft.drop(Kind(replicaset.kind), replicaset)
 
 
 _VALIDATION: Final = "ValidationSucceeded"
@@ -318,8 +322,8 @@ _VALIDATION: Final = "ValidationSucceeded"
 def run_version(draft: ClusterDraft, version: str) -> None:
     """Change the version."""
     if not is_modelled(version):
-        known = ", ".join(rules.version for rules in MODELLED)
-        raise EditError(f"Karpenter {version or '(no version)'} is not modelled: {known} are")
+        versions = ", ".join(rules.version for rules in MODELLED)
+        raise EditError(f"Karpenter {version or '(no version)'} is not modelled: {versions} are")
     draft.settings = replace(draft.settings, rules=rules_for(version))
 
 

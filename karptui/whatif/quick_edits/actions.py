@@ -166,16 +166,16 @@ def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
 
     A part of a type's name, such as ``flex`` or ``m5``, matches every type that contains it.
     """
-    found: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for word in answers.get("offerings", "").split():
         sort = "capacity type" if word in _CAPACITY_TYPES else "zone" if _ZONE.fullmatch(word) else "instance type"
-        if sort in found:
-            raise refuse(f"{word}: {found[sort]} is the {sort} already; take further ones out separately")
+        if sort in patterns:
+            raise refuse(f"{word}: {patterns[sort]} is the {sort} already; take further ones out separately")
         is_part = sort == "instance type" and "." not in word and "*" not in word
-        found[sort] = f"*{word}*" if is_part else word
-    if not found:
+        patterns[sort] = f"*{word}*" if is_part else word
+    if not patterns:
         raise refuse("name an instance type, a zone or a capacity type: without one every offering would be out")
-    return (TakeOut(found.get("instance type", ""), found.get("zone", ""), found.get("capacity type", "")),)
+    return (TakeOut(patterns.get("instance type", ""), patterns.get("zone", ""), patterns.get("capacity type", "")),)
 
 
 def _count(answers: Mapping[str, str], name: str, *, low: int) -> int:

@@ -179,7 +179,7 @@ def duration_field(
 
     def options(body: Body) -> list[Option]:
         current = as_text(value_at(body, path))
-        return [Option(one, one == current) for one in ladder]
+        return [Option(duration, duration == current) for duration in ladder]
 
     return _scalar_field(id_, title, kinds, path, Input.DURATION, fault=fault, step=step, options=options, hint=words)
 
@@ -260,8 +260,8 @@ def step_ladder(text: str, ladder: Sequence[str], direction: int) -> str:
     if here is None:
         return ladder[0]
     if direction > 0:
-        return next((one for one in ladder if _order(one) > here), ladder[-1])
-    return next((one for one in reversed(ladder) if _order(one) < here), ladder[0])
+        return next((duration for duration in ladder if _order(duration) > here), ladder[-1])
+    return next((duration for duration in reversed(ladder) if _order(duration) < here), ladder[0])
 
 
 def _order(text: str) -> float:

@@ -185,8 +185,8 @@ def _list_field(
         return [write(item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
     def drop(text: str, at: At, value: str) -> str:
-        found = get_value(text, at, path)
-        for index, item in enumerate(found if isinstance(found, list) else ()):
+        items = get_value(text, at, path)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, dict) and write(item) == value:
                 return set_value(text, at, (*path, index), REMOVE, prune=True)
         return text

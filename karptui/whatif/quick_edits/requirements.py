@@ -24,15 +24,15 @@ def requirement_field(id_: str, title: str, key: str, *, usual: tuple[str, ...] 
         usual: Values that are offered also where the cluster knows none.
     """
 
-    def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
+    def options(body: Body, known_values: KnownValues) -> tuple[Option, ...]:
         requirements = value_at(body, POOL_REQUIREMENTS)
         named = [value for document in _of_key(requirements, key) for value in document.get("values") or ()]
-        own = [str(value) for value in named]
-        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *own))
-        left = values_left(requirements, key, known.types)
+        pool_values = [str(value) for value in named]
+        values = dict.fromkeys((*usual, *known_values.labels.get(key, ()), *pool_values))
+        left = values_left(requirements, key, known_values.types)
         if left is None:
             return tuple(Option(value, allows(requirements, key, value)) for value in values)
-        lost = [value for value in dict.fromkeys(own) if value not in left]
+        lost = [value for value in dict.fromkeys(pool_values) if value not in left]
         return tuple(
             Option(value, allows(requirements, key, value), NO_TYPE if value in lost else "")
             for value in (*lost, *(value for value in values if value in left))
@@ -66,7 +66,7 @@ def toggle_value(text: str, at: At, key: str, value: str, *, others: tuple[str, 
         rest = [other for other in others if other != value]
         new = {"key": key, "operator": "In" if rest else "NotIn", "values": rest or [value]}
         return append_item(text, at, path, new)
-    values = [str(one) for one in requirement.get("values") or ()]
+    values = [str(listed_value) for listed_value in requirement.get("values") or ()]
     inner = (*path, index, "values")
     if value not in values:
         return append_item(text, at, inner, value)
@@ -127,7 +127,7 @@ def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping
 
 
 def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
-    wanted = [str(one) for one in requirement.get("values") or ()]
+    wanted = [str(value) for value in requirement.get("values") or ()]
     match requirement.get("operator"):
         case "In":
             return any(value in wanted for value in values)
@@ -153,19 +153,19 @@ def requirement_text(requirements: Any, key: str) -> str:
 
 
 def _of_key(requirements: Any, key: str) -> list[Mapping[str, Any]]:
-    found = requirements if isinstance(requirements, list) else []
-    return [one for one in found if isinstance(one, dict) and one.get("key") == key]
+    documents = requirements if isinstance(requirements, list) else []
+    return [document for document in documents if isinstance(document, dict) and document.get("key") == key]
 
 
 def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
-    found = [
+    indexed_requirements = [
         (index, requirement)
         for index, requirement in enumerate(requirements if isinstance(requirements, list) else [])
         if isinstance(requirement, dict) and requirement.get("key") == key and requirement.get("operator") in _COUNTED
     ]
     # In decides the values; NotIn only removes some.
-    found.sort(key=lambda pair: pair[1]["operator"] != "In")
-    return found[0] if found else (0, None)
+    indexed_requirements.sort(key=lambda pair: pair[1]["operator"] != "In")
+    return indexed_requirements[0] if indexed_requirements else (0, None)
 
 
 def _toggler(key: str, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:

@@ -46,8 +46,8 @@ def _functions() -> Iterator[_Row]:
     yield "sum", 0, True, anything, [many], lambda items: sum(items) if items else 0
     yield "min", 0, True, anything, [many], min
     yield "max", 0, True, anything, [many], max
-    yield "sets.contains", 0, False, truth, [many, many], lambda one, two: all(item in one for item in two)
-    yield "sets.intersects", 0, False, truth, [many, many], lambda one, two: any(item in one for item in two)
+    yield "sets.contains", 0, False, truth, [many, many], lambda items, wanted: all(item in items for item in wanted)
+    yield "sets.intersects", 0, False, truth, [many, many], lambda left, right: any(item in left for item in right)
     yield "sets.equivalent", 0, False, truth, [many, many], equivalent
     yield from _quantity_functions(tagged)
     yield from _network_functions(tagged)
@@ -60,10 +60,10 @@ def _quantity_functions(tagged: Any) -> Iterator[_Row]:
     for name, body in _COMPARISONS.items():
         result = kinds.INT if name == "compareTo" else kinds.BOOL
         yield name, 0, True, result, [tagged, tagged], _comparison(body)
-    yield "sign", 0, True, kinds.INT, [tagged], lambda one: _sign(_nano(one))
-    yield "isInteger", 0, True, kinds.BOOL, [tagged], lambda one: _nano(one) % NANO == 0
+    yield "sign", 0, True, kinds.INT, [tagged], lambda amount: _sign(_nano(amount))
+    yield "isInteger", 0, True, kinds.BOOL, [tagged], lambda amount: _nano(amount) % NANO == 0
     yield "asInteger", 0, True, kinds.INT, [tagged], as_integer
-    yield "asApproximateFloat", 0, True, kinds.DOUBLE, [tagged], lambda one: _nano(one) / NANO
+    yield "asApproximateFloat", 0, True, kinds.DOUBLE, [tagged], lambda amount: _nano(amount) / NANO
     for name, factor in (("add", 1), ("sub", -1)):
         yield name, 0, True, tagged, [tagged, tagged], _adder(factor)
         yield name, 1, True, tagged, [tagged, kinds.INT], _adder(factor)
@@ -75,21 +75,21 @@ def _network_functions(tagged: Any) -> Iterator[_Row]:
     yield "url", 0, False, tagged, [text], url
     yield "isURL", 0, False, truth, [text], lambda given: _accepts(url, given)
     yield from ((name, 0, True, text, [tagged], part) for name, part in _URL_PARTS.items())
-    yield "getQuery", 0, True, kinds.Map(text, kinds.List(text)), [tagged], lambda one: parse_qs(_split(one).query)
+    yield "getQuery", 0, True, kinds.Map(text, kinds.List(text)), [tagged], lambda uri: parse_qs(_split(uri).query)
     yield "ip", 0, False, tagged, [text], ip
     yield "isIP", 0, False, truth, [text], lambda given: _accepts(ip, given)
     yield "cidr", 0, False, tagged, [text], cidr
     yield "isCIDR", 0, False, truth, [text], lambda given: _accepts(cidr, given)
-    yield "family", 0, True, kinds.INT, [tagged], lambda one: ipaddress.ip_address(one["ip"]).version
-    yield "containsIP", 0, True, truth, [tagged, text], lambda net, one: _within(net, ip(one)["ip"])
-    yield "containsIP", 1, True, truth, [tagged, tagged], lambda net, one: _within(net, one["ip"])
+    yield "family", 0, True, kinds.INT, [tagged], lambda address: ipaddress.ip_address(address["ip"]).version
+    yield "containsIP", 0, True, truth, [tagged, text], lambda net, address: _within(net, ip(address)["ip"])
+    yield "containsIP", 1, True, truth, [tagged, tagged], lambda net, address: _within(net, address["ip"])
     yield (
         "prefixLength",
         0,
         True,
         kinds.INT,
         [tagged],
-        lambda one: ipaddress.ip_network(one["cidr"], strict=False).prefixlen,
+        lambda net: ipaddress.ip_network(net["cidr"], strict=False).prefixlen,
     )
 
 
@@ -112,9 +112,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return expression
 
 
-def equivalent(one: list[Any], two: list[Any]) -> bool:
+def equivalent(left: list[Any], right: list[Any]) -> bool:
     """Say whether two lists hold the same items, however often."""
-    return all(item in two for item in one) and all(item in one for item in two)
+    return all(item in right for item in left) and all(item in left for item in right)
 
 
 def quantity(text: str) -> dict[str, str]:
@@ -123,19 +123,19 @@ def quantity(text: str) -> dict[str, str]:
     return {"quantity": text}
 
 
-def as_integer(one: Mapping[str, str]) -> int:
+def as_integer(amount: Mapping[str, str]) -> int:
     """Return a whole quantity as a number.
 
     Raises:
         ValueError: if it has a fraction.
     """
-    if _nano(one) % NANO:
-        raise ValueError(f"{one['quantity']} is not a whole number")
-    return _nano(one) // NANO
+    if _nano(amount) % NANO:
+        raise ValueError(f"{amount['quantity']} is not a whole number")
+    return _nano(amount) // NANO
 
 
-def _nano(one: Mapping[str, str]) -> int:
-    return parse_quantity(one["quantity"]).nano
+def _nano(amount: Mapping[str, str]) -> int:
+    return parse_quantity(amount["quantity"]).nano
 
 
 def _sign(nano: int) -> int:
@@ -150,13 +150,13 @@ _COMPARISONS: dict[str, Callable[[int], bool | int]] = {
 
 
 def _comparison(body: Callable[[int], bool | int]) -> Callable[[Any, Any], bool | int]:
-    return lambda one, two: body(_sign(_nano(one) - _nano(two)))
+    return lambda left, right: body(_sign(_nano(left) - _nano(right)))
 
 
 def _adder(factor: int) -> Callable[[Any, Any], dict[str, str]]:
-    def add(one: Mapping[str, str], two: Mapping[str, str] | int) -> dict[str, str]:
-        other = two * NANO if isinstance(two, int) else _nano(two)
-        return {"quantity": str(Quantity(_nano(one) + factor * other))}
+    def add(left: Mapping[str, str], right: Mapping[str, str] | int) -> dict[str, str]:
+        other = right * NANO if isinstance(right, int) else _nano(right)
+        return {"quantity": str(Quantity(_nano(left) + factor * other))}
 
     return add
 
@@ -169,16 +169,16 @@ def url(text: str) -> dict[str, str]:
     return {"url": text}
 
 
-def _split(one: Mapping[str, str]) -> Any:
-    return urlsplit(one["url"])
+def _split(uri: Mapping[str, str]) -> Any:
+    return urlsplit(uri["url"])
 
 
 _URL_PARTS: dict[str, Callable[[Any], str]] = {
-    "getScheme": lambda one: str(_split(one).scheme),
-    "getHost": lambda one: str(_split(one).netloc.rpartition("@")[2]),
-    "getHostname": lambda one: str(_split(one).hostname or ""),
-    "getPort": lambda one: str(_split(one).port or ""),
-    "getEscapedPath": lambda one: str(_split(one).path),
+    "getScheme": lambda uri: str(_split(uri).scheme),
+    "getHost": lambda uri: str(_split(uri).netloc.rpartition("@")[2]),
+    "getHostname": lambda uri: str(_split(uri).hostname or ""),
+    "getPort": lambda uri: str(_split(uri).port or ""),
+    "getEscapedPath": lambda uri: str(_split(uri).path),
 }
 
 

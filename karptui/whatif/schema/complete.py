@@ -69,8 +69,8 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
     asked = _CompletionRequest(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
     items = _items(asked, schemas)
     word = context.prefix.lstrip("\"'")
-    found = _matching(items, word, keeps_whole=context.mode is Mode.KEY)
-    return Completion(context.start_column, tuple(found[:MOST_ITEMS]))
+    matches = _matching(items, word, keeps_whole=context.mode is Mode.KEY)
+    return Completion(context.start_column, tuple(matches[:MOST_ITEMS]))
 
 
 def _kind(top: Mapping[str, str], schemas: Schemas) -> KindSchema | None:
@@ -125,7 +125,7 @@ def _kinds(context: CursorContext, schemas: Schemas) -> Iterator[Item]:
             if not version or schema.api_version == version:
                 yield Item(schema.kind, schema.api_version, lead + schema.kind)
         return
-    for version in schemas.versions(top.get("kind", "")) or sorted({one for one, _ in schemas.kinds}):
+    for version in schemas.versions(top.get("kind", "")) or sorted({api_version for api_version, _ in schemas.kinds}):
         yield Item(version, ", ".join(kind for api, kind in schemas.kinds if api == version), lead + version)
 
 
@@ -163,7 +163,7 @@ def _field_insert(context: CursorContext, name: str, schema: Mapping[str, Any]) 
 def _detail(schema: Mapping[str, Any], *, is_required: bool) -> str:
     enum = schema.get("enum")
     if enum and len(enum) <= 4:
-        words = " | ".join(str(one) for one in enum)
+        words = " | ".join(str(choice) for choice in enum)
     elif schema.get("x-kubernetes-int-or-string") or schema.get("format") == "quantity":
         words = "quantity" if "pattern" in schema else "number or text"
     else:
@@ -203,7 +203,7 @@ def _scalar_offers(asked: _CompletionRequest, path: Path, schema: Mapping[str, A
     present.discard(context.prefix.strip("\"'"))
     default = schema.get("default")
     offers: Iterable[Offer] = (
-        *(Offer(str(one), "default" if one == default else "") for one in schema.get("enum", ())),
+        *(Offer(str(choice), "default" if choice == default else "") for choice in schema.get("enum", ())),
         *((Offer("true"), Offer("false")) if schema.get("type") == "boolean" else ()),
         *offered_values(path, asked.values, context.taken),
     )

@@ -131,9 +131,9 @@ def _node_class(field: str, kind: str, values: KnownValues) -> Iterator[Offer]:
     elif field == "group":
         yield from (Offer(name) for name in ("karpenter.k8s.aws", "karpenter.kwok.sh"))
     elif field == "name":
-        for one, names in values.node_classes.items():
-            if not kind or kind == one:
-                yield from (Offer(name, one) for name in names)
+        for class_kind, names in values.node_classes.items():
+            if not kind or kind == class_kind:
+                yield from (Offer(name, class_kind) for name in names)
 
 
 def _label_keys(values: KnownValues) -> Iterator[Offer]:
@@ -150,11 +150,11 @@ _NAMED: Mapping[tuple[str, str], Callable[[KnownValues], Iterable[Offer]]] = {
 }
 
 
-def _label_values(key: str, known: KnownValues) -> Iterator[Offer]:
+def _label_values(key: str, known_values: KnownValues) -> Iterator[Offer]:
     if key == "karpenter.sh/nodepool":
-        yield from (Offer(name, "NodePool") for name in known.node_pools)
+        yield from (Offer(name, "NodePool") for name in known_values.node_pools)
         return
-    values = known.labels.get(key) or _WELL_KNOWN_VALUES.get(key, ())
+    values = known_values.labels.get(key) or _WELL_KNOWN_VALUES.get(key, ())
     yield from (Offer(value) for value in sorted(values, key=_natural))
 
 

@@ -100,7 +100,7 @@ def _quote_hint(value: Any, actual: str) -> str:
 
 
 def _enum_sentence(value: Any, allowed: list[Any]) -> str:
-    words = [str(one) for one in allowed]
+    words = [str(choice) for choice in allowed]
     near = get_close_matches(str(value).lower(), [word.lower() for word in words], n=1, cutoff=0.6)
     hint = next((f"; did you mean {word}?" for word in words if near and word.lower() == near[0]), "")
     listed = ", ".join(word or '""' for word in words[:MAX_LISTED]) + (", …" if len(words) > MAX_LISTED else "")
@@ -157,7 +157,11 @@ def _twice(value: list[Any], path: Path, key_of: Any, words: str) -> Iterator[Vi
         key = key_of(item)
         text = json.dumps(key, sort_keys=True)
         if text in seen:
-            named = " ".join(f"{name} {one}" for name, one in key.items()) if isinstance(key, dict) else str(key)
+            named = (
+                " ".join(f"{name} {field_value}" for name, field_value in key.items())
+                if isinstance(key, dict)
+                else str(key)
+            )
             yield Violation((*path, index), f"{named} {words}")
         seen.add(text)
 

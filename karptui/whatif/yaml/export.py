@@ -91,11 +91,11 @@ def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[
     if [o for o in old_items if o in new_items] != [new_item for new_item in new_items if new_item in old_items]:
         return {name: [*value, {"$patch": "replace"}]}
     changed: list[Any] = []
-    for one, item in new_items.items():
-        if one not in old_items:
+    for key_value, item in new_items.items():
+        if key_value not in old_items:
             changed.append(item)
-        elif not _same(old_items[one], item):
-            changed.append({key: one, **strategic_patch(old_items[one], item, part.get("items", {}))})
+        elif not _same(old_items[key_value], item):
+            changed.append({key: key_value, **strategic_patch(old_items[key_value], item, part.get("items", {}))})
     changed += [{key: old_item, "$patch": "delete"} for old_item in old_items if old_item not in new_items]
     patch: dict[str, Any] = {name: changed}
     if any(new_item not in old_items for new_item in new_items):
@@ -119,10 +119,10 @@ def _is_keyed(items: list[Any], key: str) -> bool:
     return len(keys) == len(items) and None not in keys and len(set(map(str, keys))) == len(items)
 
 
-def _same(one: Any, two: Any) -> bool:
-    if one is _MISSING:
+def _same(before: Any, after: Any) -> bool:
+    if before is _MISSING:
         return False
-    return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+    return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)
 
 
 Originals = Mapping[ObjectRef, Mapping[str, Any]]
@@ -198,10 +198,10 @@ def export_commands(
         gates: The controller's feature gates: one variable holds them all.
         controller: ``namespace/name`` of Karpenter's Deployment, empty if unknown.
     """
-    own = list(edits)
+    all_edits = list(edits)
     lines = [_document_command(change, schemas) for change in changes]
-    lines += [line for edit in own for line in _edit_lines(edit, schemas)]
-    lines += _setting_lines([one for one in own if isinstance(one, SetSetting)], gates or {}, controller)
+    lines += [line for edit in all_edits for line in _edit_lines(edit, schemas)]
+    lines += _setting_lines([edit for edit in all_edits if isinstance(edit, SetSetting)], gates or {}, controller)
     return "".join(line + "\n" for line in lines)
 
 

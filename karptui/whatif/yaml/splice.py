@@ -62,16 +62,16 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
 
 def append_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
     """Add an item to the end of a list, creating a missing list; see ``set_value``."""
-    found = get_value(text, at, path)
-    return set_value(text, at, (*path, len(found) if isinstance(found, list) else 0), value)
+    items = get_value(text, at, path)
+    return set_value(text, at, (*path, len(items) if isinstance(items, list) else 0), value)
 
 
 def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
     """Take the first item that equals a value out of a list, if it is there; see ``set_value``."""
-    found = get_value(text, at, path)
-    if not isinstance(found, list) or value not in found:
+    items = get_value(text, at, path)
+    if not isinstance(items, list) or value not in items:
         return text
-    return set_value(text, at, (*path, found.index(value)), REMOVE)
+    return set_value(text, at, (*path, items.index(value)), REMOVE)
 
 
 def get_value(text: str, at: int | ObjectRef, path: Path) -> Any:
@@ -199,8 +199,8 @@ class _Insert:
         self.value = value
 
 
-def _same(one: Any, two: Any) -> bool:
-    return one == two and repr(one) == repr(two)
+def _same(left: Any, right: Any) -> bool:
+    return left == right and repr(left) == repr(right)
 
 
 def _spliced(text: str, path: Path, value: Any) -> str:

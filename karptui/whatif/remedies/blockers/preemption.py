@@ -43,7 +43,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
     emptied = situation.derive(replace(situation.inventory, pods=tuple(pod for pod in pods if pod.key not in lowered)))
     present = group_by((pod for pod in pods if pod.key in lowered and pod.node_name), lambda pod: pod.node_name)
     as_it_is, without = (Scheduler(s.prepared, bound_pods(s.inventory.pods)) for s in (situation, emptied))
-    found: list[Preemption] = []
+    predicted: list[Preemption] = []
     for pod in sorted(waiting, key=lambda pod: (-pod.template.priority, pod.created_ns, pod.key)):
         if as_it_is.place([pod]):  # it fits without preemption
             continue
@@ -62,8 +62,8 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
         node_name = taker[0].state.name
         present[node_name] = [pod for pod in present.get(node_name, ()) if pod not in victims]
         if victims:
-            found.append(Preemption(pod.key, node_name, victims))
-    return tuple(found)
+            predicted.append(Preemption(pod.key, node_name, victims))
+    return tuple(predicted)
 
 
 def _victims(
@@ -78,11 +78,11 @@ def _victims(
     """
     left = [have - need for have, need in zip(scheduler.room(node), prepared.queued(pod).owner.row, strict=True)]
     ended: list[Pod] = []
-    for one in sorted(present, key=lambda other: (other.start_ns, other.key)):
-        row = prepared.columns.row(one.template.requests, pods=1)
+    for candidate in sorted(present, key=lambda other: (other.start_ns, other.key)):
+        row = prepared.columns.row(candidate.template.requests, pods=1)
         rest = [have - need for have, need in zip(left, row, strict=True)]
         if min(rest, default=0) < 0:
-            ended.append(one)
+            ended.append(candidate)
         else:
             left = rest
     return tuple(ended)

@@ -251,7 +251,7 @@ def _tried(
         gone = protected if is_moving else jobs
         after = after.derive(replace(after.inventory, pods=tuple(p for p in after.inventory.pods if p.key not in gone)))
     later = _going(after, names, is_later=waits)
-    freed = {name: one for name, one in later.freed.items() if name not in going}
+    freed = {name: node_and_saving for name, node_and_saving in later.freed.items() if name not in going}
     drifted, _ = drift_changes(base, edited)
     moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
     cut = [pod for pod in moved if pod.key in jobs]
@@ -260,12 +260,14 @@ def _tried(
     if launched is None:
         return Trial(nodes=len(names), risk=risk, problem="its pods would not fit there")
     paid = [settings.paid(price) for price in launched]
-    saved = [None if one is None or settings.is_disabled else settings.saved(one, 1) for _, one in freed.values()]
+    saved = [
+        None if saving is None or settings.is_disabled else settings.saved(saving, 1) for _, saving in freed.values()
+    ]
     joint = _joint_saving(after, freed, settings)
     return Trial(
         nodes=len(names),
         freed=tuple(sorted(freed)),
-        saves_per_hour=(joint.per_hour or 0.0) - sum(one or 0.0 for one in paid),
+        saves_per_hour=(joint.per_hour or 0.0) - sum(price or 0.0 for price in paid),
         is_upper_bound=joint.is_upper_bound,
         unpriced=len(freed) if None in paid else saved.count(None),
         wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
@@ -319,9 +321,9 @@ def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | N
 
 def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
     """Return the pods that would preempt pods whose priority is lowered."""
-    found = preemptions(base, lowered, int(remedy.value))
-    victims = [pod for preemption in found for pod in preemption.victims]
-    ages = dict.fromkeys((preemption.node_name for preemption in found), 0)
+    predicted = preemptions(base, lowered, int(remedy.value))
+    victims = [pod for preemption in predicted for pod in preemption.victims]
+    ages = dict.fromkeys((preemption.node_name for preemption in predicted), 0)
     for pod in victims:
         ages[pod.node_name] = max(ages[pod.node_name], _age_seconds(pod, base.now_ns))
     fleet, settings = observed_fleet(base.prepared), settings_of(base.prices)
@@ -333,7 +335,7 @@ def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], 
         lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in victims),
         lost_dollars=sum((settings.paid(prices.get(name, 0.0)) or 0.0) * age / 3_600 for name, age in ages.items()),
         risk=_RISKS[remedy.kind],
-        preempting=len(found),
+        preempting=len(predicted),
     )
 
 

@@ -164,7 +164,7 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
         if not wanted.compatible(asked, wanted.well_known):
             continue
         candidates = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
-        known: set[tuple[str, ...]] = set()
+        tried_values: set[tuple[str, ...]] = set()
         for candidate in (
             next((c for c in candidates if _family(c.name) in families), None),
             next(iter(candidates), None),
@@ -175,8 +175,8 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
                 filter(None, (allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE) for value in candidate.values)),
                 None,
             )
-            if trial is not None and (candidate.values[0],) not in known:
-                known.add((candidate.values[0],))
+            if trial is not None and (candidate.values[0],) not in tried_values:
+                tried_values.add((candidate.values[0],))
                 yield trial
 
 

@@ -235,7 +235,7 @@ def gain_of(
     if not placed:
         return None
     prices = [settings.paid(claim.cheapest_price_per_hour) for claim in claims]
-    known = [price for price in prices if price is not None]
+    known_prices = [price for price in prices if price is not None]
     first = ClaimTypes().first(claims[0]) if claims else None
     return Gain(
         placed=placed,
@@ -245,6 +245,6 @@ def gain_of(
         new_nodes=len(claims),
         instance_type="" if first is None else first.name,
         other_types=max(claims[0].type_mask.bit_count() - 1, 0) if claims else 0,
-        price_per_hour=sum(known) if known and len(known) == len(prices) else None,
+        price_per_hour=sum(known_prices) if known_prices and len(known_prices) == len(prices) else None,
         displaced=tuple(sorted(key for key in solution.errors if key not in failing)),
     )

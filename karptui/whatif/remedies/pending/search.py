@@ -210,8 +210,8 @@ class RemedySearch:
             return gains[position]
 
         def is_enough(position: int, most: int) -> bool:
-            one = gain(position)
-            return one is not None and one.placed >= most
+            probed = gain(position)
+            return probed is not None and probed.placed >= most
 
         last = len(trial.steps) - 1
         best = gain(last)
@@ -246,7 +246,7 @@ def _probes(trial: Attempt, last: int) -> Iterable[int]:
     return (trial.guess, trial.guess - 1)
 
 
-def _order(one: tuple[int, Remedy]) -> tuple[object, ...]:
-    index, remedy = one
+def _order(indexed_remedy: tuple[int, Remedy]) -> tuple[object, ...]:
+    index, remedy = indexed_remedy
     gain = remedy.gain
     return -gain.placed, bool(gain.displaced), gain.price_per_hour or 0.0, index
