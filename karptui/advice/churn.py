@@ -57,18 +57,25 @@ def remedies(loops: Sequence[Loop], pool: NodePool | None) -> tuple[str, ...]:
         pool: The NodePool; None for workloads or if it is deleted.
 
     """
-    found = [] if not any(map(is_consolidated, loops)) else [_slower(pool, longer_after(loops, pool))]
-    found += [_remedy(loop) for loop in loops if not is_consolidated(loop)]
-    return tuple(dict.fromkeys(found))
+    texts = [] if not any(map(is_consolidated, loops)) else [_slower(pool, longer_after(loops, pool))]
+    texts += [_remedy(loop) for loop in loops if not is_consolidated(loop)]
+    return tuple(dict.fromkeys(texts))
 
 
 def longer_after(loops: Iterable[Loop], pool: NodePool | None) -> int | None:
     """Return a consolidateAfter longer than the loops, in nanoseconds; None if there is none."""
     if pool is None or pool.consolidate_after_ns is None:
         return None
-    own = [loop for loop in loops if is_consolidated(loop)]
-    least_ns = max((_outlasts(loop) for loop in own), default=0)
-    return next((one for one in AFTER_NS if own and one >= least_ns and one > pool.consolidate_after_ns), None)
+    consolidated = [loop for loop in loops if is_consolidated(loop)]
+    least_ns = max((_outlasts(loop) for loop in consolidated), default=0)
+    return next(
+        (
+            after_ns
+            for after_ns in AFTER_NS
+            if consolidated and after_ns >= least_ns and after_ns > pool.consolidate_after_ns
+        ),
+        None,
+    )
 
 
 def is_consolidated(loop: Loop) -> bool:

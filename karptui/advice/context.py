@@ -177,11 +177,11 @@ class AdviceContext:
         """Pods that PodDisruptionBudgets select, in groups that the same ones select."""
         if not self.inventory.pdbs:
             return ()
-        found: list[tuple[tuple[PodDisruptionBudget, ...], PodGroup]] = []
+        budgeted_groups: list[tuple[tuple[PodDisruptionBudget, ...], PodGroup]] = []
         for group in self.groups:
             for budgets, pods in self._by_budgets(group.pods):
-                found.append((budgets, msgspec.structs.replace(group, pods=pods)))
-        return tuple(found)
+                budgeted_groups.append((budgets, msgspec.structs.replace(group, pods=pods)))
+        return tuple(budgeted_groups)
 
     def _by_budgets(self, pods: tuple[Pod, ...]) -> Iterator[tuple[tuple[PodDisruptionBudget, ...], tuple[Pod, ...]]]:
         limits = self.fleet.pods.limits
@@ -190,10 +190,10 @@ class AdviceContext:
         for pod in (*shared[:1], *(pod for pod in pods if pod.own_labels)):
             matching = limits.matching(pod)
             if matching:
-                own = by_budgets.setdefault(tuple(budget.key for budget in matching), (matching, []))[1]
-                own.extend((pod,) if pod.own_labels else shared)
-        for matching, own in by_budgets.values():
-            yield matching, tuple(own)
+                selected_pods = by_budgets.setdefault(tuple(budget.key for budget in matching), (matching, []))[1]
+                selected_pods.extend((pod,) if pod.own_labels else shared)
+        for matching, selected_pods in by_budgets.values():
+            yield matching, tuple(selected_pods)
 
     @cached_property
     def pools(self) -> tuple[NodePool, ...]:
@@ -328,14 +328,14 @@ class AdviceContext:
     def held_by_limits(self) -> Mapping[str, int]:
         """How many pods that wait only its limits keep from each NodePool, types and offerings included."""
         counter: Counter[str] = Counter()
-        known: dict[object, tuple[str, ...]] = {}
+        pools_by_kind: dict[object, tuple[str, ...]] = {}
         for pod in self.prepared.pending:
             if pod.key not in self.solution.errors:
                 continue  # another NodePool or a node takes it
             kind: object = pod.uid if pod.volumes else pod.template
-            if kind not in known:
-                known[kind] = self._kept_by_limits(pod)
-            counter.update(known[kind])
+            if kind not in pools_by_kind:
+                pools_by_kind[kind] = self._kept_by_limits(pod)
+            counter.update(pools_by_kind[kind])
         return counter
 
     def _kept_by_limits(self, pod: Pod) -> tuple[str, ...]:

@@ -58,18 +58,18 @@ _POOLS: Final = 2
     remedy="Say it in one term (operator In with several values), or split the DaemonSet.",
 )
 def _or_terms(context: AdviceContext) -> Iterator[Finding]:
-    found = sorted(
+    daemonsets = sorted(
         (daemonset.key, daemonset.name, daemonset.namespace, len(daemonset.template.required_node_terms or ()))
         for daemonset in context.inventory.daemonsets
         if len(daemonset.template.required_node_terms or ()) > 1
     )
-    if found and len(context.tried_pools) >= _POOLS:
-        names = (f"{key} ({terms} terms)" for key, _, _, terms in found)
+    if daemonsets and len(context.tried_pools) >= _POOLS:
+        names = (f"{key} ({terms} terms)" for key, _, _, terms in daemonsets)
         yield Finding(
             severity=Severity.INFO,
-            objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, name, namespace, _ in found),
-            fact=f"{counted(len(found), 'DaemonSet')} ({listed(names)}) {verb(len(found), 'has', 'have')} alternatives "
-            "in the required node affinity: on which types Karpenter counts them depends on which of "
+            objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, name, namespace, _ in daemonsets),
+            fact=f"{counted(len(daemonsets), 'DaemonSet')} ({listed(names)}) {verb(len(daemonsets), 'has', 'have')} "
+            "alternatives in the required node affinity: on which types Karpenter counts them depends on which of "
             f"{counted(len(context.tried_pools), 'NodePool')} is checked first.",
         )
 

@@ -151,7 +151,7 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     "terminationGracePeriod on the NodePool.",
 )
 def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
-    found = [
+    draining = [
         (context.now_ns - node.claim.deletion_ns, node)
         for node in context.fleet.nodes
         if node.node is not None
@@ -160,10 +160,10 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         and context.now_ns - node.claim.deletion_ns >= LONG_NS
         and deadline_of(node.claim) is None
     ]
-    if not found:
+    if not draining:
         return
-    found.sort(key=lambda pair: (-pair[0], pair[1].name))
-    nodes = [node for _, node in found]
+    draining.sort(key=lambda pair: (-pair[0], pair[1].name))
+    nodes = [node for _, node in draining]
     cost = context.cost(nodes)
     waiting = [pod.key for node in nodes for pod in node.pods if context.fleet.pods.is_waited_for(pod)]
     waits = (
@@ -175,7 +175,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING,
         objects=node_refs(nodes),
         fact=f"{named_nodes(nodes)}{at_cost(cost)} {verb(len(nodes), 'has', 'have')} been terminating for up to "
-        f"{span(found[0][0])}, and without terminationGracePeriod nothing ends the drain.{waits}",
+        f"{span(draining[0][0])}, and without terminationGracePeriod nothing ends the drain.{waits}",
         per_hour=cost,
     )
 
@@ -193,7 +193,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
 )
 def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
     durations = observed(context.inventory.nodeclaims)
-    found = [
+    uninitialized = [
         (context.now_ns - joined_since(node.claim), node)
         for node in context.fleet.nodes
         if node.claim is not None
@@ -203,17 +203,17 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
         and not node.is_marked_for_deletion
         and ABSENT_NS != joined_since(node.claim) < context.now_ns - durations.patience_of(node.nodepool_name)
     ]
-    if not found:
+    if not uninitialized:
         return
-    found.sort(key=lambda pair: (-pair[0], pair[1].name))
-    nodes = [node for _, node in found]
+    uninitialized.sort(key=lambda pair: (-pair[0], pair[1].name))
+    nodes = [node for _, node in uninitialized]
     cost = context.cost(nodes)
     yield Finding(
         severity=Severity.ERROR,
         objects=node_refs(nodes),
         fact=f"{named_nodes(nodes)}{at_cost(cost)} registered and "
-        f"{verb(len(nodes), 'is', 'are')} not initialized after up to {span(found[0][0])}{_because(nodes[0])}: drift "
-        "and consolidation never take such a node.",
+        f"{verb(len(nodes), 'is', 'are')} not initialized after up to {span(uninitialized[0][0])}{_because(nodes[0])}: "
+        "drift and consolidation never take such a node.",
         per_hour=cost,
     )
 
@@ -290,7 +290,7 @@ _CORDONED: Final = 20
 )
 def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        found = [
+        pod_counts = [
             (node, findings.recent_pods)
             for node in context.nodes_of(pool)
             if (findings := context.findings.get(claim_key(node.claim.name) if node.claim is not None else ""))
@@ -300,13 +300,13 @@ def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
             and node.node is not None
             and not node.node.is_unschedulable
         ]
-        if found:
-            yield _finding(context, pool, found)
+        if pod_counts:
+            yield _finding(context, pool, pod_counts)
 
 
-def _finding(context: AdviceContext, pool: NodePool, found: list[tuple[StateNode, int]]) -> Finding:
-    nodes = [node for node, _ in sorted(found, key=lambda pair: (-pair[1], pair[0].name))]
-    cost, pods = context.cost(nodes), sum(count for _, count in found)
+def _finding(context: AdviceContext, pool: NodePool, pod_counts: list[tuple[StateNode, int]]) -> Finding:
+    nodes = [node for node, _ in sorted(pod_counts, key=lambda pair: (-pair[1], pair[0].name))]
+    cost, pods = context.cost(nodes), sum(count for _, count in pod_counts)
     return Finding(
         severity=Severity.WARNING,
         objects=node_refs(nodes),
@@ -346,18 +346,18 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
                 by_resource.setdefault(resource, []).append((promised - real, state))
                 if any(real < nano(pod.requests, resource) <= promised for pod in context.prepared.pending):
                     waiting.add(resource)
-    for resource, found in by_resource.items():
-        found.sort(key=lambda pair: (-pair[0], pair[1].name))
-        gap, worst = found[0]
-        types = dict.fromkeys(state.labels.get(INSTANCE_TYPE, "") for _, state in found)
-        pools = dict.fromkeys(state.nodepool_name for _, state in found)
+    for resource, gaps in by_resource.items():
+        gaps.sort(key=lambda pair: (-pair[0], pair[1].name))
+        gap, worst = gaps[0]
+        types = dict.fromkeys(state.labels.get(INSTANCE_TYPE, "") for _, state in gaps)
+        pools = dict.fromkeys(state.nodepool_name for _, state in gaps)
         less = amount_text(resource, gap, is_exact=True)
         yield Finding(
             severity=Severity.ERROR if resource in waiting else Severity.WARNING,
-            objects=node_refs(state for _, state in found),
-            fact=f"{counted(len(found), 'node')} of {listed(pools)} ({listed(types)}) "
-            f"{verb(len(found), 'offers', 'offer')} less {resource} than "
-            f"{verb(len(found), 'its NodeClaim', 'their NodeClaims')}, {worst.name} {less} less: pods that Karpenter "
+            objects=node_refs(state for _, state in gaps),
+            fact=f"{counted(len(gaps), 'node')} of {listed(pools)} ({listed(types)}) "
+            f"{verb(len(gaps), 'offers', 'offer')} less {resource} than "
+            f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, {worst.name} {less} less: pods that Karpenter "
             "makes such a node for may not fit.",
         )
 

@@ -42,7 +42,7 @@ def _rejected(context: AdviceContext) -> Iterator[Finding]:
         if not other and not effect.problems:
             continue
         because = f"it conflicts with {other}, of the same weight {overlay.weight}" if other else effect.problems[0]
-        refs = [_ref(overlay), *(_ref(one) for one in context.inventory.overlays if one.name == other)]
+        refs = [_ref(overlay), *(_ref(rival) for rival in context.inventory.overlays if rival.name == other)]
         yield Finding(
             severity=Severity.WARNING,
             objects=tuple(refs),

@@ -113,13 +113,13 @@ def _preferences(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _wishes(template: PodTemplate) -> tuple[str, ...]:
-    found = {
+    preferences = {
         "node affinity": bool(template.preferred_node_terms),
         "pod affinity": bool(template.preferred_pod_affinity),
         "pod anti-affinity": bool(template.preferred_pod_anti_affinity),
         "ScheduleAnyway spread": any(c.when_unsatisfiable == SCHEDULE_ANYWAY for c in template.topology_spread),
     }
-    return tuple(name for name, is_there in found.items() if is_there)
+    return tuple(name for name, is_there in preferences.items() if is_there)
 
 
 @rule(

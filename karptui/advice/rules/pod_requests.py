@@ -78,10 +78,10 @@ def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | N
     taken: list[OwnedPorts] = []
     for template in templates:
         for daemon_group in template.groups:
-            found = clash("", group.template.host_ports, daemon_group.ports)
-            if found is None:
+            conflict = clash("", group.template.host_ports, daemon_group.ports)
+            if conflict is None:
                 return None
-            taken.append((found[0], (found[1],)))
+            taken.append((conflict[0], (conflict[1],)))
     if not taken:
         return None
     daemon, (port, *_) = taken[0]

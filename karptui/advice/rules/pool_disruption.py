@@ -298,10 +298,10 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
             and node.claim is not None
             and node.claim.termination_grace_period_ns is None
         ]
-        own = [one for node in nodes if node.node is not None for one in protected[node.node.name]]
-        if not own:
+        pods = [pair for node in nodes if node.node is not None for pair in protected[node.node.name]]
+        if not pods:
             continue
-        owners = tuple(dict.fromkeys(owner for owner, _ in own))
+        owners = tuple(dict.fromkeys(owner for owner, _ in pods))
         cost = context.cost(nodes)
         goes_anyway = any(
             node.is_marked_for_deletion
@@ -314,10 +314,10 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if goes_anyway else Severity.INFO,
             objects=(pool_ref(pool), *owners),
-            fact=f"{counted(len(own), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(own), 'says', 'say')} "
+            fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'says', 'say')} "
             f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "
             "terminationGracePeriod: when such a node drifts it stays, and when it expires or is deleted its drain "
-            f"has no end while {verb(len(own), 'it runs', 'they run')}.{endless}",
+            f"has no end while {verb(len(pods), 'it runs', 'they run')}.{endless}",
             edits=(SetField(pool_ref(pool), _GRACE_PERIOD_PATH, "24h"),) if not endless else (),
             per_hour=cost,
         )

@@ -197,10 +197,10 @@ def _fractional_gpu(context: AdviceContext) -> Iterator[Finding]:
         if context.ec2_nodeclass_of(pool) is None or _GPU_COUNT in context.requirements_of(pool):
             continue
         types = context.offered_types(pool)
-        own = {name for name in types if name.startswith(_FAMILY)}
-        if own and len(own) < len(types):
+        fractional_types = {name for name in types if name.startswith(_FAMILY)}
+        if fractional_types and len(fractional_types) < len(types):
             pools.append(pool)
-            fractional |= own
+            fractional |= fractional_types
     if pools:
         yield Finding(
             severity=Severity.INFO,
@@ -421,7 +421,7 @@ def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
 def _respelled(pool: NodePool) -> tuple[SetField, ...]:
     """Return edits with the operators in Karpenter's capitalization; none if an operator is unknown."""
     written = [requirement.operator for requirement in pool.requirements]
-    spelled = [_SPELLED.get(one.strip().lower(), "") for one in written]
+    spelled = [_SPELLED.get(operator.strip().lower(), "") for operator in written]
     if not all(spelled):
         return ()
     mended = [replace(r, operator=operator) for r, operator in zip(pool.requirements, spelled, strict=True)]

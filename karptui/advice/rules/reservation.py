@@ -34,7 +34,11 @@ _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConso
 )
 def _unused(context: AdviceContext) -> Iterator[Finding]:
     described = context.evidence.facts.reservations
-    known = {one.id: one for one in described.value if one.instances_left > 0} if described is not None else {}
+    unused_by_id = (
+        {reservation.id: reservation for reservation in described.value if reservation.instances_left > 0}
+        if described is not None
+        else {}
+    )
     selecting = {
         (
             reservation.id,
@@ -48,14 +52,16 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
         ]
         for nodeclass in context.ec2_nodeclasses
         for reservation in nodeclass.status.capacity_reservations or ()
-        if reservation.id in known
+        if reservation.id in unused_by_id
     }
     is_on = context.settings.gate("ReservedCapacity")
     for (id_, kind, zone, reservation_type), names in selecting.items():
-        left, pools = known[id_].instances_left, [pool for name in names for pool in context.pools_with(name)]
+        left, pools = unused_by_id[id_].instances_left, [pool for name in names for pool in context.pools_with(name)]
         using = [pool for pool in pools if _may_use(context, pool, kind, zone)]
         prices = [context.fleet.resolved(pool.name) for pool in pools]
-        price = next((at for one in prices if one and (at := one[1].known_price(kind, zone, _ON_DEMAND))), None)
+        price = next(
+            (at for resolved in prices if resolved and (at := resolved[1].known_price(kind, zone, _ON_DEMAND))), None
+        )
         # A capacity block is paid for in advance, at a price of its own.
         is_hourly = price is not None and reservation_type != _BLOCK
         per_hour = context.evidence.price_settings.paid(price * left) if price is not None and is_hourly else None
@@ -68,7 +74,7 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO if using and is_on else Severity.WARNING,
             objects=(*(ObjectRef(EC2_KIND, name) for name in names), *map(pool_ref, using or pools)),
-            fact=f"{left} of {counted(known[id_].total_instances, 'instance')} of {id_} ({kind} in {zone}) "
+            fact=f"{left} of {counted(unused_by_id[id_].total_instances, 'instance')} of {id_} ({kind} in {zone}) "
             f"{verb(left, 'is', 'are')} free and paid for{at_cost(per_hour)}. {use}",
             per_hour=per_hour,
         )

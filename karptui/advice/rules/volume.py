@@ -36,18 +36,18 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
                 reach = context.zones_for(group.template)
             if reach and not zones & reach:
                 stranded.setdefault(tuple(sorted(zones)), []).append((group.owner, pod))
-    for where, found in sorted(stranded.items()):
-        owners = tuple(dict.fromkeys(owner for owner, _ in found))
-        waiting = sum(1 for _, pod in found if not pod.node_name)
+    for where, pods in sorted(stranded.items()):
+        owners = tuple(dict.fromkeys(owner for owner, _ in pods))
+        waiting = sum(1 for _, pod in pods if not pod.node_name)
         state = (
             f"{counted(waiting, 'pod is', 'pods are')} pending"
             if waiting
-            else verb(len(found), "it runs, and has", "they run, and have") + " no zone to move to"
+            else verb(len(pods), "it runs, and has", "they run, and have") + " no zone to move to"
         )
         yield Finding(
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
-            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'needs', 'need')} "
-            f"volumes in {joined(where)}, where no NodePool for {verb(len(found), 'it', 'them')} has an available "
+            fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'needs', 'need')} "
+            f"volumes in {joined(where)}, where no NodePool for {verb(len(pods), 'it', 'them')} has an available "
             f"offering; {state}.",
         )
