@@ -37,6 +37,9 @@ import yaml
 from karptui.errors import RequestError
 
 MOST_SECONDS: Final = 5.0
+"""Of processor time: other programs must not make an input slow."""
+LONGEST_SECONDS: Final = 60.0
+"""Of the wall clock, for what only waits."""
 MOST_MEGABYTES: Final = 300
 NASTY: Final = (
     b"\x00", b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf", b"\x1f\x8b", b"\x1b[2J", b"\r\n",
@@ -799,7 +802,7 @@ def fuzz(
 ) -> list[Found]:
     """Try inputs, by their numbers, on each reader in turn; return what was found."""
     found: list[Found] = []
-    previous = signal.signal(signal.SIGALRM, _too_slow)
+    previous = {number: signal.signal(number, _too_slow) for number in (signal.SIGALRM, signal.SIGPROF)}
     try:
         for number in numbers:
             target = chosen[number % len(chosen)]
@@ -809,7 +812,8 @@ def fuzz(
             if problem:
                 found.append(Found(target.name, number, problem))
     finally:
-        signal.signal(signal.SIGALRM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
     return found
 
 
@@ -818,8 +822,9 @@ def _too_slow(_number: int, _frame: FrameType | None) -> None:
 
 
 def _tried(target: Target, text: bytes) -> str:
-    began = time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+    began = time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST_SECONDS)
     try:
         target.read(text)
     except target.allowed as error:
@@ -831,8 +836,9 @@ def _tried(target: Target, text: bytes) -> str:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {str(error)[:120]!r} at {Path(last.filename).name}:{last.lineno}"
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-    seconds = time.monotonic() - began
+    seconds = time.process_time() - began
     return f"takes {seconds:.1f} s" if seconds > MOST_SECONDS else ""
 
 
