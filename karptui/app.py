@@ -130,6 +130,8 @@ class KarptuiApp(LivingApp):
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
         self._tap_of = tap_of
+        self._told_trouble = ""
+        """Why the history is not recorded, as it was last told."""
         follower = self._follower_of(source, state)
         super().__init__()
         plays = PlayCache()
@@ -305,7 +307,12 @@ class KarptuiApp(LivingApp):
         """Show merged changes on the front screen."""
         if (screen := self.front) is not None:
             screen.refresh_view(is_forced=is_changed)
-        self._history.look(self._moment_sessions.live, self.fault_caught)
+        live = self._moment_sessions.live
+        self._history.look(live, self.fault_caught)
+        if live.tap is not None and live.tap.trouble != self._told_trouble:
+            self._told_trouble = live.tap.trouble
+            if live.tap.trouble:
+                self.tell(f"the history is not recorded: {live.tap.trouble}", Tone.WARNING)
 
     @property
     def front(self) -> FrameScreen | None:

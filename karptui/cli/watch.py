@@ -200,7 +200,7 @@ class _Command:
         self._said = {key for key, message in troubles.items() if message} | (self._said - _PASSING)
         trouble = self._tap.trouble if self._tap is not None else ""
         if trouble and trouble not in self._said:
-            say(trouble)
+            say(f"the history is no longer recorded: {trouble}")
             self._said.add(trouble)
             return self._args.metrics is not None
         return True

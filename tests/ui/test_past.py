@@ -292,3 +292,19 @@ async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do
             await pressing()(pilot)
             texts.append(said(app))
     assert ["history = false turns it off" in text for text in texts] == [True, False]
+
+
+async def test_why_the_history_is_not_recorded_is_told_once(path: Path) -> None:
+    app = following(path)
+    async with app.run_test(size=(160, 30)) as pilot:
+        await pressing()(pilot)
+        assert "not recorded" not in said(app)
+        assert app.follower.tap is not None
+        app.follower.tap.trouble = "another karptui records this cluster"
+        app.show_changes(is_changed=False)
+        await pressing()(pilot)
+        assert "the history is not recorded: another karptui records this cluster" in said(app)
+        await pressing("down")(pilot)
+        app.show_changes(is_changed=False)
+        await pressing()(pilot)
+        assert "not recorded" not in said(app)

@@ -220,7 +220,7 @@ class Recorder:
         except HistoryError as error:
             self._failures += 1
             if self._failures >= MOST_FAILURES:
-                self.trouble = f"history is no longer recorded: {error}"
+                self.trouble = str(error)
         except Exception as error:  # noqa: BLE001  what is followed must go on
             during = "recording the history"
             self.trouble = crash.message(error, during, crash.record(error, during))
