@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents import (
+    capacity,
     constraints,
     controllers,
     disruption,
@@ -71,6 +72,7 @@ MODULES = (
     node_faults,
     several_faults,
     healthy_operations,
+    capacity,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
