@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.karpenter.labels import ZONE
 from karptui.kube.resources import Shortage
-from karptui.kube.units import count_text, lacking_text
+from karptui.kube.units import count_text, counted, lacking_text
 
 DEFAULT_SPREAD: Final = "default spread"
 """Gate of topology for a pod without spread constraints that fails the scheduler's default spread."""
@@ -190,11 +190,15 @@ def _nearest_text(miss: PoolMiss, pools: int) -> str:
     return miss_text(miss, pool)
 
 
-def reason_of(no_place: NoPlace) -> tuple[str, str]:
-    """Return the reason why the nearest NodePool fails, with all NodePools that fail alike, and its gate."""
-    nearest = no_place.nearest
+def reason_of(no_place: NoPlace, home: str = "") -> tuple[str, str]:
+    """Return the reason why the nearest NodePool fails, with all NodePools that fail alike, and its gate.
+
+    Args:
+        home: The NodePool of the node that the pod runs on; its reason comes first.
+    """
     if no_place.skipped_pool:
         return _skipped_text(no_place), "NodePools"
+    nearest = next((miss for miss in no_place.pools if miss.pool_name == home), None) or no_place.nearest
     if nearest is None:
         return NO_TYPES, "NodePools"
     alike = no_place.like(nearest)
@@ -202,5 +206,7 @@ def reason_of(no_place: NoPlace) -> tuple[str, str]:
     pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
     text = miss_text(nearest, pool)
     others = len(no_place.pools) - len(alike)
+    if others and nearest.pool_name == home:
+        return f"{text} ({counted(others, 'other NodePool')} cannot take it either)", nearest.gate
     match = "NodePools match" if others > 1 else "NodePool matches"
     return f"{text} ({others} other {match} worse)" if others else text, nearest.gate

@@ -133,6 +133,8 @@ class Manner(StrEnum):
     """What ends it is over, and it has not ended."""
     OWN_GRACE = "own-grace"
     """Its pods use their termination grace period, which ends."""
+    BLOCK_ENDS = "block-ends"
+    """A capacity block ends, and its instances with it."""
     UNREAD = "unread"
     """Protected by an annotation that Karpenter no longer reads."""
     INTERRUPTED = "interrupted"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.churn.life import LAUNCHING, command_reason
+from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since, observed
@@ -43,6 +43,8 @@ REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
 REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
 """A refused launch is tried again within this time as long as its pods are pending."""
+DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
+"""Drift that has not advanced for this long is reported."""
 CHECKED_NS: Final = 2 * MINUTE_NS
 """Karpenter checks a changed NodeClass or NodePool within this time."""
 _CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
@@ -197,7 +199,10 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = len({refusal.nodeclaim for refusal in refusals})
         running, replicas = _static_nodes(case, pool)
-        severity = FindingSeverity.WARNING if running < replicas else FindingSeverity.INFO
+        drifted = _drifted_behind(case, pool, refusals)
+        drifted_ns = min((condition.last_transition_ns for condition in drifted), default=case.now_ns)
+        holds_drift = case.now_ns - drifted_ns >= DRIFT_PATIENCE_NS
+        severity = FindingSeverity.WARNING if running < replicas or holds_drift else FindingSeverity.INFO
         yield ClusterFinding(
             # Without pending pods, other offerings or another NodePool took them.
             severity=FindingSeverity.ERROR if explained.pods else severity,
@@ -216,6 +221,8 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             nodes=count,
             of_nodes=replicas if running < replicas else 0,
             missing_nodes=max(replicas - running, 0),
+            drifted=len(drifted) if holds_drift else 0,
+            drifted_ns=drifted_ns if holds_drift else None,
             detail=code or max(refusals, key=lambda refusal: refusal.last_ns).message,
             manner=Manner.PLAIN if code else Manner.INCOMPLETE,
             pending=explained,
@@ -228,6 +235,20 @@ def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
     pool = next((node_pool for node_pool in case.pools if node_pool.name == name and node_pool.is_static), None)
     running = sum(line.pool == name and line.has_node and not line.goes for line in case.nodes)
     return (running, pool.replicas or 0) if pool is not None and case.sees_nodes else (0, 0)
+
+
+def _drifted_behind(case: VerdictCase, pool: str, refusals: Sequence[LaunchRefusal]) -> list[Condition]:
+    """Return the condition Drifted of a NodePool's nodes if all replacements of drifted nodes were refused."""
+    refused, first_ns = {refusal.nodeclaim for refusal in refusals}, min(refusal.first_ns for refusal in refusals)
+    lines = [line for line in case.nodes if line.pool == pool and line.claim is not None]
+    if any(
+        line.goes or (line.claim and line.claim.created_ns >= first_ns and line.claim.provider_id) for line in lines
+    ):
+        return []
+    if Removal.DRIFTED not in _replaces(case, refused):
+        return []
+    drifted = (line.claim.condition("Drifted") for line in lines if line.claim is not None)
+    return [condition for condition in drifted if condition is not None and condition.status == "True"]
 
 
 def _recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:
@@ -379,7 +400,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             detail=detail,
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
-            reasons=_replaces(case, claims),
+            reasons=_replaces(case, {claim.name for claim in claims}),
             pending=explained,
             screen="claims",
         )
@@ -418,9 +439,8 @@ def _join_patience_ns(claim: NodeClaim) -> int:
     return SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS
 
 
-def _replaces(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]:
+def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
     """Return the disruption reasons of the nodes that NodeClaims replace; empty if they replace none."""
-    names = {claim.name for claim in claims}
     events = (event for event in case.events if event.reason == LAUNCHING and event.involved_name in names)
     reasons = (command_reason(event.message) for event in events)
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))

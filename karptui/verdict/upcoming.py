@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -10,8 +11,9 @@ from msgspec.structs import replace
 
 from karptui.disruption.codes import WhyCode
 from karptui.disruption.termination import deadline_of
+from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
 from karptui.verdict.pending_pods import folded_by_namespace
@@ -23,6 +25,14 @@ MOST_NODES_FOR_NEXT: Final = 500
 """In larger clusters the next command is worked out only while the Next screen is open."""
 FEWEST_LAUNCHES: Final = 3
 """From this many new nodes on, a move of launches to another NodePool is reported."""
+BLOCK_DRAIN_NS: Final = 40 * 60 * NS_PER_SECOND
+"""Karpenter drains a capacity block's nodes so long before its end.
+
+Source: pkg/apis/v1/ec2nodeclass_status.go and pkg/controllers/capacityreservation/expiration of the AWS provider.
+"""
+BLOCK_GRACE_NS: Final = 10 * 60 * NS_PER_SECOND
+"""EC2 begins to end the instances so long after that."""
+_CAPACITY_BLOCK: Final = "capacity-block"
 _LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, WhyCode.DELETING)
 
 
@@ -45,6 +55,7 @@ def forced_end_ns(line: VerdictNode) -> int | None:
 def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about what will happen."""
     yield from _expiry(case)
+    yield from _blocks_end(case)
     yield from _cut_short(case)
     yield from _unread(case)
     yield from _lost(case)
@@ -71,6 +82,46 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
         expires_ns=_expires_ns(first, case.now_ns),
         names=first.protected_pods,
     )
+
+
+def _blocks_end(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield capacity blocks whose nodes, with pods on them, are drained within a day because the block ends."""
+    ends = dict(_block_ends(case))
+    blocks: dict[str, list[VerdictNode]] = {}
+    for line in case.nodes:
+        block = line.claim.labels.get(RESERVATION_ID, "") if line.claim is not None else ""
+        if block in ends and not line.goes:
+            blocks.setdefault(block, []).append(line)
+    for block, lines in sorted(blocks.items(), key=lambda entry: (ends[entry[0]], entry[0])):
+        drain_ns = ends[block] - BLOCK_DRAIN_NS
+        pods = sum(line.pods for line in lines)
+        if not pods or not 0 <= drain_ns - case.now_ns <= EXPIRY_HORIZON_NS:
+            continue
+        protected = [key for line in lines for key in line.protected_pods]
+        is_urgent = bool(protected) and drain_ns - case.now_ns <= 2 * HOUR_NS
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if is_urgent else FindingSeverity.WARNING,
+            code=FindingCode.EXPIRY,
+            until_ns=drain_ns + BLOCK_GRACE_NS,
+            expires_ns=drain_ns,
+            objects=(*(f"Pod/{key}" for key in protected), *(f"Node/{line.name}" for line in lines)),
+            names=folded_by_namespace(protected),
+            pools=tuple(sorted({line.pool for line in lines})),
+            nodes=len(lines),
+            pods=pods,
+            detail=block,
+            manner=Manner.BLOCK_ENDS,
+            screen="claims",
+        )
+
+
+def _block_ends(case: VerdictCase) -> Iterator[tuple[str, int]]:
+    """Yield the capacity blocks in the status of NodeClasses, with their ends."""
+    for nodeclass in case.nodeclasses.values():
+        for reservation in nodeclass.status.get("capacityReservations") or ():
+            if reservation.get("reservationType") == _CAPACITY_BLOCK:
+                with contextlib.suppress(ValueError):
+                    yield str(reservation.get("id")), parse_timestamp(str(reservation.get("endTime") or ""))
 
 
 def _cut_short(case: VerdictCase) -> Iterator[ClusterFinding]:

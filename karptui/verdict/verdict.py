@@ -60,6 +60,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.launches import (
+    DRIFT_PATIENCE_NS,
     failing_pools,
     is_being_checked,
     launch_findings,
@@ -76,8 +77,6 @@ from karptui.verdict.upcoming import next_finding, upcoming_findings
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
 """A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
-DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
-"""Drift that has not advanced for this long is reported."""
 SOON_NS: Final = 2 * 60 * MINUTE_NS
 """Protected pods that are ended within this time count as failing now."""
 FEWEST_PREFERRED: Final = 4
@@ -600,7 +599,7 @@ def _no_place(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
         outlook = line.findings.outlook if line.findings is not None else None
         for verdict in (outlook.now, outlook.freed) if outlook is not None else ():
             if verdict.no_place is not None:
-                return verdict.no_place.pod_key, reason_of(verdict.no_place)[0]
+                return verdict.no_place.pod_key, reason_of(verdict.no_place, line.pool)[0]
     return ()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from karptui.advice.finding import Severity
 from karptui.aws.evidence import Evidence
 from karptui.aws.region import AccountReservation, Dated, RegionFacts
@@ -19,6 +21,7 @@ from tests.builders import (
     a_node,
     a_nodeclaim,
     a_nodepool,
+    a_pod,
     a_requirement,
     amounts,
     an_instance_type,
@@ -134,6 +137,21 @@ CASES: Final = [
         types=TYPES,
         settings=GATE,
         name="invalid",
+    ),
+    Case(
+        "overlay-rejected",
+        lambda: replace(
+            overlays(
+                an_overlay("a", "m5.large", capacity=amounts({"x.io/fuse": "2", "x.io/kvm": "2"})),
+                an_overlay("b", "m5.large", capacity=amounts({"x.io/fuse": "1"})),
+            ),
+            pods=(a_pod(requests={"x.io/kvm": "1"}),),
+        ),
+        ("of the same weight 10. No other overlay adds x.io/kvm, which pending pods request.",),
+        Severity.ERROR,
+        types=TYPES,
+        settings=GATE,
+        name="missed",
     ),
     *quiet(
         "overlay-rejected",

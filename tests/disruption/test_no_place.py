@@ -232,3 +232,20 @@ def test_pods_without_another_place(others: int, words: str) -> None:
 
 def test_no_nodepool_comes_near() -> None:
     assert reason_of(NoPlace("default/web-1")) == (NO_TYPES, "NodePools")
+
+
+def test_nodepool_of_the_node_is_named_before_nearer_ones() -> None:
+    pools = (
+        PoolMiss("general", "requirements", asked=("team",)),
+        PoolMiss("web", "taints", asked=("dedicated=web:NoSchedule",)),
+    )
+    no_place = NoPlace("shop/front-0", pools=pools)
+    assert reason_of(no_place) == (
+        "no node of NodePool general matches team (1 other NodePool matches worse)",
+        "requirements",
+    )
+    assert reason_of(no_place, "web") == (
+        "it does not tolerate dedicated=web:NoSchedule of NodePool web (1 other NodePool cannot take it either)",
+        "taints",
+    )
+    assert reason_of(no_place, "gone") == reason_of(no_place)

@@ -11,8 +11,10 @@ from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.objects import Condition, Event
+from karptui.kube.timestamps import format_second
 from karptui.pending.causes import Cause
 from karptui.verdict.creation import read_refusal
 from karptui.verdict.finding import (
@@ -389,6 +391,50 @@ def test_protected_pods_that_expiration_ends_are_named_with_the_minute() -> None
     unbounded = a_nodeclaim(name="c", created_ns=NOW_NS - 23 * HOUR_NS, expire_after_ns=24 * HOUR_NS)
     safe = VerdictNode("n", "batch", unbounded, has_node=True, protected_pods=("ml/train-0",))
     assert FindingCode.EXPIRY not in findings(nodes=[safe])
+
+
+@pytest.mark.parametrize(
+    ("ends_in", "kind", "pods", "severity"),
+    [
+        (65, "capacity-block", 3, FindingSeverity.ERROR),
+        (300, "capacity-block", 3, FindingSeverity.WARNING),
+        (65, "default", 3, None),
+        (65, "capacity-block", 0, None),
+        (3000, "capacity-block", 3, None),
+        (30, "capacity-block", 3, None),
+    ],
+)
+def test_pods_on_a_capacity_block_are_named_before_it_ends(
+    ends_in: int, kind: str, pods: int, severity: FindingSeverity | None
+) -> None:
+    block = {"id": "cr-1", "reservationType": kind, "endTime": format_second(NOW_NS + ends_in * MINUTE_NS)}
+    broken = {"id": "cr-2", "reservationType": "capacity-block", "endTime": None}
+    nodeclass = NodeClass(
+        name="ml", group="karpenter.k8s.aws", kind="EC2NodeClass", status={"capacityReservations": [broken, block]}
+    )
+    claim = a_nodeclaim(name="c", labels={RESERVATION_ID: "cr-1"})
+    node = VerdictNode("n", "ml", claim, has_node=True, pods=pods, protected_pods=("ml/train-0",) if pods else ())
+    finding = findings(nodes=[node], nodeclasses={nodeclass.key: nodeclass}).get(FindingCode.EXPIRY)
+    assert (finding.severity if finding else None) is severity
+    if finding is not None and severity is FindingSeverity.ERROR:
+        assert text(finding).startswith(
+            "Capacity block cr-1 ends: Karpenter drains its 1 node of ml in 25m, EC2 ends it from "
+        )
+        assert text(finding).endswith(" UTC (3 pods on it, protected: ml/train-0)")
+
+
+def test_refused_replacements_tell_how_many_nodes_stay_drifted() -> None:
+    drifted = a_condition("Drifted", since_ns=NOW_NS - 2 * HOUR_NS)
+    claim = a_nodeclaim(name="c", pool="batch", created_ns=NOW_NS - 20 * HOUR_NS, conditions=(drifted,))
+    node = VerdictNode("n", "batch", claim, has_node=True)
+    launching = an_event(about="NodeClaim/b-1", reason="DisruptionLaunching", message="Launching NodeClaim: Drifted")
+    given: dict[str, Any] = {"refusals": [refusal("b-1", 1)], "nodes": [node], "events": [launching]}
+    finding = findings(**given)[FindingCode.LAUNCH_REFUSED]
+    assert finding.severity is FindingSeverity.WARNING
+    assert text(finding).endswith("; 1 drifted node is not replaced (drifted for 120m)")
+    assert not findings(**given | {"events": []})[FindingCode.LAUNCH_REFUSED].drifted
+    fresh = VerdictNode("m", "batch", a_nodeclaim(name="d", pool="batch", created_ns=NOW_NS), has_node=True)
+    assert not findings(**given | {"nodes": [node, fresh]})[FindingCode.LAUNCH_REFUSED].drifted
 
 
 def test_launches_that_moved_to_another_capacity_type_name_the_weights() -> None:

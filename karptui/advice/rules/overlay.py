@@ -30,23 +30,33 @@ def _ref(overlay: NodeOverlay) -> ObjectRef:
 @rule(
     "overlay-rejected",
     title="a NodeOverlay is not applied",
-    what="A NodeOverlay sets the same price or resource of a type as another one of the same weight, or is invalid.",
+    what="A NodeOverlay sets the same price or resource of a type as another one of the same weight, or is invalid. It "
+    "is an error if pending pods request a resource that only this overlay adds.",
     why="Of two overlays of one weight that set the same, the later in the alphabet applies. The other is dropped "
     "completely, for all its types, and only its status says so.",
     source="pkg/controllers/nodeoverlay/controller.go and store.go",
     remedy="Give the overlays different weights, or requirements that no type meets twice.",
 )
 def _rejected(context: AdviceContext) -> Iterator[Finding]:
+    applied = {
+        name
+        for effect in _effects(context)
+        if not effect.problems and not effect.conflicts_with
+        for name in effect.overlay.capacity
+    }
+    requested = {name for pod in context.solution.failed for name in pod.requests}
     for effect in _effects(context):
         overlay, other = effect.overlay, effect.conflicts_with
         if not other and not effect.problems:
             continue
         because = f"it conflicts with {other}, of the same weight {overlay.weight}" if other else effect.problems[0]
         refs = [_ref(overlay), *(_ref(rival) for rival in context.inventory.overlays if rival.name == other)]
+        missed = sorted(name for name in requested & (overlay.capacity.keys() - applied) if "/" in name)
+        lacking = f" No other overlay adds {listed(missed)}, which pending pods request." if missed else ""
         yield Finding(
-            severity=Severity.WARNING,
+            severity=Severity.ERROR if missed else Severity.WARNING,
             objects=tuple(refs),
-            fact=f"NodeOverlay {overlay.name} is not applied to any type: {because}.",
+            fact=f"NodeOverlay {overlay.name} is not applied to any type: {because}.{lacking}",
             remedy="" if other else "Correct the overlay's requirements or capacity.",
         )
 

@@ -205,8 +205,9 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         why += f"; {counted(finding.others, 'other node')} blocked" if finding.others else ""
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
-        stuck = f"drift of {nodes_text(finding)} of {pool} stuck{lasting(finding, now_ns)}"
-        return f"{cause[:1].upper()}{cause[1:]}: {stuck}, because {pod} fits nowhere else"
+        return (
+            f"{pool}: drift of {nodes_text(finding)} stuck{lasting(finding, now_ns)}, {pod} fits nowhere else: {cause}"
+        )
     pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
     if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
         why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"

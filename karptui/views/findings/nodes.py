@@ -138,6 +138,8 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner in ("own-grace", "unread"):
         return _unprotected(finding, now_ns)
+    if finding.manner == "block-ends":
+        return _block_ends(finding, now_ns)
     pods = first_of(finding.names, NAMED)
     many = len(finding.names) > 1
     expires = max((finding.expires_ns or 0) - now_ns, 0)
@@ -149,6 +151,15 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     others = finding.pods - len(finding.names)
     more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
     return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
+
+
+def _block_ends(finding: ClusterFinding, now_ns: int) -> str:
+    """Return that the nodes of a capacity block are drained before its end, and which pods end with them."""
+    soon, them = span_text(max((finding.expires_ns or 0) - now_ns, 0)), "it" if finding.nodes == 1 else "them"
+    drains = f"Karpenter drains its {nodes_text(finding)}{of_pools(finding)} in {soon}"
+    ends = f"EC2 ends {them} from {clock_text(finding.until_ns or 0)[:5]} UTC"
+    names = f", protected: {first_of(finding.names, NAMED)}" if finding.names else ""
+    return f"Capacity block {finding.detail} ends: {drains}, {ends} ({counted(finding.pods, 'pod')} on {them}{names})"
 
 
 def _unprotected(finding: ClusterFinding, now_ns: int) -> str:

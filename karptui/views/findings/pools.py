@@ -79,7 +79,11 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         times = f"static NodePool {pool} has {running} of {counted(finding.of_nodes, 'node')}: {times}"
     keys = finding.pending.spread_keys
     spread = f", which must spread over {first_of(keys, NAMED)}" if keys else ""
-    return f"{times}: {why}{f' ({details})' if details else ''}{pods_pending(finding)}{spread}"
+    drift = ""
+    if finding.drifted:
+        are, age = verb(finding.drifted, "is", "are"), age_text(finding.drifted_ns or now_ns, now_ns)
+        drift = f"; {counted(finding.drifted, 'drifted node')} {are} not replaced (drifted for {age})"
+    return f"{times}: {why}{f' ({details})' if details else ''}{pods_pending(finding)}{spread}{drift}"
 
 
 def in_time(finding: ClusterFinding, now_ns: int) -> str:
