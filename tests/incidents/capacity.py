@@ -60,32 +60,28 @@ def min_values_on_the_zone(c: Cluster) -> None:
 
 
 @incident(
-    story="Two teams each made a NodeOverlay that adds smarter-devices/fuse to m6i, with different numbers and the same weight. Karpenter reports a conflict and applies neither. Six pods are pending for 37 minutes.",
-    cause="The NodeOverlays fuse and fuse-builds conflict: both have weight 10 and set another number of smarter-devices/fuse for the same instance types, so no instance type has it; 6 pods of ci/kaniko are pending.",
+    story="One NodeOverlay adds smarter-devices/fuse and smarter-devices/kvm to m6i. Forty minutes ago another team made a second one of the same weight, with another number of smarter-devices/fuse: of two that conflict Karpenter drops the earlier in the alphabet, with all it sets. No instance type has smarter-devices/kvm any more, and six pods are pending for 37 minutes.",
+    cause="NodeOverlay fuse is not applied, because it conflicts with fuse-builds of the same weight (10), so no instance type has smarter-devices/kvm; 6 pods of ci/android are pending.",
     thread="kubernetes-sigs/karpenter#2306",
-    must=["NodeOverlay", "fuse-builds", "conflict", r"smarter-devices/fuse", n(6), "weight"],
+    must=["NodeOverlay", "fuse-builds", "conflict", r"smarter-devices/kvm", n(6), "weight"],
     must_not=[LAUNCHES, ROOM, ICE, r"gate[^.]{0,40}off"],
-    other=[{"command": ["pending"], "must": [["smarter-devices/fuse|overlay"]]}],
+    other=[{"command": ["pending"], "must": [["smarter-devices/kvm"]]}],
     settings={"FEATURE_GATES": "NodeOverlay=true"},
-)  # fmt: skip
+)
 def overlays_that_conflict(c: Cluster) -> None:
     usual(c, families=("m6i",))
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m6i"]}
-    for name, number, age in (("fuse", "20", "30d"), ("fuse-builds", "5", "41m")):
-        state = ("False", c.at("41m"), "Conflict", "conflict with another overlay")
+    devices = {"smarter-devices/fuse": "20", "smarter-devices/kvm": "4"}
+    for name, capacity, age in (("fuse", devices, "30d"), ("fuse-builds", {"smarter-devices/fuse": "5"}, "41m")):
+        states = [condition(kind, "True", c.at(age)) for kind in ("ValidationSucceeded", "Ready")]
         if name == "fuse":
-            state = ("True", c.at(age), "ValidationSucceeded", "")
-        ready = (
-            ("True", c.at(age))
-            if name == "fuse"
-            else ("False", c.at("41m"), "UnhealthyDependents", "ValidationSucceeded=False")
-        )
-        c.add(
-            "NodeOverlay", name, age=age,
-            spec={"requirements": [family], "capacity": {"smarter-devices/fuse": number}, "weight": 10},
-            status={"conditions": [condition("ValidationSucceeded", *state), condition("Ready", *ready)]},
-        )  # fmt: skip
-    waiting(c, "ci/kaniko", 6, "37m", requests={"smarter-devices/fuse": "1"})
+            states[0] = condition(
+                "ValidationSucceeded", "False", c.at("41m"), "Conflict", "conflict with another overlay"
+            )
+            states[1] = condition("Ready", "False", c.at("41m"), "UnhealthyDependents", "ValidationSucceeded=False")
+        spec = {"requirements": [family], "capacity": capacity, "weight": 10}
+        c.add("NodeOverlay", name, age=age, spec=spec, status={"conditions": states})
+    waiting(c, "ci/android", 6, "37m", requests={"smarter-devices/kvm": "1"})
 
 
 @incident(
