@@ -29,12 +29,12 @@ def run(args: argparse.Namespace) -> int:
     with closing(History(chosen_history(args))) as history:
         last_ns = history.end_ns()
         until_ns = args.until(last_ns) if args.until is not None else last_ns
-        found = changes_of(history, args.since(last_ns), until_ns)
+        change_set = changes_of(history, args.since(last_ns), until_ns)
     if has_lines_above(args):
-        put(page(headline(found)), is_error=not found.changes)
-    rows = rows_of(TABLE, found.changes, args, found.to_ns)
+        put(page(headline(change_set)), is_error=not change_set.changes)
+    rows = rows_of(TABLE, change_set.changes, args, change_set.to_ns)
     if rows or args.output in ("json", "csv"):
         print_rows(rows, args)
-    for note in found.notes:
+    for note in change_set.notes:
         say(note)
     return 0

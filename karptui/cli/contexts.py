@@ -45,12 +45,12 @@ def contexts_of(args: argparse.Namespace) -> list[str]:
         refuse_unused(args, ("context", "snapshot", "demo", "at", "now"), refused)
         if getattr(args, "snapshots", None):
             raise UsageError(f"{args.snapshots[0]} {refused}")
-    known = list(load_kubeconfig(args.kubeconfig).contexts)
+    contexts = list(load_kubeconfig(args.kubeconfig).contexts)
     asked = ["all"] if args.contexts is None else args.contexts
-    chosen = known if asked == ["all"] else list(dict.fromkeys(asked))
+    chosen = contexts if asked == ["all"] else list(dict.fromkeys(asked))
     for name in chosen:
-        if name not in known:
-            raise no_such("context", name, known)
+        if name not in contexts:
+            raise no_such("context", name, contexts)
     if not chosen:
         raise UsageError("--contexts names no context" if args.contexts == [] else "the kubeconfig has no contexts")
     if len(chosen) > MOST_CLUSTERS:
@@ -86,12 +86,12 @@ class _Answer(NamedTuple):
 def run_verdicts(args: argparse.Namespace) -> int:
     """Print the verdict of each context, and return the worst status."""
     names, status = contexts_of(args), 0
-    own = ["-o", args.output, f"--fail-on={args.fail_on}", *cluster_words(args, _OTHERS)]
-    own += [] if args.simulate is None else ["--simulate" if args.simulate else "--no-simulate"]
+    flags = ["-o", args.output, f"--fail-on={args.fail_on}", *cluster_words(args, _OTHERS)]
+    flags += [] if args.simulate is None else ["--simulate" if args.simulate else "--no-simulate"]
     running: list[subprocess.Popen[str]] = []
     with ThreadPoolExecutor(min(len(names), AT_ONCE)) as pool:
         try:
-            answers = pool.map(lambda name: _ask(name, own, running), names)
+            answers = pool.map(lambda name: _ask(name, flags, running), names)
             for name, answer in zip(names, answers, strict=True):
                 status = max(status, _print(name, answer, args.output))
                 sys.stdout.flush()
@@ -120,14 +120,14 @@ def _ask(name: str, words: Sequence[str], running: list[subprocess.Popen[str]]) 
     running.append(process)
     stdin, process.stdin = process.stdin, None  # communicate would close it
     try:
-        printed, said = process.communicate(timeout=LONGEST_SECONDS)
+        printed, stderr = process.communicate(timeout=LONGEST_SECONDS)
     except subprocess.TimeoutExpired:
         return _Answer(2, "", [f"no answer within {LONGEST_SECONDS:.0f} s"])
     finally:
         kill_group(process)
         assert stdin is not None
         stdin.close()
-    lines = [line.removeprefix("karptui verdict: ") for line in said.splitlines() if line.strip()]
+    lines = [line.removeprefix("karptui verdict: ") for line in stderr.splitlines() if line.strip()]
     if process.returncode not in _ANSWERED:
         lines = lines or [f"its process ended with status {process.returncode}"]
     return _Answer(process.returncode, printed, lines[:_MOST_MESSAGES])
@@ -136,8 +136,8 @@ def _ask(name: str, words: Sequence[str], running: list[subprocess.Popen[str]]) 
 def _print(name: str, answer: _Answer, form: str) -> int:
     is_answered = answer.status in _ANSWERED
     if form == "json":
-        found = {"findings": json.loads(answer.printed)} if is_answered else {"error": " ".join(answer.messages)}
-        put(page(json.dumps({"name": name, **found})))
+        outcome = {"findings": json.loads(answer.printed)} if is_answered else {"error": " ".join(answer.messages)}
+        put(page(json.dumps({"name": name, **outcome})))
     elif is_answered:
         text = "".join(f"{clean(line)}\n" for line in (*title_lines(name, form), *answer.printed.splitlines()))
         put(page(f"{text}\n"), end="")

@@ -220,18 +220,18 @@ class _Run:
             return None
         view = self._view()
         reason = unready_because(view)
-        found: Expected | None = None
+        forecast: Expected | None = None
         if not reason:
             try:
                 base = base_of(view, self._clock.now_ns())
-                found = expected(base, changes, horizon_ns=self._args.horizon)
+                forecast = expected(base, changes, horizon_ns=self._args.horizon)
             except EditError as error:
                 reason = str(error)
-        if found is None:
+        if forecast is None:
             say(f"no forecast: {reason}")
             return None
-        _print(("expected, by karptui's simulation", *expected_lines(found)))
-        return found
+        _print(("expected, by karptui's simulation", *expected_lines(forecast)))
+        return forecast
 
     def _check_confirmed(self, ready: Sequence[Preview]) -> None:
         names = dict.fromkeys(preview.action.target.name for preview in ready if preview.removes)

@@ -55,12 +55,12 @@ def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> Stu
     from karptui.views.drill import TABLE
 
     assert named.base is not None
-    found = drills(named.base, args.without, reporter, each)
-    rows = chosen(TABLE, found, args)
+    results = drills(named.base, args.without, reporter, each)
+    rows = chosen(TABLE, results, args)
     return StudyAnswer(
         written(rows, args),
-        tuple(_lines(named.name, found, rows, args)),
-        tuple(_failures(found) if args.fail_on else ()),
+        tuple(_lines(named.name, results, rows, args)),
+        tuple(_failures(results) if args.fail_on else ()),
     )
 
 

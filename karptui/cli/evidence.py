@@ -148,8 +148,8 @@ def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
 
     version = args.karpenter_version or ""
     if not hasattr(args, "disable_pricing"):
-        known = source if isinstance(source, (SnapshotSource, DemoSource)) else None
-        return evidence_source(known, Config(), version)
+        snapshot_or_demo = source if isinstance(source, (SnapshotSource, DemoSource)) else None
+        return evidence_source(snapshot_or_demo, Config(), version)
     return evidence_source(source, configuration(args), version)
 
 

@@ -101,17 +101,17 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
     )
 
 
-def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
+def _merged(named: NamedBase, args: Any, results: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
     """Return the output of each scenario, whose forecasts differ in their seeds."""
     from karptui.forward.result import shown_of
 
     answers = []
-    for first in range(0, len(found), args.seeds):
-        scenario, first_found = found[first]
-        if isinstance(first_found, str):
-            answers.append(_problem(named.name, first_found, args.output))
+    for first in range(0, len(results), args.seeds):
+        scenario, first_result = results[first]
+        if isinstance(first_result, str):
+            answers.append(_problem(named.name, first_result, args.output))
             continue
-        plays = [one for _, one in found[first : first + args.seeds] if not isinstance(one, str)]
+        plays = [played for _, played in results[first : first + args.seeds] if not isinstance(played, str)]
         answers.append(_PrintedPlay(_text(named, scenario, shown_of(plays, args.seed), args.output)))
     return answers
 

@@ -140,17 +140,17 @@ def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> Stud
     most = args.most or max(MOST, args.at_least)
     if ref is not None and ref.kind == "NodePool":
         of = pool_samples(base, ref.name)
-        found = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
+        rooms = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
     elif ref is None:
-        found = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
+        rooms = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
     else:
         sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
-        found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
-    rows = chosen(views.TABLE, found, args)
-    few = [headroom for headroom in found if _fitting(headroom, ref) < args.at_least]
+        rooms = (headroom(base, sample, most=most, reporter=reporter, each=each),)
+    rows = chosen(views.TABLE, rooms, args)
+    few = [headroom for headroom in rooms if _fitting(headroom, ref) < args.at_least]
     return StudyAnswer(
         written(rows, args),
-        tuple(_lines(named.name, found, rows, ref, args)),
+        tuple(_lines(named.name, rooms, rows, ref, args)),
         tuple(f"--at-least {args.at_least}: {room.sample.name}: {_fitting(room, ref):,} fit" for room in few),
     )
 
@@ -200,7 +200,9 @@ def _lines(
         table = table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
         return blocks([f"{name}: {views.pool_overview(ref.name, headrooms)}", *lines], table)
     if ref is None:
-        hints = [f"karptui headroom {one.sample.name} shows one workload, with each NodePool" for one in headrooms[:1]]
+        hints = [
+            f"karptui headroom {first.sample.name} shows one workload, with each NodePool" for first in headrooms[:1]
+        ]
         return blocks([f"{name}: {views.overview(headrooms)}"], table_lines(rows, args), hints)
     (headroom,) = headrooms
     asks = f"  one asks for {views.requests_text(headroom)}"

@@ -63,8 +63,8 @@ def cell(value: object) -> object:
     if isinstance(value, dict):
         return without_formula(clean(_pairs(value, "")))
     if isinstance(value, list | tuple):
-        has_objects = any(isinstance(one, dict) for one in value)
-        return without_formula(clean(("; " if has_objects else " ").join(_text(one) for one in value)))
+        has_objects = any(isinstance(element, dict) for element in value)
+        return without_formula(clean(("; " if has_objects else " ").join(_text(element) for element in value)))
     return without_formula(clean(value)) if isinstance(value, str) else value
 
 
@@ -167,9 +167,9 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
     put(page(text if has_header else text.partition("\n")[2]), end="")
 
 
-def versions_json(found: str, modelled: str) -> dict[str, str | None]:
+def versions_json(running: str, modelled: str) -> dict[str, str | None]:
     """Return Karpenter's versions for a document."""
-    return {"karpenterFound": found or None, "karpenterModelled": modelled}
+    return {"karpenterFound": running or None, "karpenterModelled": modelled}
 
 
 _MOST_NOTES = 10

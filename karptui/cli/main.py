@@ -127,16 +127,16 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         parser.set_defaults(flags=flags_by_value(parser))
         return parser
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    own = commands.add_parser(
+    command_parser = commands.add_parser(
         command,
         help=COMMANDS[command],
         description=f"{COMMANDS[command][:1].upper()}{COMMANDS[command][1:]}.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    own.command = command
-    module_of(command).configure(own)
-    own.set_defaults(flags=flags_by_value(own))
+    command_parser.command = command
+    module_of(command).configure(command_parser)
+    command_parser.set_defaults(flags=flags_by_value(command_parser))
     return parser
 
 
@@ -276,12 +276,12 @@ _DEMO: Final = "--demo="
 
 def _refused_demo(command: str | None, words: Sequence[str]) -> str:
     """Return an error message for a value of ``--demo=``; empty if it is valid."""
-    known = DEMOS if command is None else ("still",)
-    word = next((word for word in words if word.startswith(_DEMO) and word.removeprefix(_DEMO) not in known), None)
+    demos = DEMOS if command is None else ("still",)
+    word = next((word for word in words if word.startswith(_DEMO) and word.removeprefix(_DEMO) not in demos), None)
     if word is None:
         return ""
     if command is None:
-        return f"{word}: there is no such demo; there are {', '.join(known)}"
+        return f"{word}: there is no such demo; there are {', '.join(demos)}"
     why = " is for the app" if word.removeprefix(_DEMO) in DEMOS else ": there is no such demo"
     return f"{word}{why}; commands take --demo and --demo=still"
 

@@ -80,12 +80,12 @@ def ask_parts(
         yield from _counted(answers, len(args.snapshots))
         return
     for cluster in bases(args):
-        found: Sequence[Any] = ()
+        cluster_answers: Sequence[Any] = ()
         if cluster.base is not None:
             answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
-            found = tuple(_counted(answers, len(parts)))
-            found = merge(cluster, given, found) if merge is not None else found
-        yield ClusterAnswers(cluster._replace(base=None), tuple(found))
+            cluster_answers = tuple(_counted(answers, len(parts)))
+            cluster_answers = merge(cluster, given, cluster_answers) if merge is not None else cluster_answers
+        yield ClusterAnswers(cluster._replace(base=None), tuple(cluster_answers))
 
 
 def ask_whole(
@@ -109,8 +109,8 @@ def ask_whole(
                 )
                 for cluster in bases(args)
             )
-        for named, found in answers:
-            yield named, found[0] if found else StudyAnswer(problem=f"{named.name}: {named.problem}")
+        for named, replies in answers:
+            yield named, replies[0] if replies else StudyAnswer(problem=f"{named.name}: {named.problem}")
 
 
 def each_of(workers: Workers) -> Each:
@@ -142,9 +142,9 @@ def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
 def _of_whole(cluster: NamedBase, given: Any, _part: object, is_stopped: Callable[[], bool]) -> Any:
     from karptui.provisioning.reporter import one_by_one
 
-    ask, own = given
+    ask, arguments = given
     try:
-        return ask(cluster, own, one_by_one, ends_when(is_stopped))
+        return ask(cluster, arguments, one_by_one, ends_when(is_stopped))
     except RequestError as error:
         return StudyAnswer(problem=f"{cluster.name}: {error}")
 
@@ -165,11 +165,11 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
 def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> ClusterAnswers:
     ask, given, parts, args, merge = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
-    found: Sequence[Any] = ()
+    answers: Sequence[Any] = ()
     if cluster.base is not None:
-        found = [ask(cluster, given, part, is_stopped) for part in parts]
-        found = merge(cluster, given, found) if merge is not None else found
-    return ClusterAnswers(cluster._replace(base=None), tuple(found))
+        answers = [ask(cluster, given, part, is_stopped) for part in parts]
+        answers = merge(cluster, given, answers) if merge is not None else answers
+    return ClusterAnswers(cluster._replace(base=None), tuple(answers))
 
 
 def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
@@ -246,8 +246,8 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
     for named, answer in ask_whole(args, ask, given, show_percent):
         if answer.problem and not is_of_several:
             raise UsageError(answer.problem)
-        own = {"cluster": named.name} if is_of_several else {}
-        rows += [{**own, **row} for row in answer.rows]
+        cluster_field = {"cluster": named.name} if is_of_several else {}
+        rows += [{**cluster_field, **row} for row in answer.rows]
         lines += ["", *answer.lines] if lines else answer.lines
         of = f"{named.name}: " if is_of_several else ""
         sentences += [answer.problem] if answer.problem else [f"{of}{note}" for note in answer.notes]

@@ -81,11 +81,11 @@ class _Assistant:
 
     async def _call(self, _: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            found = await self._answered(command_line(params.name, params.arguments or {}))
+            answer = await self._answered(command_line(params.name, params.arguments or {}))
         except ToolError as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
-        text = types.TextContent(type="text", text=json.dumps(found))
-        return types.CallToolResult(content=[text], structured_content=found)
+        text = types.TextContent(type="text", text=json.dumps(answer))
+        return types.CallToolResult(content=[text], structured_content=answer)
 
     async def _answered(self, line: Line) -> dict[str, Any]:
         limit = self._args.timeout
@@ -111,8 +111,8 @@ class _Assistant:
             return [*cluster_words(args, (*_CLUSTER, *prices)), *at]
         if line.tool == "changes":
             return await self._redacted_history(line)
-        file, (at_before, made) = self._folder / "cluster.json.gz", self._recorded
-        if not made or at_before != line.at or time.monotonic() > made + FRESH_SECONDS:
+        file, (at_before, recorded_at) = self._folder / "cluster.json.gz", self._recorded
+        if not recorded_at or at_before != line.at or time.monotonic() > recorded_at + FRESH_SECONDS:
             words = cluster_words(args, (*_CLUSTER, *_RECORDED))
             status, _, notes = await _run(["record", str(file), "--redact", "--force", *words, *at])
             say("; ".join(notes))
@@ -147,8 +147,8 @@ async def _list(*_: object) -> types.ListToolsResult:
 async def _run(words: list[str], stdin: str = "", folder: Path | None = None) -> tuple[int, str, list[str]]:
     """Run a command, and return its status, output and messages; it is killed if the call is cancelled."""
     ran = await anyio.run_process(own_command(*words), input=stdin.encode(), check=False, cwd=folder)
-    said = ran.stderr.decode(errors="replace").splitlines()
-    notes = [clean(line.removeprefix(f"karptui {words[0]}: "), limit=500) for line in said if line.strip()]
+    stderr_lines = ran.stderr.decode(errors="replace").splitlines()
+    notes = [clean(line.removeprefix(f"karptui {words[0]}: "), limit=500) for line in stderr_lines if line.strip()]
     more = [f"and {len(notes) - _MOST_NOTES} more notes"] if len(notes) > _MOST_NOTES else []
     return ran.returncode, ran.stdout.decode(errors="replace"), [*notes[:_MOST_NOTES], *more]
 

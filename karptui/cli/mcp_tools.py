@@ -114,10 +114,10 @@ def command_line(name: str, given: Mapping[str, Any]) -> Line:
     if name not in TOOL_OF:
         raise ToolError(f"there is no tool {clean(name)}; the tools: {', '.join(TOOL_OF)}")
     tool = TOOL_OF[name]
-    known = {argument.name for argument in tool.arguments}
+    names = {argument.name for argument in tool.arguments}
     for other in given:
-        if other not in known:
-            raise ToolError(f"{name}: there is no argument {clean(other)}; its arguments: {', '.join(sorted(known))}")
+        if other not in names:
+            raise ToolError(f"{name}: there is no argument {clean(other)}; its arguments: {', '.join(sorted(names))}")
     words, stdin, at = tool.command.split(), "", ""
     for argument in tool.arguments:
         value = given.get(argument.name)
@@ -148,7 +148,7 @@ def shortened(answer: Any, most: int) -> tuple[Any, list[dict[str, Any]]]:
         cuttable = [(path, items) for path, items in _lists(answer, "answer") if len(items) > 1]
         if not cuttable:
             raise ToolError(f"the answer is larger than {most:,} bytes; ask about less, or raise --kilobytes")
-        path, items = max(cuttable, key=lambda found: _size(found[1][1:]))
+        path, items = max(cuttable, key=lambda entry: _size(entry[1][1:]))
         lengths.setdefault(path, len(items))
         while len(items) > 1 and excess > 0:
             excess -= _size(items.pop())

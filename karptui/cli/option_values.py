@@ -114,10 +114,10 @@ def version(text: str) -> str:
     """Return a version of Karpenter."""
     from karptui.karpenter.controller import parse_version
 
-    found = parse_version(text)
-    if not found:
+    parsed = parse_version(text)
+    if not parsed:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 1.15.0")
-    return found
+    return parsed
 
 
 def instant(text: str) -> int:

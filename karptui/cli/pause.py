@@ -67,19 +67,19 @@ def run(args: argparse.Namespace) -> int:
     named, base = one_base(args)
     request = PauseRequest(tuple(args.pool), tuple(map(Reason, args.reason)), args.until, is_release=args.release)
     with opened(args.workers or "1") as workers:
-        found = pause(base, request, horizon_ns=args.horizon, reporter=show_percent, each=each_of(workers))
-    rows = chosen(TABLE, found.events, args)
-    head = {"name": named.name, **plain(REPORT, found)}
-    print_document(head, ("removals", rows), named.versions, _lines(named.name, found, rows, args), args)
+        report = pause(base, request, horizon_ns=args.horizon, reporter=show_percent, each=each_of(workers))
+    rows = chosen(TABLE, report.events, args)
+    head = {"name": named.name, **plain(REPORT, report)}
+    print_document(head, ("removals", rows), named.versions, _lines(named.name, report, rows, args), args)
     return named.report()
 
 
-def _lines(name: str, found: Pause, rows: Rows[PauseEvent], args: argparse.Namespace) -> Iterator[str]:
+def _lines(name: str, report: Pause, rows: Rows[PauseEvent], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.pause import command_lines, headline, more_lines
 
     return blocks(
-        [f"{name}: {headline(found)}", *(f"  {line}" for line in more_lines(found))],
-        command_lines(found, args.context or ""),
+        [f"{name}: {headline(report)}", *(f"  {line}" for line in more_lines(report))],
+        command_lines(report, args.context or ""),
         table_lines(rows, args),
-        assumption_lines(found.assumed, found.changed.not_modelled),
+        assumption_lines(report.assumed, report.changed.not_modelled),
     )

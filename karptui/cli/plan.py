@@ -81,9 +81,9 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> St
 
     manifests, args = given
     assert named.base is not None
-    found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
-    text = _text(named, manifests, found, args.output)
-    return StudyAnswer(text=text, failures=tuple(_failures(found, args.fail_on)))
+    planned = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
+    text = _text(named, manifests, planned, args.output)
+    return StudyAnswer(text=text, failures=tuple(_failures(planned, args.fail_on)))
 
 
 def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -64,7 +64,7 @@ def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
 
     manifests, args = given
     assert named.base is not None
-    found = rehearsals(
+    results = rehearsals(
         named.base,
         args.groups,
         manifests.edits,
@@ -73,11 +73,11 @@ def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
         reporter=reporter,
         each=each,
     )
-    rows = chosen(TABLE, found, args)
+    rows = chosen(TABLE, results, args)
     return StudyAnswer(
         written(rows, args),
-        tuple(_lines(named.name, found, rows, args)),
-        tuple(_failures(found, args.fail_on)),
+        tuple(_lines(named.name, results, rows, args)),
+        tuple(_failures(results, args.fail_on)),
         tuple(manifests.notes),
     )
 

@@ -89,8 +89,8 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
     """Return the group of a name. Raises UsageError when there is none."""
     blocker_groups = [group for group in groups if name in (group.title, group.name)]
     if not blocker_groups:
-        known = ", ".join(group.title for group in groups) or "nothing"
-        raise UsageError(f"--of: nothing called {name} keeps nodes; there is {known}")
+        titles = ", ".join(group.title for group in groups) or "nothing"
+        raise UsageError(f"--of: nothing called {name} keeps nodes; there is {titles}")
     return blocker_groups
 
 

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args, needed, asks=ask if is_by_vpas else None)
     refuse_unsimulated(loaded)
     base = base_of(loaded.view, loaded.now_ns)
-    used = {key: one.latest.memory_bytes for key, one in loaded.view.live_usage.pods.items()}
+    used = {key: usage.latest.memory_bytes for key, usage in loaded.view.live_usage.pods.items()}
     workloads = workloads_of(base.inventory)
     if krr is not None:
         given = krr
@@ -140,11 +140,13 @@ def _of_prometheus(
         for name, expression in queries(percentile, hours).items():
             show_progress(f"asking Prometheus, {len(answers) + 1} of 3")
             answers[name] = server.query(expression, now_ns)
-        found = of_usage(answers, workloads, percentile=percentile, hours=hours, now_ns=now_ns)
+        recommendations = of_usage(answers, workloads, percentile=percentile, hours=hours, now_ns=now_ns)
     except PrometheusError as error:
         raise UsageError(f"{args.prometheus} {error}") from None
     warnings = dict.fromkeys(one_line(warning) for answer in answers.values() for warning in answer.warnings)
-    return found, tuple(f"Prometheus warns that its answer may be incomplete: {warning}" for warning in warnings)
+    return recommendations, tuple(
+        f"Prometheus warns that its answer may be incomplete: {warning}" for warning in warnings
+    )
 
 
 def _history_if_any(args: argparse.Namespace) -> Path | None:

@@ -147,8 +147,8 @@ class _Waiting:
         self._seen = view
         base = base_of(view, now)
         report = _report(base, self._args, plays=False)
-        said = tuple((group.name, group_text(group)) for group in report.groups)
-        is_changed, self._said = said != self._said, said
+        group_texts = tuple((group.name, group_text(group)) for group in report.groups)
+        is_changed, self._said = group_texts != self._said, group_texts
         if report.state is not RolloutState.DONE and (is_last or is_changed or self._is_forecast_due()):
             self._played_at = time.monotonic()
             report = _report(base, self._args)

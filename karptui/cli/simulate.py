@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
-        found = answer(
+        snapshot_answer = answer(
             reader,
             path,
             times=args.time or 0,
@@ -115,12 +115,12 @@ def run(args: argparse.Namespace) -> int:
             at=args.at,
             config=config,
         )
-        if "error" in found.document:
+        if "error" in snapshot_answer.document:
             status = 1
         if args.output == "json":
-            put(json_text(found.fixed_form))
+            put(json_text(snapshot_answer.fixed_form))
         else:
-            put(page("\n".join(lines_of(found.document, found.savings))))
+            put(page("\n".join(lines_of(snapshot_answer.document, snapshot_answer.savings))))
     return status
 
 
@@ -142,7 +142,7 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
         if self.names_static_drift or not methods:
             return self.document
         left_out = [method for method in methods if method["name"] == Method.STATIC_DRIFT]
-        more = [STATIC_DRIFT_LEFT_OUT] if any(one["candidates"] for one in left_out) else []
+        more = [STATIC_DRIFT_LEFT_OUT] if any(method["candidates"] for method in left_out) else []
         return {
             **self.document,
             "notModelled": [*self.document["notModelled"], *more],
@@ -234,7 +234,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
 
     events: dict[str, list[str]] = provisioning_events(prepared, solution)
     document: dict[str, Any] = {}
-    said: dict[str, list[str]] = {}
+    disruption_events: dict[str, list[str]] = {}
     savings: _Savings = {}
     if wanted:
         from karptui.disruption.deletion_costs import managed_costs
@@ -250,7 +250,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
             document["disruption"].append(legacy_repair_json(report.legacy_repairs))
         if costs := managed_costs(report.fleet):
             document["deletionCosts"] = costs
-        said = report.events
+        disruption_events = report.events
     elif any(state.is_marked_for_deletion for state in prepared.states):
         from karptui.disruption.do_not_disrupt import record_departing
         from karptui.disruption.events import Recorder
@@ -258,8 +258,8 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
 
         recorder = Recorder()
         record_departing(fleet_of(prepared), recorder)
-        said = recorder.by_object()
-    for key, lines in said.items():
+        disruption_events = recorder.by_object()
+    for key, lines in disruption_events.items():
         events.setdefault(key, []).extend(line for line in lines if line not in events.get(key, ()))
     document["events"] = {key: sorted(events[key]) for key in sorted(events)}
     return Answer(document, savings)
@@ -323,6 +323,6 @@ def _method_lines(method: dict[str, Any], savings: Sequence[float | None]) -> It
     budgets = ", ".join(f"{pool} {count}" for pool, count in sorted(method["budgets"].items()))
     yield f"  {method['name']}: {len(method['candidates'])} candidates, budgets {budgets or 'none'}"
     for command, saved in zip_longest(method["commands"], savings):
-        made = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
+        replaced_by = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
         saves = "" if saved is None else f", {saved_text(saved)}"
-        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}{saves}"
+        yield f"    {command['decision']} {', '.join(command['candidates'])}{replaced_by}{saves}"

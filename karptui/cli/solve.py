@@ -48,16 +48,16 @@ def _dest(name: str) -> str:
 
 def _flags() -> dict[str, tuple[str, str]]:
     """Return metavar and help of each flag, with the goals it belongs to."""
-    said: dict[str, dict[str, list[str]]] = {}
+    help_by_flag: dict[str, dict[str, list[str]]] = {}
     metavars: dict[str, str] = {}
     for goal in GOALS.values():
         for parameter in goal.parameters:
             metavars[parameter.name] = parameter.metavar
             text = f"{parameter.help} (default: {parameter.default})" if parameter.default else parameter.help
-            said.setdefault(parameter.name, {}).setdefault(text, []).append(goal.name)
+            help_by_flag.setdefault(parameter.name, {}).setdefault(text, []).append(goal.name)
     return {
-        name: (metavars[name], "; ".join(f"{', '.join(goals)}: {text}" for text, goals in said[name].items()))
-        for name in said
+        name: (metavars[name], "; ".join(f"{', '.join(goals)}: {text}" for text, goals in help_by_flag[name].items()))
+        for name in help_by_flag
     }
 
 

@@ -116,4 +116,4 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    return "".join("#" if ord(one) in _BARS else _PLAIN.get(one, "?") for one in missing), error.end
+    return "".join("#" if ord(character) in _BARS else _PLAIN.get(character, "?") for character in missing), error.end

@@ -158,8 +158,8 @@ def parse_condition(text: str, *words: str) -> FailCondition | str:
         return FailCondition(text, text)
     match = _COST.fullmatch(text)
     if match is None:
-        own = "".join(f" {word}," for word in words)
-        raise argparse.ArgumentTypeError(f"{text!r} is not pending, drift,{own} cost, cost+10% or cost+2.50 ($/h)")
+        extra = "".join(f" {word}," for word in words)
+        raise argparse.ArgumentTypeError(f"{text!r} is not pending, drift,{extra} cost, cost+10% or cost+2.50 ($/h)")
     amount = float(match["amount"] or 0)
     return FailCondition(text, "cost", amount / 100 if match["percent"] else amount, bool(match["percent"]))
 
@@ -213,12 +213,12 @@ def _compare(answers: Sequence[ScenarioAnswer]) -> str:
     """Return a comparison of several scenarios, and add it to their documents; empty if unknown."""
     from karptui.views.whatif.compare import Compared, best_sentence, places
 
-    known = [(answer.document, answer.difference) for answer in answers if answer.difference is not None]
-    if len(known) < 2:
+    simulated = [(answer.document, answer.difference) for answer in answers if answer.difference is not None]
+    if len(simulated) < 2:
         return ""
-    sentence = best_sentence([Compared(document["scenario"], difference) for document, difference in known])
+    sentence = best_sentence([Compared(document["scenario"], difference) for document, difference in simulated])
     if sentence:
-        for (document, _), place in zip(known, places([difference for _, difference in known]), strict=True):
+        for (document, _), place in zip(simulated, places([difference for _, difference in simulated]), strict=True):
             document |= {"place": place, "comparison": sentence}
     return sentence
 
