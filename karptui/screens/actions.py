@@ -72,7 +72,10 @@ async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
     choices = operations_here(screen)
     if not choices:
         raise ActionError("no action suits the rows here; :do ACTION OBJECT takes any, such as :do cordon NAME")
-    lines = [Choice(str(one), str(one), first_of([" ".join(ref) for ref in on], _FEW)) for one, on in choices.items()]
+    lines = [
+        Choice(str(operation), str(operation), first_of([" ".join(ref) for ref in on], _FEW))
+        for operation, on in choices.items()
+    ]
     chosen = await pick(screen.app, "Actions", lines)
     if chosen is None:
         return ()
@@ -122,8 +125,8 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
 def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     from karptui.actions.action import API_KINDS  # noqa: PLC0415 - only for what-ifs
 
-    known = API_KINDS.get(kind)
-    api_version = f"{known.group}/{known.version}" if known is not None else ""
+    api_kind = API_KINDS.get(kind)
+    api_version = f"{api_kind.group}/{api_kind.version}" if api_kind is not None else ""
     return {"apiVersion": api_version, "kind": kind, **fields, "metadata": {"name": name}}
 
 

@@ -86,13 +86,13 @@ class ChangesScreen(ListScreen[ObjectChange]):
         if item.kind == SETTINGS:
             self.host.run_command("sources")
             return
-        found = self.object_of(item)
-        if found is None:
+        ref = self.object_of(item)
+        if ref is None:
             self.say("this row is about no single object", Tone.MUTED)
-        elif not self.host.session.has_object(*((item.kind, item.name) if item.kind == Kind.NODECLASS else found)):
-            self.say(f"{clean(found[0])} {clean(found[1])} does not exist now", Tone.MUTED)
+        elif not self.host.session.has_object(*((item.kind, item.name) if item.kind == Kind.NODECLASS else ref)):
+            self.say(f"{clean(ref[0])} {clean(ref[1])} does not exist now", Tone.MUTED)
         else:
-            routes.show_object(self, *found)
+            routes.show_object(self, *ref)
 
     def action_refresh_data(self) -> None:
         super().action_refresh_data()

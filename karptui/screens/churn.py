@@ -131,11 +131,11 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     def action_open_successor(self) -> None:
         item = self.current
-        found = came(item) if item is not None else ()
-        if not found:
+        replacements = came(item) if item is not None else ()
+        if not replacements:
             self.say("no replacement is known")
         else:
-            self._show_node(found[0].claim)
+            self._show_node(replacements[0].claim)
 
     def open_row(self, item: ReplacedClaim) -> None:
         """Show the node that was removed, while its NodeClaim is there."""

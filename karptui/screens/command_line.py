@@ -68,8 +68,8 @@ def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
 
 def _matching(values: Sequence[str], typed: str) -> list[str]:
     """Return the values with the typed text, first those with it at the beginning."""
-    found = [value for value in values if typed in value]
-    return sorted(found, key=lambda value: not value.startswith(typed))
+    matches = [value for value in values if typed in value]
+    return sorted(matches, key=lambda value: not value.startswith(typed))
 
 
 _MOST_HINTS: Final = 40
@@ -88,8 +88,8 @@ def hint(commands: Sequence[TypedCommand], line: str) -> str:
     except CommandError as error:
         return str(error)
     values = command.arguments()
-    if found := _matching(values, rest):
-        return "  ".join(found[:_MOST_HINTS])
+    if matches := _matching(values, rest):
+        return "  ".join(matches[:_MOST_HINTS])
     if values and not command.takes_words:
         return f"nothing called {rest.strip()}"
     return f":{' '.join(filter(None, (command.name, command.placeholder)))}  {command.help}"

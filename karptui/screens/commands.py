@@ -350,9 +350,9 @@ def _pause(app: CommandHost, text: str) -> None:
     from karptui.disruption.pauses import PauseRequest, end_of  # noqa: PLC0415 - as above
     from karptui.screens.destinations import ToPause  # noqa: PLC0415 - as above
 
-    known, reasons = set(_names(app, "NodePool")), {reason.lower(): reason for reason in Reason}
+    pools, reasons = set(_names(app, "NodePool")), {reason.lower(): reason for reason in Reason}
     words = text.split()
-    rest = [word for word in words if word not in known and word.lower() not in (*reasons, "release", "until")]
+    rest = [word for word in words if word not in pools and word.lower() not in (*reasons, "release", "until")]
     for word in rest:
         try:
             end_of(word, app.now_ns())
@@ -361,8 +361,8 @@ def _pause(app: CommandHost, text: str) -> None:
     if len(rest) > 1:
         raise CommandError(f"a pause has one end, not {clean(' and '.join(rest))}")
     request = PauseRequest(
-        tuple(word for word in words if word in known),
-        tuple(reasons[word.lower()] for word in words if word.lower() in reasons and word not in known),
+        tuple(word for word in words if word in pools),
+        tuple(reasons[word.lower()] for word in words if word.lower() in reasons and word not in pools),
         "".join(rest),
         is_release="release" in words,
     )

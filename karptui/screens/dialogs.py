@@ -198,9 +198,9 @@ class ChecklistScreen(ListDialog["frozenset[str] | None"]):
     def action_flip_all(self) -> None:
         """Turn all shown choices on, or off if all are on."""
         are_on = self._chosen.issuperset(self._shown)
-        for one in self._shown:
-            if (one in self._chosen) == are_on:
-                self._toggle(one)
+        for choice_id in self._shown:
+            if (choice_id in self._chosen) == are_on:
+                self._toggle(choice_id)
 
     def _toggle(self, choice_id: str) -> None:
         self._chosen ^= {choice_id}

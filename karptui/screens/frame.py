@@ -367,10 +367,10 @@ class FrameScreen(LayeredScreen):
 
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
-        said = notice(self.host.session.overview().statuses, self.consequences, now_ns)
-        if said is not None:
+        piece = notice(self.host.session.overview().statuses, self.consequences, now_ns)
+        if piece is not None:
             line.display = True
-            line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)
+            line.pieces = ((f"{'✖' if piece[1] is Tone.FAULT else '▲'} ", piece[1]), piece)
         elif not self.shows_worst or self.host.moments.shown is not None:
             line.display = False
         elif self.host.session.overview().sizes["nodes"] >= MANY_NODES:

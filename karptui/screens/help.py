@@ -74,8 +74,8 @@ def _key_sections(explained: Screen[Any]) -> Iterator[Section]:
         binding = active.binding
         if not binding.description or not binding.id:
             continue
-        own = "Every screen" if binding.id.partition(".")[0] in _SHARED else OWN
-        title = active.node.BINDING_GROUP_TITLE or own
+        default_title = "Every screen" if binding.id.partition(".")[0] in _SHARED else OWN
+        title = active.node.BINDING_GROUP_TITLE or default_title
         ident = (title, binding.id, binding.tooltip or binding.description)
         if ident not in keys:
             groups.setdefault(title, []).append(ident)

@@ -191,7 +191,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def marked_objects(self) -> list[tuple[str, str]]:
         """Return kind and key of every marked object."""
         marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
-        return list(dict.fromkeys(found for item in marked if (found := self.object_of(item)) is not None))
+        return list(dict.fromkeys(ref for item in marked if (ref := self.object_of(item)) is not None))
 
     # Showing
 

@@ -53,9 +53,9 @@ class Kept(Generic[ValueT]):
 
     def get(self, made_from: tuple[object, ...], make: Callable[[], ValueT]) -> ValueT:
         """Return the value; recompute it if one of its inputs is another object."""
-        known = self._known
-        if known is not None and len(known[0]) == len(made_from) and all(map(is_, known[0], made_from)):
-            return known[1]
+        cached = self._known
+        if cached is not None and len(cached[0]) == len(made_from) and all(map(is_, cached[0], made_from)):
+            return cached[1]
         value = make()
         self._known = made_from, value
         return value

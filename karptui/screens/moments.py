@@ -75,8 +75,8 @@ class MomentScreens:
 
     def history(self) -> Path | str:
         """Return the file with the followed cluster's history, or why there is none."""
-        found = self._visits.history()
-        return found if isinstance(found, Path) else RESULTS[found]
+        history = self._visits.history()
+        return history if isinstance(history, Path) else RESULTS[history]
 
     def go_to(self, text: str) -> None:
         """Show a moment of the history that the user names. Raises CommandError if the text names none."""

@@ -138,8 +138,8 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     @work(group="hour", exclusive=True)
     async def _ask_hour(self) -> None:
-        found = await asyncio.to_thread(self.host.session.last_hour, self._hour_ns)
-        self._hour = last_hour_words(found)
+        counts = await asyncio.to_thread(self.host.session.last_hour, self._hour_ns)
+        self._hour = last_hour_words(counts)
         self.show_title()
 
     def _show_findings(self, findings: Sequence[ClusterFinding]) -> None:

@@ -110,18 +110,18 @@ class RemediesScreen(ListScreen[TriedRemedy]):
     def explain_item(self, item: TriedRemedy) -> Pieces:
         """Return the effect on nodes, the change, and how to try it."""
         remedy, effect = item.remedy, effect_text(item.remedy.effect)
-        said: list[tuple[str, Tone]] = []
+        pieces: list[tuple[str, Tone]] = []
         if item.trial is not None and (remedy.edits or remedy.preempts):  # the change is also above its YAML
-            said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
+            pieces.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
             if item.trial.wait_seconds and not item.trial.is_forecast:
-                said.append((" No node is freed at once: F simulates it.", Tone.MUTED))
+                pieces.append((" No node is freed at once: F simulates it.", Tone.MUTED))
         else:
-            said.append((remedy.sentence, Tone.NORMAL))
+            pieces.append((remedy.sentence, Tone.NORMAL))
             if effect:
-                said.append((f" {effect} (simulated).", Tone.GOOD))
+                pieces.append((f" {effect} (simulated).", Tone.GOOD))
         if not remedy.edits and not remedy.preempts:
-            said.append((" It cannot be simulated: the original objects are unknown.", Tone.MUTED))
-        return tuple(said)
+            pieces.append((" It cannot be simulated: the original objects are unknown.", Tone.MUTED))
+        return tuple(pieces)
 
     def name_of(self, item: TriedRemedy) -> str:
         return item.remedy.title

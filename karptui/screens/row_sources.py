@@ -131,10 +131,10 @@ class OwnRows(Generic[ItemT]):
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         """Return the rows; the same ones at another time while nothing has changed."""
-        items, known = self._items(), self._made
-        is_same = known is not None and known.items is items and known.recipe == recipe
-        if known is not None and is_same and not is_timed(recipe.query, spec.subject):
-            return known.rows.at(now_ns)
+        items, previous = self._items(), self._made
+        is_same = previous is not None and previous.items is items and previous.recipe == recipe
+        if previous is not None and is_same and not is_timed(recipe.query, spec.subject):
+            return previous.rows.at(now_ns)
         rows = build_rows(
             spec, items, query=recipe.query, sort=recipe.sort, is_notable_only=recipe.is_notable_only, now_ns=now_ns
         )

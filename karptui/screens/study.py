@@ -154,9 +154,11 @@ class StudyScreen(ListScreen[Any]):
         return super().check_action(action, parameters)
 
     def action_text(self) -> None:
-        answer, found, text = self._answer, self._found, self.study.text
+        answer, result, text = self._answer, self._found, self.study.text
         if answer is not None and text is not None:
-            routes.show_made_text(self, self.study.title, lambda: text(found) if found is not None else answer.problem)
+            routes.show_made_text(
+                self, self.study.title, lambda: text(result) if result is not None else answer.problem
+            )
 
     def action_turn(self, name: str) -> None:
         """Work out the same over another span, or with other seeds."""

@@ -127,9 +127,9 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             gone = f"there is no NodePool {clean(self._pool)}", Tone.WARNING
             lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
             return
-        said = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
+        type_lines = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
         sources = self.host.session.type_sources(self._pool)
-        lines.set_lines([*said, ((sources.text, Tone.MUTED),)])
+        lines.set_lines([*type_lines, ((sources.text, Tone.MUTED),)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
         if not item.is_left:

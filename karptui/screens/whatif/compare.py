@@ -91,7 +91,11 @@ class CompareScreen(FrameScreen):
         best = best_sentence(self._compared)
         lines: list[Pieces] = [*wrapped((((f"{of_these}{best}", Tone.STRONG),),), self._width), ()] if best else []
         lines += compare_lines(self._compared, self._width)
-        lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
+        lines += [
+            ((f"✘ {comparison.name}: {comparison.problem}", Tone.FAULT),)
+            for comparison in self._compared
+            if comparison.problem
+        ]
         self.table.set_lines(lines)
         sheets = len(self._book.sheets)
         first, last = self._first + 1, self._first + len(self._compared)

@@ -279,7 +279,7 @@ class WhatIf:
         """Add documents and edits to the front sheet, or begin a new one; return an error message."""
         book, sheet = self.book, self.book.sheet
         is_fresh = opening.is_new or book.is_untouched
-        made = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
+        result = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
         name = sheet.name
         if is_fresh:  # a new sheet is named when it is begun
@@ -287,7 +287,7 @@ class WhatIf:
         later, is_named = (
             (opening.later, opening.is_new or bool(opening.edits)) if is_fresh else (sheet.later, sheet.is_named)
         )
-        opened = Sheet(name, made.text, made.edits, replay, later, is_named)
+        opened = Sheet(name, result.text, result.edits, replay, later, is_named)
         if opening.is_new:
             book.begin_once(opened)
         else:
@@ -295,7 +295,7 @@ class WhatIf:
         if is_fresh:
             book.note_opened()
         self.changed()
-        return made.failed
+        return result.failed
 
     async def add_document(self, ref: ObjectRef) -> None:
         """Add an object's document to the front sheet unless it is there. Raises SourceError if it cannot be read."""

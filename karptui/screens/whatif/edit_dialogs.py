@@ -188,7 +188,7 @@ class EditDialogs:
         names = await self._whatif.names()
         requirements = value_at(document.body or {}, POOL_REQUIREMENTS, [])
         left = values_left(requirements, key, names.types)
-        values = [one for one in names.labels.get(key, ()) if left is None or one in left]
+        values = [value for value in names.labels.get(key, ()) if left is None or value in left]
         asked = ChecklistScreen("Requirements of the preferred pool", [Choice(value, value) for value in values], ())
         chosen = await self._app.push_screen_wait(asked)
         name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")

@@ -233,8 +233,8 @@ class WhatIfScreen(FrameScreen):
         sheet = self.whatif.book.sheet
         if self._opening is NOTHING and not self.edit_pane.editor.text and not sheet.edits:
             return ((f"{mode_text(sheet.replay)}: {mode_sentence(sheet.replay)}", Tone.MUTED),)
-        said = self.whatif.explain(self.edit_pane.line)
-        return self.info.pieces if said is None else said
+        pieces = self.whatif.explain(self.edit_pane.line)
+        return self.info.pieces if pieces is None else pieces
 
     def help_text(self) -> HelpSections:
         return (("What is simulated", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)

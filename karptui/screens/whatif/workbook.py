@@ -125,8 +125,8 @@ class Workbook:
 
     def begin_once(self, sheet: Sheet) -> None:
         """Make a new sheet current under its own name; an equal existing sheet is reused."""
-        for at, one in enumerate(self.sheets):
-            if replace(one, name=sheet.name) == sheet:
+        for at, existing in enumerate(self.sheets):
+            if replace(existing, name=sheet.name) == sheet:
                 self.index = at
                 return
         self.begin_copy(sheet)
@@ -329,7 +329,7 @@ def _text(scenario: Scenario) -> str:
 
 def _name_aside(path: Path) -> Path:
     """Return a name for a file to be set aside that no other has."""
-    found, number = path.with_suffix(f".{UNREADABLE}{path.suffix}"), 2
-    while os.path.lexists(found):
-        found, number = path.with_suffix(f".{UNREADABLE}-{number}{path.suffix}"), number + 1
-    return found
+    free_path, number = path.with_suffix(f".{UNREADABLE}{path.suffix}"), 2
+    while os.path.lexists(free_path):
+        free_path, number = path.with_suffix(f".{UNREADABLE}-{number}{path.suffix}"), number + 1
+    return free_path
