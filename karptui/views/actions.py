@@ -122,14 +122,14 @@ def _cause_lines(causes: Sequence[tuple[str, str]]) -> Iterator[str]:
     yield from (f"    {clean(field)}: {clean(message)}" for field, message in causes)
 
 
-def expected_lines(found: Expected) -> Iterator[str]:
+def expected_lines(forecast: Expected) -> Iterator[str]:
     """Yield the forecast of actions, and the affected pods."""
-    plan, edited = found.plan, found.plan.edited
+    plan, edited = forecast.plan, forecast.plan.edited
     span = span_text(edited.until_ns - edited.from_ns)
-    if not found.drains:
+    if not forecast.drains:
         # Of a deletion the what-if would leave out that its drain may be blocked.
         yield f"  at once: {clean(headline_text(plan.answer), limit=500)}"
-    for name, seconds in found.drains:
+    for name, seconds in forecast.drains:
         yield f"  {clean(name)}: {_drain_text(seconds, is_over=edited.is_quiescent)}"
     took = f", after {span}" if edited.until_ns > edited.from_ns else ""
     yield f"  {f'in the end{took}' if edited.is_quiescent else f'forecast for {span}'}:"
@@ -137,10 +137,10 @@ def expected_lines(found: Expected) -> Iterator[str]:
     yield f"    with it:    {_moment_text(edited.end)}"
     for line in (*plan.risks()[:_FEW], *list(blocker_lines(plan))[:_FEW]):
         yield f"  risk: {clean(line)}"
-    yield from (f"  {line}" for line in _pod_lines(found.pods))
-    if found.staying:
-        stay = verb(found.staying, "stays", "stay")
-        yield f"  {counted(found.staying, 'pod')} on it {stay} there: cordon keeps only new pods from the node"
+    yield from (f"  {line}" for line in _pod_lines(forecast.pods))
+    if forecast.staying:
+        stay = verb(forecast.staying, "stays", "stay")
+        yield f"  {counted(forecast.staying, 'pod')} on it {stay} there: cordon keeps only new pods from the node"
     yield "  assumed: a constant load, and nothing else changes; karptui plan and forward show every step"
 
 

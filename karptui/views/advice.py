@@ -129,7 +129,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             _value(lambda entry: [_object(ref.kind, ref.namespace, ref.name) for ref in entry.finding.objects]),
             {"type": "array", "items": {"$ref": "#/$defs/ref"}},
             after="title",
-            flat=lambda objects: " ".join("/".join(one.values()) for one in objects),
+            flat=lambda objects: " ".join("/".join(ref.values()) for ref in objects),
         ),
         filters={
             "object": Field(

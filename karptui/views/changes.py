@@ -50,12 +50,12 @@ def _side_text(row: ObjectChange, value: Any) -> str:
     return per_hour_text(value) if row.kind == COST and value is not None else value_text(value)
 
 
-def headline(found: ChangeSet) -> str:
+def headline(change_set: ChangeSet) -> str:
     """Return which time is compared, and how many rows differ."""
-    took = span_text(found.to_ns - found.from_ns)
+    took = span_text(change_set.to_ns - change_set.from_ns)
     return (
-        f"{instant_text(found.from_ns)} to {instant_text(found.to_ns)} ({took}):"
-        f" {counted(len(found.changes), 'change') if found.changes else 'nothing changed'}"
+        f"{instant_text(change_set.from_ns)} to {instant_text(change_set.to_ns)} ({took}):"
+        f" {counted(len(change_set.changes), 'change') if change_set.changes else 'nothing changed'}"
     )
 
 

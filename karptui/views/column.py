@@ -309,8 +309,8 @@ def lifted(values: Iterable[Value[PartT]], part: Callable[[ItemT], PartT | None]
 
     def reader(value: Value[PartT]) -> Callable[[ItemT, int], Any]:
         def read(item: ItemT, now_ns: int) -> Any:
-            found = part(item)
-            return None if found is None else value.read(found, now_ns)
+            item_part = part(item)
+            return None if item_part is None else value.read(item_part, now_ns)
 
         return read
 

@@ -43,17 +43,17 @@ def _starting_text(drill: Drill) -> str:
     return f" ({drill.starting:,} starting)" if drill.starting else ""
 
 
-def places_text(found: Placements, waiting: str, dollars: str = "") -> str:
+def places_text(placements: Placements, waiting: str, dollars: str = "") -> str:
     """Return the destinations of displaced pods."""
-    pods, count = counted(found.pods, "pod"), len(found.pending)
-    placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
-    if found.on_new:
-        placed.append(f"{found.on_new:,} need {counted(found.launched, 'new node')}{dollars}")
-    if not found.pods:
+    pods, count = counted(placements.pods, "pod"), len(placements.pending)
+    placed = [f"{placements.on_nodes:,} fit on other nodes"] if placements.on_nodes else []
+    if placements.on_new:
+        placed.append(f"{placements.on_new:,} need {counted(placements.launched, 'new node')}{dollars}")
+    if not placements.pods:
         return "no pod has to move"
     if count:
         return ", ".join((f"{count:,} of {pods} {waiting}", *placed))
-    return f"{pods} {verb(found.pods, 'fits', 'fit')} elsewhere: {', '.join(placed)}"
+    return f"{pods} {verb(placements.pods, 'fits', 'fit')} elsewhere: {', '.join(placed)}"
 
 
 def _dollars(launches: Sequence[DrillLaunch]) -> str:

@@ -128,23 +128,23 @@ def overview(rooms: Sequence[Headroom]) -> str:
     if not rooms:
         return "no workload has pods that could run on other nodes"
     none = [headroom for headroom in rooms if not headroom.total]
-    said = []
+    parts = []
     if none:
         names = first_of([headroom.sample.name for headroom in none], _FEW)
-        said.append(f"no more pods of {names} fit")
+        parts.append(f"no more pods of {names} fit")
     tight = next((headroom for headroom in rooms if headroom.total and not headroom.is_total_at_least), None)
     if tight is not None:
-        said.append(f"least headroom: {count_text(tight.total)} more of {tight.sample.name}")
+        parts.append(f"least headroom: {count_text(tight.total)} more of {tight.sample.name}")
     least = min((room for room in rooms if room.total > room.fits), key=lambda headroom: headroom.fits, default=None)
     if least is not None:
-        said.append(
+        parts.append(
             f"the first new node is needed after {count_text(least.fits)} more of {least.sample.name}"
             if least.fits
             else f"the next pod of {least.sample.name} needs a new node"
         )
-    if not said:
-        said.append(f"{_at_least(rooms[0].tried)} pods of each workload fit on {_all_nodes_text(rooms)}")
-    return "; ".join(said)
+    if not parts:
+        parts.append(f"{_at_least(rooms[0].tried)} pods of each workload fit on {_all_nodes_text(rooms)}")
+    return "; ".join(parts)
 
 
 def pool_overview(pool: str, headrooms: Sequence[Headroom]) -> str:
@@ -152,19 +152,19 @@ def pool_overview(pool: str, headrooms: Sequence[Headroom]) -> str:
     none = [headroom for headroom in headrooms if not headroom.pools[0].pods and not headroom.pools[0].is_at_least]
     some = [headroom for headroom in headrooms if headroom.pools[0].pods and not headroom.pools[0].is_at_least]
     rest = len(headrooms) - len(none) - len(some)
-    said = []
+    parts = []
     if some:
         least, most = some[0], some[-1]
-        said.append(f"new nodes of {pool} take {counted(_takes(least), 'more pod')} of {least.sample.name}")
+        parts.append(f"new nodes of {pool} take {counted(_takes(least), 'more pod')} of {least.sample.name}")
         if most is not least:
-            said[0] += f", up to {count_text(_takes(most))} of {most.sample.name}"
+            parts[0] += f", up to {count_text(_takes(most))} of {most.sample.name}"
     if none:
         names = first_of([headroom.sample.name for headroom in none], _FEW)
-        said.append(f"{'none' if some else f'no new node of {pool}'} for {names}: {none[0].pools[0].reason}")
+        parts.append(f"{'none' if some else f'no new node of {pool}'} for {names}: {none[0].pools[0].reason}")
     if rest:
         reach = verb(rest, "reaches", "reach")
-        said.append(f"{counted(rest, 'workload')} {reach} no limit with {count_text(MOST)} more pods")
-    return "; ".join(said) or f"no workload has pods that {pool} could take"
+        parts.append(f"{counted(rest, 'workload')} {reach} no limit with {count_text(MOST)} more pods")
+    return "; ".join(parts) or f"no workload has pods that {pool} could take"
 
 
 def _takes(headroom: Headroom) -> int:

@@ -282,14 +282,14 @@ def charts_of(steps: Sequence[HistoryStep], pool: str | None) -> Iterator[TimeCh
 
 def _line(name: str, steps: Sequence[HistoryStep], read: Read, scale: float) -> Line | None:
     """Return the averages of steps, each at its middle; None if fewer than two are known."""
-    known = [
+    points = [
         ((step.from_ns + step.to_ns) / 2 - steps[0].from_ns, value)
         for step in steps
         if (value := read(step)) is not None
     ]
-    if len(known) < 2:
+    if len(points) < 2:
         return None
-    return Line(name, tuple(at / NS_PER_SECOND for at, _ in known), tuple(value * scale for _, value in known))
+    return Line(name, tuple(at / NS_PER_SECOND for at, _ in points), tuple(value * scale for _, value in points))
 
 
 def about_lines(karptui: str, controller: ControllerInfo, history: RecordedHistory | str) -> Iterator[str]:
@@ -320,10 +320,10 @@ def sparklines(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
     """Yield charts of nodes and cost in a line each."""
     for title, read, text in (("nodes", _nodes, _mean_text), ("$/h", _price, _money)):
         values = [read(step) for step in steps]
-        known = [value for value in values if value is not None]
+        known_values = [value for value in values if value is not None]
         line = sparkline([None if value is None else round(value * 10_000) for value in values])
-        if line and known:
-            span = f"{text(min(known))} to {text(max(known))}, last {text(known[-1])}"
+        if line and known_values:
+            span = f"{text(min(known_values))} to {text(max(known_values))}, last {text(known_values[-1])}"
             yield ((f"{title:<6} {line}  {span}", Tone.NORMAL),)
 
 

@@ -39,8 +39,8 @@ def dated_text(instant_ns: int, now_ns: int) -> str:
 def range_text(start_ns: int | None, end_ns: int | None, local: tzinfo | None = None) -> str:
     """Return a window, ``Tue 08:00–17:00Z (09:00–18:00 CET)``; an end that is not known is left out."""
     if start_ns is None or end_ns is None:
-        known = [("from", start_ns), ("until", end_ns)]
-        return next((f"{word} {weekday_text(at, local)}" for word, at in known if at is not None), "")
+        ends = [("from", start_ns), ("until", end_ns)]
+        return next((f"{word} {weekday_text(at, local)}" for word, at in ends if at is not None), "")
     start, end = _utc(start_ns), _utc(end_ns)
     text = f"{_span(start, end)}Z"
     here, there = _there(start, local), _there(end, local)

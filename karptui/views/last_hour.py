@@ -19,10 +19,10 @@ _COUNTS: Final[Schema] = {"type": "array", "items": int | None}
 
 def sparkline(counts: Sequence[int | None]) -> str:
     """Return one block per count, scaled between minimum and maximum; a line if constant, blanks if unknown."""
-    known = [count for count in counts if count is not None]
-    if len(known) < _LEAST_BINS:
+    known_counts = [count for count in counts if count is not None]
+    if len(known_counts) < _LEAST_BINS:
         return ""
-    low, high = min(known), max(known)
+    low, high = min(known_counts), max(known_counts)
     steps = len(BLOCKS) - 1
 
     def block(count: int | None) -> str:
@@ -35,8 +35,8 @@ def sparkline(counts: Sequence[int | None]) -> str:
 
 def trend(counts: Sequence[int | None]) -> int | None:
     """Return the growth of a group's node count since the first known moment; None if too little is known."""
-    known = [count for count in counts if count is not None]
-    return known[-1] - known[0] if len(known) >= _LEAST_BINS else None
+    known_counts = [count for count in counts if count is not None]
+    return known_counts[-1] - known_counts[0] if len(known_counts) >= _LEAST_BINS else None
 
 
 def last_hour_text(counts: Sequence[int | None]) -> str:

@@ -115,8 +115,8 @@ def verdict_metrics(view: ClusterView, problems: Iterable[ClusterFinding], now_n
 
 def ages(view: ClusterView, merged_ns: int, now_ns: int) -> dict[Metric, Values]:
     """Return the age of each kind's data, for kinds that have been read."""
-    known = {kind: age_ns(status, merged_ns, now_ns) for kind, status in view.statuses.items()}
-    return {AGE: {(label(kind),): age / NS_PER_SECOND for kind, age in known.items() if age is not None}}
+    ages_ns = {kind: age_ns(status, merged_ns, now_ns) for kind, status in view.statuses.items()}
+    return {AGE: {(label(kind),): age / NS_PER_SECOND for kind, age in ages_ns.items() if age is not None}}
 
 
 class _PoolLabels:

@@ -146,8 +146,10 @@ def _how(entry: NodeEntry, _: int) -> Cell:
         return Cell(f"{freed.outcome}, terminate-first", Tone.GOOD, str(freed.outcome))
     if freed.outcome == "delete":
         return Cell("delete", Tone.GOOD)
-    made = "; ".join(replacement_text(replacement) for replacement in freed.replacements)
-    return Cell(f"{freed.outcome} with {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
+    replaced_by = "; ".join(replacement_text(replacement) for replacement in freed.replacements)
+    return Cell(
+        f"{freed.outcome} with {replaced_by}" if replaced_by else str(freed.outcome), Tone.GOOD, str(freed.outcome)
+    )
 
 
 def _lost_pods(entry: NodeEntry) -> Sequence[str]:
@@ -262,7 +264,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 _REPLACEMENTS,
                 "Nodes that would be launched.",
                 flat=lambda replaced_by: [
-                    f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in replaced_by
+                    f"{replacement['pool']}:{replacement['types'][0] if replacement['types'] else '-'}"
+                    for replacement in replaced_by
                 ],
             ),
         ),

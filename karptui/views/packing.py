@@ -157,7 +157,7 @@ def packed_lines(packing: Packed, scenario: Scenario, resource: str, width: int)
     lines += wrapped([((" · ".join(parts), Tone.MUTED),)], width)
     if not packing.nodes:
         return tuple(lines)
-    bins = [one for node in packing.nodes for one in (node.before, node.after) if one is not None]
+    bins = [packed for node in packing.nodes for packed in (node.before, node.after) if packed is not None]
     largest = max(_size_of(node, resource) for node in bins)
     most = max(min((width - _NAME - 1 - len(_ARROW)) // 2 - _SHARE, _MOST), LEAST)
     lines.append(LEGEND)
@@ -205,18 +205,18 @@ def _is_changed(node: PackedNode) -> bool:
 
 
 def _order(node: PackedNode) -> tuple[bool, bool, str]:
-    one = node.after or node.before
-    return node.after is not None, node.before is not None, one.name if one is not None else ""
+    packed = node.after or node.before
+    return node.after is not None, node.before is not None, packed.name if packed is not None else ""
 
 
 def _pool(node: PackedNode) -> str:
-    one = node.after or node.before
-    return one.pool if one is not None else ""
+    packed = node.after or node.before
+    return packed.pool if packed is not None else ""
 
 
 def _by_pool(nodes: Sequence[PackedNode]) -> list[tuple[str, list[PackedNode]]]:
     pools = group_by(nodes, _pool)
-    return sorted(pools.items(), key=lambda one: (not any(map(_is_changed, one[1])), one[0] == "", one[0]))
+    return sorted(pools.items(), key=lambda entry: (not any(map(_is_changed, entry[1])), entry[0] == "", entry[0]))
 
 
 def _pair(before: str, after: str) -> str:
@@ -253,9 +253,9 @@ def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
 
 def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
     """Yield a node on both sides; dim if it is removed or no longer launched."""
-    one = node.after or node.before
-    assert one is not None
-    name = f"+ {short_text(one.name, _NAME - 2)}" if node.is_launched else short_text(one.name, _NAME)
+    packed = node.after or node.before
+    assert packed is not None
+    name = f"+ {short_text(packed.name, _NAME - 2)}" if node.is_launched else short_text(packed.name, _NAME)
     is_dim = node.after is None
     yield f"{name:<{_NAME}} ", Tone.MUTED if is_dim else Tone.STRONG
     if node.before is None:

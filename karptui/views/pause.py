@@ -184,29 +184,29 @@ def pool_lines(pool: PoolPause, now_ns: int) -> Iterator[str]:
             return
         case _:
             pass
-    for one in pool.ended:
-        yield f"ends {_budget_text(one, now_ns)}"
-    for one in pool.kept:
+    for pause in pool.ended:
+        yield f"ends {_budget_text(pause, now_ns)}"
+    for pause in pool.kept:
         stays = "also closed by"
         if pool.state is PoolState.ALREADY:
             stays = "already paused by"
         elif pool.ended or pool.state is PoolState.NOT_PAUSED:
             stays = "stays closed by"
-        yield f"{stays} {_budget_text(one, now_ns)}"
+        yield f"{stays} {_budget_text(pause, now_ns)}"
     if pool.is_default_written:
         yield "without another budget disruption would have no limit: the API server's default of 10% is written"
     if pool.owner is not None and pool.state is PoolState.CHANGED:
         yield revert_text(pool.owner)
 
 
-def _budget_text(one: ActivePause, now_ns: int) -> str:
-    reasons = f" for {', '.join(map(clean, one.budget.reasons))}" if one.budget.reasons is not None else ""
+def _budget_text(pause: ActivePause, now_ns: int) -> str:
+    reasons = f" for {', '.join(map(clean, pause.budget.reasons))}" if pause.budget.reasons is not None else ""
     window = ""
-    if one.budget.schedule is not None:
-        until = f", until {dated_text(one.end_ns, now_ns)}" if one.end_ns is not None else ""
-        kind = "recurring window" if one.is_recurring else "window"
-        window = f", {kind} {clean(one.budget.schedule)} for {clean(one.budget.duration or '')}{until}"
-    return f"budget {one.index + 1} ({clean(one.budget.nodes)} nodes{reasons}{window})"
+    if pause.budget.schedule is not None:
+        until = f", until {dated_text(pause.end_ns, now_ns)}" if pause.end_ns is not None else ""
+        kind = "recurring window" if pause.is_recurring else "window"
+        window = f", {kind} {clean(pause.budget.schedule)} for {clean(pause.budget.duration or '')}{until}"
+    return f"budget {pause.index + 1} ({clean(pause.budget.nodes)} nodes{reasons}{window})"
 
 
 def command_lines(pause: Pause, context: str = "") -> Iterator[str]:
@@ -308,13 +308,13 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
     text=lambda event: " ".join((_WHY[event.kind], *event.nodes, *event.pools)).lower(),
 )
 _ACTIVE: Final[tuple[Value[ActivePause], ...]] = (
-    Value("index", lambda one, _: one.index, int, "In spec.disruption.budgets, from 0."),
-    Value("nodes", lambda one, _: one.budget.nodes, str),
-    Value("reasons", lambda one, _: one.budget.reasons, list[str] | None, "Null: all."),
-    Value("schedule", lambda one, _: one.budget.schedule, str | None),
-    Value("duration", lambda one, _: one.budget.duration, str | None),
-    Value("endsAt", lambda one, _: second_value(one.end_ns), INSTANT_OR_NULL, "Null: not within a week."),
-    Value("isRecurring", lambda one, _: one.is_recurring, bool, "Whether it opens more often than once a year."),
+    Value("index", lambda pause, _: pause.index, int, "In spec.disruption.budgets, from 0."),
+    Value("nodes", lambda pause, _: pause.budget.nodes, str),
+    Value("reasons", lambda pause, _: pause.budget.reasons, list[str] | None, "Null: all."),
+    Value("schedule", lambda pause, _: pause.budget.schedule, str | None),
+    Value("duration", lambda pause, _: pause.budget.duration, str | None),
+    Value("endsAt", lambda pause, _: second_value(pause.end_ns), INSTANT_OR_NULL, "Null: not within a week."),
+    Value("isRecurring", lambda pause, _: pause.is_recurring, bool, "Whether it opens more often than once a year."),
 )
 _JSON: Final = {"type": "array", "items": {"type": "object"}}
 _POOL: Final[tuple[Value[PoolPause], ...]] = (

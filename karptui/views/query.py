@@ -58,8 +58,8 @@ def _parse_part(part: str) -> LabelTest:
         values = frozenset(_value(value.strip(), part) for value in match["values"].split(","))
         return LabelTest(key, values, negated=match["operator"] == "notin")
     for operator, negated in (("!=", True), ("==", False), ("=", False)):
-        key, found, value = part.partition(operator)
-        if found:
+        key, separator, value = part.partition(operator)
+        if separator:
             return LabelTest(_key(key.strip(), part), frozenset({_value(value.strip(), part)}), negated=negated)
     if part.startswith("!"):
         return LabelTest(_key(part[1:].strip(), part), frozenset(), negated=True)

@@ -93,7 +93,7 @@ def headline(answer: RightSize) -> str:
     """Return the savings."""
     hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
     changed = [sizing for sizing in answer.sizings if sizing.containers]
-    pods = counted(sum(one.pods for one in changed), "pod")
+    pods = counted(sum(sizing.pods for sizing in changed), "pod")
     return (
         f"{counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
         f" {saving_text(answer.saves_from_now, _at(answer, 0), _at(answer, 1), f'after {hours}')},"
@@ -110,7 +110,7 @@ def more_lines(answer: RightSize) -> Iterator[str]:
     ends = " → ".join(_fleet(_at(answer, side)) for side in (0, 1))
     yield f"from now, after {hours}: {ends}; now {_fleet(_at(answer, 0, 0))}"
     if answer.blocked:
-        held = (f"{one.blocker} {one.nodes} ({per_hour_text(one.price_per_hour)})" for one in answer.blocked)
+        held = (f"{block.blocker} {block.nodes} ({per_hour_text(block.price_per_hour)})" for block in answer.blocked)
         yield f"blocked nodes at the end: {', '.join(held)}"
     if answer.recreated:
         yield f"{counted(answer.recreated, 'pod')} no longer {verb(answer.recreated, 'fits', 'fit')} on the node"
@@ -154,8 +154,8 @@ def _fleet(fleet: Fleet) -> str:
 def _at(answer: RightSize, side: int, at: int = -1) -> Fleet:
     """Return Karpenter's nodes at a moment of a forecast: 0 is its beginning."""
     played = answer.played[side]
-    one = played.series[at]
-    return Fleet(one.nodes - played.unmanaged, one.price_per_hour, one.unpriced, one.pending)
+    moment = played.series[at]
+    return Fleet(moment.nodes - played.unmanaged, moment.price_per_hour, moment.unpriced, moment.pending)
 
 
 def patch_of(sizing: Sizing) -> dict[str, Any] | None:
@@ -184,26 +184,28 @@ def patches_text(sizings: Iterable[Sizing]) -> str:
 
 
 def _pair_column(column_id: str, title: str, resource: str, text: Any, amount: Any) -> Column[Sizing]:
-    def cell(one: Sizing, _: int) -> Cell:
-        was, now = amount(one.before), amount(one.after)
+    def cell(sizing: Sizing, _: int) -> Cell:
+        was, now = amount(sizing.before), amount(sizing.after)
         return Cell(f"{text(was)} → {text(now)}" if was != now else text(was))
 
     json, unit = ("cpuMillis", "millicores") if resource == CPU else ("memoryBytes", "bytes")
     return Column(
         number(column_id, title, f"{title.title()} that each pod requests in effect, before and after.", 16),
         cell,
-        lambda one: float(amount(one.before)),
+        lambda sizing: float(amount(sizing.before)),
         values=(
-            Value(f"{json}Before", lambda one, _: amount(one.before), int, f"Effective request of a pod in {unit}."),
-            Value(f"{json}After", lambda one, _: amount(one.after), int),
+            Value(
+                f"{json}Before", lambda sizing, _: amount(sizing.before), int, f"Effective request of a pod in {unit}."
+            ),
+            Value(f"{json}After", lambda sizing, _: amount(sizing.after), int),
         ),
     )
 
 
-def _alone(one: Sizing, _: int) -> Cell:
-    if one.saves_alone is None:
-        return NOT_AVAILABLE if one.containers else NOT_APPLICABLE
-    return Cell(f"{one.saves_alone:,.2f}") if round(one.saves_alone, 2) else NOT_APPLICABLE
+def _alone(sizing: Sizing, _: int) -> Cell:
+    if sizing.saves_alone is None:
+        return NOT_AVAILABLE if sizing.containers else NOT_APPLICABLE
+    return Cell(f"{sizing.saves_alone:,.2f}") if round(sizing.saves_alone, 2) else NOT_APPLICABLE
 
 
 _AMOUNTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -212,38 +214,39 @@ TABLE: Final[TableSpec[Sizing]] = TableSpec(
     (
         text_column(
             Heading("workload", "WORKLOAD", "Kind, namespace and name.", 16, 60, is_name=True),
-            lambda one: one.workload,
+            lambda sizing: sizing.workload,
             json="workload",
         ),
-        count_column(number("pods", "PODS", "Its active pods."), lambda one: one.pods, json="pods"),
+        count_column(number("pods", "PODS", "Its active pods."), lambda sizing: sizing.pods, json="pods"),
         _pair_column("cpu", "CPU", CPU, cpu_text, cpu_millis),
         _pair_column("mem", "MEMORY", MEMORY, memory_text, memory_bytes),
         Column(
             number("alone", "ALONE", "Dollars per hour saved from scratch if only this workload changes."),
             _alone,
-            lambda one: one.saves_alone,
-            values=Value("savesAlonePerHour", lambda one, _: one.saves_alone, float | None, "null if unknown."),
+            lambda sizing: sizing.saves_alone,
+            values=Value("savesAlonePerHour", lambda sizing, _: sizing.saves_alone, float | None, "null if unknown."),
         ),
         text_column(
             Heading("caveats", "CAVEATS", "What limits the recommendation, or follows from it.", 8, 40),
-            lambda one: " ".join(one.caveats),
-            values=Value("caveats", lambda one, _: list(map(str, one.caveats)),
+            lambda sizing: " ".join(sizing.caveats),
+            values=Value("caveats", lambda sizing, _: list(map(str, sizing.caveats)),
                           {"type": "array", "items": one_of(*Caveat)}),
         ),
     ),
-    key=lambda one: one.workload,
+    key=lambda sizing: sizing.workload,
     default_sort=Sort("alone", is_descending=True),
-    text=lambda one: one.workload.lower(),
+    text=lambda sizing: sizing.workload.lower(),
     more_values=(
-        Value("updateMode", lambda one, _: one.update_mode or None, str | None, "Of the VPA."),
+        Value("updateMode", lambda sizing, _: sizing.update_mode or None, str | None, "Of the VPA."),
         records(
             "containers",
-            lambda one: one.containers,
+            lambda sizing: sizing.containers,
             (
-                Value("name", lambda one, _: one.name, str),
-                Value("isInit", lambda one, _: one.is_init, bool, "Whether it is a native sidecar."),
-                Value("before", lambda one, _: amounts_document(one.before), _AMOUNTS, "Requests that change."),
-                Value("after", lambda one, _: amounts_document(one.after), _AMOUNTS),
+                Value("name", lambda container, _: container.name, str),
+                Value("isInit", lambda container, _: container.is_init, bool, "Whether it is a native sidecar."),
+                Value("before", lambda container, _: amounts_document(container.before), _AMOUNTS,
+                      "Requests that change."),
+                Value("after", lambda container, _: amounts_document(container.after), _AMOUNTS),
             ),
         ),
     ),

@@ -73,10 +73,10 @@ def more_lines(report: RolloutReport) -> Iterator[str]:
     for group in report.groups:
         if group.state is not RolloutState.DONE:
             yield f"{_name(group)}: {group_text(group)}"
-    done = [f"{_name(one)} ({len(one.nodes)})" for one in report.groups if one.state is RolloutState.DONE]
+    done = [f"{_name(group)} ({len(group.nodes)})" for group in report.groups if group.state is RolloutState.DONE]
     if done:
         yield f"rolled out: {', '.join(done)}"
-    holds = Counter(hold.code for node in report.nodes for hold in {one.code: one for one in node.holds}.values())
+    holds = Counter(code for node in report.nodes for code in dict.fromkeys(hold.code for hold in node.holds))
     if holds:
         text = ", ".join(f"{count} by {CODES[code].word}" for code, count in holds.most_common())
         yield f"blocked now: {text}"
@@ -197,9 +197,9 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
     is_notable=lambda node, _: node.state is NodeState.OLD and node.gone_ns is None,
 )
 _REVISION: Final[tuple[Value[tuple[str, int, bool]], ...]] = (
-    Value("revision", lambda one, _: one[0], str),
-    Value("nodes", lambda one, _: one[1], int),
-    Value("isCurrent", lambda one, _: one[2], bool),
+    Value("revision", lambda entry, _: entry[0], str),
+    Value("nodes", lambda entry, _: entry[1], int),
+    Value("isCurrent", lambda entry, _: entry[2], bool),
 )
 _GROUP: Final[tuple[Value[RolloutGroup], ...]] = (
     Value("kind", lambda group, _: group.kind, str),

@@ -90,7 +90,7 @@ def _beside(solved: Solved, other: Tried) -> tuple[list[str], list[str]]:
     """Return the parts of another change that the answer lacks, by object, and the parts of the answer it lacks."""
     best = solved.best.parts if solved.best is not None else ()
     parts = [part for part in other.parts if part not in best]
-    missing = [one for one in best if one not in other.parts]
+    missing = [part for part in best if part not in other.parts]
     if len(parts) == len(other.parts):
         return by_object(parts), []
     left_out = by_object(missing)
@@ -143,7 +143,7 @@ def more_lines(solved: Solved) -> Iterator[str]:
         yield _runner_up_text(solved)
     yield f"{_as_before(solved)}: {_figures_text(solved.now, has_prices=solved.has_prices)}"
     yield _search_text(solved)
-    yield from (f"not tried: {one}" for one in solved.effort.not_tried)
+    yield from (f"not tried: {untried}" for untried in solved.effort.not_tried)
 
 
 def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
@@ -156,7 +156,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     yield "Result", [f"{words}: {_figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
     yield "Not chosen", [f"{beside(solved, attempt)}: {attempt.why_not}" for attempt in losers]
-    yield "Search", [_search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
+    yield "Search", [_search_text(solved), *(f"not tried: {untried}" for untried in solved.effort.not_tried)]
     yield "Approximated", list(solved.approximated)
     yield "Not modelled", list(solved.not_modelled)
 
@@ -323,10 +323,10 @@ def solve_study(
     goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
 ) -> Study[Solved, SolveRow]:
     """Return the study of a goal: the answer, then the changes that lost."""
-    known = GOALS.get(goal)
+    entry = GOALS.get(goal)
     before = f" ─ on top of {clean(on_top_of.name)}" if on_top_of is not None else ""
     return Study(
-        title=f"Solve ─ {known.title if known is not None else clean(goal)}{before}",
+        title=f"Solve ─ {entry.title if entry is not None else clean(goal)}{before}",
         rows_title="Changes tried",
         table=TABLE,
         ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),

@@ -107,20 +107,20 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         Args:
             unseen: Ids of columns that are hidden, or cut in this row.
         """
-        known = [(column.words, column.heading.id) for column in self.columns if column.words is not None]
+        named_words = [(column.words, column.heading.id) for column in self.columns if column.words is not None]
         facts: list[Pieces] = []
         is_open = False
-        for words, column_id in sorted(known, key=lambda one: one[0].place):
+        for words, column_id in sorted(named_words, key=lambda entry: entry[0].place):
             is_open = is_open and words.joins
             if column_id not in unseen:
                 continue
-            said = words.say(item, now_ns)
-            if not said[0]:
+            piece = words.say(item, now_ns)
+            if not piece[0]:
                 continue
             if is_open:
-                facts[-1] = (*facts[-1], (" ", Tone.NORMAL), said)
+                facts[-1] = (*facts[-1], (" ", Tone.NORMAL), piece)
             else:
-                facts.append((said,))
+                facts.append((piece,))
             is_open = True
         return tuple(sorted(facts, key=lambda fact: all(tone not in _URGENT for _, tone in fact)))
 

@@ -36,13 +36,13 @@ class TopBarValues(msgspec.Struct, frozen=True):
     """Karpenter's version, dropped before any figure if space is short; None if unknown."""
 
 
-def version_fact(found: str) -> Fact | None:
+def version_fact(version: str) -> Fact | None:
     """Return the running Karpenter version, and the modelled version if different."""
-    if not found:
+    if not version:
         return None
-    text = f"Karpenter {found}"
-    if is_modelled(found):
-        return Fact(text, f"v{found}", Tone.MUTED)
+    text = f"Karpenter {version}"
+    if is_modelled(version):
+        return Fact(text, f"v{version}", Tone.MUTED)
     return Fact(
-        f"{text}, modelled by {rules_for(found).version}", f"v{found} ≠ {rules_for(found).version}", Tone.WARNING
+        f"{text}, modelled by {rules_for(version).version}", f"v{version} ≠ {rules_for(version).version}", Tone.WARNING
     )

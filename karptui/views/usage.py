@@ -122,7 +122,7 @@ def used_column(
     return Column(
         NumberHeading(f"used_{short}", title, about, min_width=8, is_wide_only=True),
         cell,
-        lambda item: float(found) if (found := read(item)) is not None else None,
+        lambda item: float(used) if (used := read(item)) is not None else None,
         values=Value(value, read, int | None, meaning, after),
         filters={f"used_{short}": Field(kind, read, filter_help)} if filter_help else {},
         words=words,

@@ -77,15 +77,15 @@ def headline(result: Comparison) -> str:
 def _saves_text(outcome: PolicyOutcome) -> str:
     """Return the savings: ``saves $4.59``; for several seeds the range."""
     saved = (outcome.saved,) if outcome.spread is None else outcome.spread.saved or (None,)
-    known = [round(amount, 2) for amount in saved if amount is not None]
-    if not known:
+    amounts = [round(amount, 2) for amount in saved if amount is not None]
+    if not amounts:
         return f"saves {NA}"
-    if not any(known):
+    if not any(amounts):
         return "saves nothing"
-    if max(known) <= 0:
-        more = " to ".join(dict.fromkeys(sum_text(-amount) for amount in reversed(known)))
+    if max(amounts) <= 0:
+        more = " to ".join(dict.fromkeys(sum_text(-amount) for amount in reversed(amounts)))
         return f"costs {more} more than no disruption"
-    return f"saves {' to '.join(dict.fromkeys(map(sum_text, known)))}"
+    return f"saves {' to '.join(dict.fromkeys(map(sum_text, amounts)))}"
 
 
 def _evictions(outcome: PolicyOutcome) -> str:
@@ -424,8 +424,8 @@ def values_study(
         rows_title="Values",
         table=POINTS,
         ask=lambda session, now_ns: session.studies.sweep(sweep, mode, now_ns),
-        rows=lambda found: found.points,
-        lines=lambda found: answer_lines(sweep_answer(found, current), _replay_lines(found, current)),
+        rows=lambda result: result.points,
+        lines=lambda result: answer_lines(sweep_answer(result, current), _replay_lines(result, current)),
         name_of=lambda row: row.value,
         story=lambda row: plain_lines(row.problem) if row.problem else (),
         notes=lambda _: (),

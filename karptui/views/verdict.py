@@ -89,10 +89,10 @@ def _lines(finding: ClusterFinding, text: str, width: int, money: int, keys: int
     is_quiet = str(finding.severity) == "info"
     tail = f"  {money_text(finding):>{money}}" if money else ""
     tail += f"  {finding.key:<{keys}}"
-    own = Tone.MUTED if is_quiet else Tone.NORMAL
-    ((first, _),), *others = wrapped_from(((f"   {text}", own),), width, 3, cells(tail))
+    text_tone = Tone.MUTED if is_quiet else Tone.NORMAL
+    ((first, _),), *others = wrapped_from(((f"   {text}", text_tone),), width, 3, cells(tail))
     blanks = " " * (width - cells(first) - cells(tail))
-    head = ((f" {mark} ", tone), (f"{first[3:]}{blanks}", own), (tail, Tone.MUTED if is_quiet else tone))
+    head = ((f" {mark} ", tone), (f"{first[3:]}{blanks}", text_tone), (tail, Tone.MUTED if is_quiet else tone))
     return (head, *others)
 
 

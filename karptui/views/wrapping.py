@@ -102,7 +102,7 @@ def _words(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ..
 
 
 def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Pieces]:
-    made: list[tuple[str, Tone]] = []
+    pieces: list[tuple[str, Tone]] = []
     used, room, is_first = 0, width - tail, True
     for text, tone in line:
         for word in _fitting(_WORDS.findall(clean(text)), width - indent):
@@ -110,17 +110,17 @@ def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Piec
             while used + cells(rest.rstrip()) > room:
                 if used <= indent:  # a word that is wider than the line is broken where the line ends
                     head = _head(rest, room - used)
-                    made.append((head, tone))
+                    pieces.append((head, tone))
                     rest = rest[len(head) :]
-                yield tuple(made)
-                made, used, room, is_first = [(" " * indent, Tone.NORMAL)], indent, width, False
+                yield tuple(pieces)
+                pieces, used, room, is_first = [(" " * indent, Tone.NORMAL)], indent, width, False
                 rest = rest.lstrip()
             if used == indent and not is_first and rest.rstrip() == _SEPARATOR:
                 continue
-            made.append((rest, tone))
+            pieces.append((rest, tone))
             used += cells(rest)
     if is_first or used > indent:
-        yield tuple(made)
+        yield tuple(pieces)
 
 
 def _fitting(words: Iterable[str], room: int) -> Iterator[str]:

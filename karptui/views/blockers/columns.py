@@ -89,23 +89,23 @@ def _value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
 
 def _group_without(group: BlockerGroup) -> Cell:
     """Return the number of nodes freed, each simulated alone, if the group's blockers were removed."""
-    found = group.without
+    trial = group.without
     if group.is_only_idle:
         return NOTHING
-    if not found.nodes:
+    if not trial.nodes:
         return NOT_APPLICABLE
-    if not found.simulated:
-        return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else COMPUTING
-    if found.waits and not found.goes:
+    if not trial.simulated:
+        return Cell("unknown", Tone.MUTED) if trial.unknown == trial.nodes else COMPUTING
+    if trial.waits and not trial.goes:
         return _BLOCKED_CLUSTER
-    more = "+" if found.simulated < found.nodes else ""
-    count = found.goes + found.waits
+    more = "+" if trial.simulated < trial.nodes else ""
+    count = trial.goes + trial.waits
     if not count:
         return Cell(f"none freed{more}", Tone.MUTED, f"none{more}")
-    if found.nodes == 1:
+    if trial.nodes == 1:
         return _IF_REMOVED["delete"]
-    text = f"{count_text(count)}{more} of {count_text(found.nodes)}"
-    return Cell(f"{text} freed", Tone.GOOD if found.goes else Tone.NORMAL, text)
+    text = f"{count_text(count)}{more} of {count_text(trial.nodes)}"
+    return Cell(f"{text} freed", Tone.GOOD if trial.goes else Tone.NORMAL, text)
 
 
 def _left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
@@ -135,8 +135,8 @@ def _group_value(group: BlockerGroup) -> Cell:
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    known = [entry.blocker.since_ns for entry in group.counted if entry.blocker.since_ns]
-    return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
+    starts_ns = [entry.blocker.since_ns for entry in group.counted if entry.blocker.since_ns]
+    return Cell(age_text(min(starts_ns), now_ns), Tone.MUTED) if starts_ns and not group.is_idle else NOTHING
 
 
 def _since_cell(line: BlockerLine, now_ns: int) -> Cell:

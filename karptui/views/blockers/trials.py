@@ -190,7 +190,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 lambda row, _: _held_values(row),
                 {"type": "array", "items": _HELD},
                 "Blockers that still stop the other nodes.",
-                flat=lambda held: [f"{one['nodes']} {one['by']}" for one in held],
+                flat=lambda held: [f"{holder['nodes']} {holder['by']}" for holder in held],
             ),
         ),
     ),

@@ -62,11 +62,11 @@ def strip_text(week: Sequence[AllowanceSpan], hours: int, *, days: int = 7, firs
     if not week:
         return ""
     step_ns = hours * HOUR_NS
-    made = []
+    day_marks = []
     for day in range(first_day, first_day + days):
         start_ns = week[0].start_ns + day * DAY_NS
-        made.append("".join(_mark(week, start_ns + i * step_ns, step_ns) for i in range(24 // hours)))
-    return "│".join(made)
+        day_marks.append("".join(_mark(week, start_ns + i * step_ns, step_ns) for i in range(24 // hours)))
+    return "│".join(day_marks)
 
 
 def _mark(week: Sequence[AllowanceSpan], start_ns: int, step_ns: int) -> str:

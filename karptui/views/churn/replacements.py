@@ -43,7 +43,7 @@ def _successors(item: ReplacedClaim) -> Cell:
     text = successors_text(item)
     if not text:
         return NOT_APPLICABLE
-    short = ", ".join(clean(one.claim) for one in came(item))
+    short = ", ".join(clean(successor.claim) for successor in came(item))
     is_same = item.is_same_type
     return Cell(text, Tone.WARNING if is_same else Tone.NORMAL, f"= {short}" if is_same else short)
 

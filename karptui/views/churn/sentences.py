@@ -67,11 +67,11 @@ def chart_of(churn: Churn, width: int) -> Chart:
     count = (window.now_ns - begin_ns) // step_ns + 1
 
     def binned(instants: Iterable[int]) -> tuple[int, ...]:
-        found = [0] * count
+        bins = [0] * count
         for at_ns in instants:
             if begin_ns <= at_ns <= window.now_ns:
-                found[(at_ns - begin_ns) // step_ns] += 1
-        return tuple(found)
+                bins[(at_ns - begin_ns) // step_ns] += 1
+        return tuple(bins)
 
     return Chart(
         step_ns,
@@ -134,16 +134,16 @@ def rate_text(count: int, window: ChurnWindow) -> str:
 
 def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
     """Return the observed time window, and its gaps."""
-    known = []
+    facts = []
     if are_events_hidden:
-        known.append("events unread")
+        facts.append("events unread")
     elif window.events_since_ns:
-        known.append(f"events since {since_text(window.events_since_ns, window.now_ns)}")
+        facts.append(f"events since {since_text(window.events_since_ns, window.now_ns)}")
     else:
-        known.append("no events")
+        facts.append("no events")
     if window.observed_since_ns:
-        known.append(f"observed {age_text(window.observed_since_ns, window.now_ns)}")
-    return " · ".join(known)
+        facts.append(f"observed {age_text(window.observed_since_ns, window.now_ns)}")
+    return " · ".join(facts)
 
 
 def window_limits(window: ChurnWindow) -> str:
@@ -251,9 +251,9 @@ def came(item: ReplacedClaim) -> tuple[Life, ...]:
 def successors_text(item: ReplacedClaim) -> str:
     """Return the names and types of a node's replacements, marking those of the same type."""
     texts = []
-    for one in came(item):
-        mark = " (same type)" if one.instance_type and one.instance_type == item.life.instance_type else ""
-        texts.append(f"{clean(one.claim)} {clean(one.instance_type) or 'of unknown type'}{mark}")
+    for successor in came(item):
+        mark = " (same type)" if successor.instance_type and successor.instance_type == item.life.instance_type else ""
+        texts.append(f"{clean(successor.claim)} {clean(successor.instance_type) or 'of unknown type'}{mark}")
     return ", ".join(texts)
 
 

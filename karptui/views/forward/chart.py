@@ -13,13 +13,15 @@ from karptui.views.time_chart import Line, TimeChart, ticks_of
 
 def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) -> TimeChart | None:
     """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast."""
-    found = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]
-    if not found:
+    named_plays = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]
+    if not named_plays:
         return None
-    first = found[0][1]
-    is_priced = all(played.has_prices and not any(moment.unpriced for moment in played.series) for _, played in found)
+    first = named_plays[0][1]
+    is_priced = all(
+        played.has_prices and not any(moment.unpriced for moment in played.series) for _, played in named_plays
+    )
     is_priced = is_priced and any(moment.price_per_hour for moment in first.series)
-    lines = tuple(_line(name, played, horizon_ns, is_priced=is_priced) for name, played in found)
+    lines = tuple(_line(name, played, horizon_ns, is_priced=is_priced) for name, played in named_plays)
     commands = tuple(
         (step.at_ns - first.from_ns) / NS_PER_SECOND for step in first.steps if step.kind is StepKind.DISRUPT
     )

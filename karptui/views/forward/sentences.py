@@ -230,13 +230,13 @@ def chart(values: Sequence[float]) -> str:
 
 def _sampled(played: Played, count: int) -> list[Moment]:
     span_ns = max(played.until_ns - played.from_ns, 1)
-    found, at = [], 0
+    moments, at = [], 0
     for i in range(count):
         instant_ns = played.from_ns + span_ns * (i + 1) // count
         while at + 1 < len(played.series) and played.series[at + 1].at_ns <= instant_ns:
             at += 1
-        found.append(played.series[at])
-    return found
+        moments.append(played.series[at])
+    return moments
 
 
 def waits_text(played: Played) -> str:
@@ -355,7 +355,7 @@ def _compared(name: str, first: Played, other: Played) -> Pieces:
         for noun, count in now.items()
     ]
     if is_same_price:
-        same_price = [f"the same {one} at the end" for one in price]
+        same_price = [f"the same {price_text} at the end" for price_text in price]
         return lead, (", ".join([*same_price, *changes]), Tone.NORMAL)
     tone = Tone.GOOD if change < 0 else Tone.WARNING
     than = f" at the end, {', '.join(changes)}"

@@ -93,10 +93,10 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
 def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
     """Return the scarcest resource, or an empty string below half full."""
     shares = {"cpu": entry.cpu.percent, "memory": entry.memory.percent, "pod slots": entry.pods.percent}
-    known = {name: percent for name, percent in shares.items() if percent is not None}
-    if not known or max(known.values()) < 50:
+    percents = {name: percent for name, percent in shares.items() if percent is not None}
+    if not percents or max(percents.values()) < 50:
         return []
-    return [(f"{max(known, key=lambda name: known[name])} is the scarcest resource", Tone.NORMAL)]
+    return [(f"{max(percents, key=lambda name: percents[name])} is the scarcest resource", Tone.NORMAL)]
 
 
 def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:

@@ -59,8 +59,8 @@ def miss_text(pool: PoolExplanation, *, is_short: bool = False) -> str:
 def _miss_text(pool: PoolExplanation, *, is_short: bool) -> str:
     if pool.takes_no_part:
         return clean(pool.takes_no_part)
-    found = (pool.rejection,) if pool.besides_limits is None else (pool.besides_limits, pool.rejection)
-    return "; ".join(_rejection_text(pool, rejection, is_short=is_short) for rejection in found)
+    rejections = (pool.rejection,) if pool.besides_limits is None else (pool.besides_limits, pool.rejection)
+    return "; ".join(_rejection_text(pool, rejection, is_short=is_short) for rejection in rejections)
 
 
 def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_short: bool) -> str:
@@ -72,14 +72,14 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
         case TaintsNotTolerated():
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
         case VolumeUnreachable() if pool.contradiction is not None:
-            one, other = pool.contradiction
-            own = f"requires {_label(str(one), is_short=is_short)}, but its volume"
-            return clean(f"{own} requires {str(other).removeprefix(f'{other.key} ')}")
+            first, other = pool.contradiction
+            lead = f"requires {_label(str(first), is_short=is_short)}, but its volume"
+            return clean(f"{lead} requires {str(other).removeprefix(f'{other.key} ')}")
         case VolumeUnreachable():
             return f"its volume {_labels_text(rejection.reasons, is_short=is_short)}"
         case RequirementsUnmet() if pool.contradiction is not None:
-            one, other = pool.contradiction
-            both = f"requires {_label(str(one), is_short=is_short)} and {str(other).removeprefix(f'{other.key} ')}"
+            first, other = pool.contradiction
+            both = f"requires {_label(str(first), is_short=is_short)} and {str(other).removeprefix(f'{other.key} ')}"
             return clean(both if is_short else f"{both} at the same time")
         case RequirementsUnmet():
             return _labels_text(rejection.reasons, is_short=is_short)
@@ -155,8 +155,8 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
         if costly is not None and not costly.meeting:
             return f"no type has {_label(costly.requirement, is_short=is_short)}"
         if pool.clash is not None:
-            one, other = (_label(requirement, is_short=is_short) for requirement in pool.clash)
-            return f"no type has both {one} and {other}"
+            first, other = (_label(requirement, is_short=is_short) for requirement in pool.clash)
+            return f"no type has both {first} and {other}"
         return "no type has all the labels"
     if not rejection.with_labels_and_offering:
         return "no type is available" if is_short else "no type with these labels is available"
@@ -259,7 +259,7 @@ def _amounts(refusal: NodeRefusal) -> Iterator[tuple[str, str, str]]:
 def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
     """Return the number of nodes per reason, most frequent first."""
     counts = Counter(map(refusal_word, explanation.nodes))
-    return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return tuple(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def refusals_text(explanation: PodExplanation) -> str:
@@ -334,8 +334,8 @@ def _row(pool: PoolExplanation) -> GateRow:
     if pool.takes_no_part:
         marks = [Mark.OPEN] * len(COLUMNS)
     else:
-        known = len(COLUMNS) if failed < 0 else failed
-        marks = [Mark.PASSED] * known + [Mark.OPEN] * (len(COLUMNS) - known)
+        passed = len(COLUMNS) if failed < 0 else failed
+        marks = [Mark.PASSED] * passed + [Mark.OPEN] * (len(COLUMNS) - passed)
         if failed >= 0:
             marks[failed] = Mark.FAILED
     left: tuple[tuple[str, int], ...] = ()

@@ -219,11 +219,11 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
         return "✘ no NodePool can take pods"
     if group.cause is Cause.OTHER_SCHEDULER:
         message = group.messages.scheduler
-        said = " has written no condition or event" if message is None else ""
+        verdict = " has written no condition or event" if message is None else ""
         if message is not None and message.reason == FAILED:
             words = _cut_words(clean(message.message), MOST_PROBLEM if is_short else MOST_QUOTED)
-            said = f" refuses {_them(group)}: {words}"
-        return f"scheduler {clean(group.first.template.scheduler_name)}{said}"
+            verdict = f" refuses {_them(group)}: {words}"
+        return f"scheduler {clean(group.first.template.scheduler_name)}{verdict}"
     if group.cause is Cause.IGNORED:
         return f"✘ {_fault_text(group, is_short=is_short)}"
     if group.cause is Cause.UNTRIED and group.first.scheduled_reason:
@@ -334,8 +334,8 @@ def _ago(message: PodMessage, now_ns: int) -> str:
 
 def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:
     """Return the messages of Karpenter and kube-scheduler about the pods, or that there is none."""
-    said = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, "kube-scheduler"))
-    messages = tuple(_quoted(who, message, now_ns) for message, who in said if message is not None)
+    sources = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, "kube-scheduler"))
+    messages = tuple(_quoted(who, message, now_ns) for message, who in sources if message is not None)
     return (*messages, *_silence_lines(group, may_list_events=may_list_events))
 
 

@@ -131,9 +131,9 @@ def types_cell(row: PoolRow, _: int) -> Cell:
     if row.types.problem:
         return Cell("✘ none", Tone.FAULT)
     if row.types.is_guessed:
-        known = count_text(row.types.types)
+        type_count = count_text(row.types.types)
         seen = "known" if row.types.named else "seen"
-        return Cell(f"? {known} {seen}", Tone.WARNING, f"?{known}")
+        return Cell(f"? {type_count} {seen}", Tone.WARNING, f"?{type_count}")
     allowed, offered = row.types.left_after[Filter.REQUIREMENTS], row.types.left_after[Filter.OFFERINGS]
     text = f"{count_text(allowed)}/{count_text(offered)}"
     if not row.usable:
@@ -203,7 +203,7 @@ def shared_cell(row: PoolRow, _: int) -> Cell:
 
 def budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:
     """Return a word where a budget has no limit, as an empty cell would be none known."""
-    return {reason: "any" if one is None else one for reason, one in left.items()}
+    return {reason: "any" if count is None else count for reason, count in left.items()}
 
 
 def limit_of(use: PoolLimit | None, unit: int) -> int | None:

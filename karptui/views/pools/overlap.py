@@ -92,8 +92,8 @@ def _where_they_go(overlap: Overlap) -> str:
 def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
     """Return the number of NodeClaims per NodePool, and the source of the counts."""
     source = around.source
-    made = sorted(((count.created, count.name) for count in around.counts), key=lambda one: (-one[0], one[1]))
-    named = _counts_text(made, _NAMED_SHORT if is_short else len(made))
+    created = sorted(((count.created, count.name) for count in around.counts), key=lambda entry: (-entry[0], entry[1]))
+    named = _counts_text(created, _NAMED_SHORT if is_short else len(created))
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
         why = f" · {clean(source.why_not)}" if source.why_not and not is_short else ""
@@ -112,8 +112,8 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
 
 
-def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
-    named = [f"{clean(name)} {count_text(count)}" for count, name in made if count]
+def _counts_text(created: Sequence[tuple[int, str]], most: int) -> str:
+    named = [f"{clean(name)} {count_text(count)}" for count, name in created if count]
     return first_of(named, most) or "none"
 
 

@@ -167,7 +167,7 @@ def budget_text(row: PoolRow, *, is_short: bool = False) -> str:
     left = sorted(set(budget_left(row).values()))
     if not left:
         return ""
-    texts = ["any" if one >= UNLIMITED else count_text(one) for one in (left[0], left[-1])]
+    texts = ["any" if count >= UNLIMITED else count_text(count) for count in (left[0], left[-1])]
     if texts == ["any", "any"]:
         return "any"
     return f"{'–'.join(dict.fromkeys(texts))}{'' if is_short else ' left'}"

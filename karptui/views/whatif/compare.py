@@ -93,15 +93,17 @@ def _told_apart(compared: Sequence[Compared]) -> list[Compared]:
 def best_sentence(compared: Sequence[Compared]) -> str:
     """Return the best scenario and why; empty until all are replayed in one mode."""
     compared = _told_apart(compared)
-    known = [(comparison.name, comparison.difference) for comparison in compared if comparison.difference is not None]
-    if not known or any(comparison.difference is None and not comparison.problem for comparison in compared):
+    differences = [
+        (comparison.name, comparison.difference) for comparison in compared if comparison.difference is not None
+    ]
+    if not differences or any(comparison.difference is None and not comparison.problem for comparison in compared):
         return ""
-    if len({difference.mode for _, difference in known}) > 1:
+    if len({difference.mode for _, difference in differences}) > 1:
         return ""
-    first = known[0][1]
+    first = differences[0][1]
     replayed = "Simulated on an empty cluster: " if first.mode is Replay.SCRATCH else ""
     now = _ScenarioRank(first.before.pending, _dollars(first.before), 0)
-    ranked = sorted(((_rank_of(difference), name) for name, difference in known), key=lambda one: one[0])
+    ranked = sorted(((_rank_of(difference), name) for name, difference in differences), key=lambda entry: entry[0])
     best = ranked[0][0]
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
@@ -131,20 +133,20 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(shown)} and {last}" if last else ", ".join(shown)
 
 
-def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
+def _against(rank: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
     """Return the difference to another side: ``3 pods fewer pending than now, +$5.42/h``."""
-    pods = one.pending - other.pending
-    change = round(one.per_hour - other.per_hour, 2)
-    said = []
+    pods = rank.pending - other.pending
+    change = round(rank.per_hour - other.per_hour, 2)
+    parts = []
     if pods:
         fewer = "fewer" if pods < 0 else "more"
-        said.append(f"{counted(abs(pods), 'pod')} {fewer} pending than {name}")
-    said.append(per_hour_change_text(change) if change else "the same $/h")
-    if one.drift:
-        said.append(f"{counted(one.drift, 'node')} would drift")
+        parts.append(f"{counted(abs(pods), 'pod')} {fewer} pending than {name}")
+    parts.append(per_hour_change_text(change) if change else "the same $/h")
+    if rank.drift:
+        parts.append(f"{counted(rank.drift, 'node')} would drift")
     if not pods:
-        said.append("equally many pending pods")
-    return ", ".join(said)
+        parts.append("equally many pending pods")
+    return ", ".join(parts)
 
 
 def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...]:
@@ -265,8 +267,11 @@ def summary(check: SelfCheck) -> str:
     rest = f"; the pods of {count_text(left_out)} are gone" if left_out else ""
     if not check.comparable:
         return f"none of the last {count_text(total)} NodeClaims can still be compared: their pods are gone"
-    made, comparable = count_text(check.reproduced), count_text(check.comparable)
-    return f"of the last {count_text(total)} NodeClaims {comparable} can be compared; the model reproduces {made}{rest}"
+    reproduced, comparable = count_text(check.reproduced), count_text(check.comparable)
+    return (
+        f"of the last {count_text(total)} NodeClaims {comparable} can be compared;"
+        f" the model reproduces {reproduced}{rest}"
+    )
 
 
 def _lines(claims: tuple[CheckedClaim, ...]) -> Iterator[str]:

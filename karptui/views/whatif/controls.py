@@ -92,7 +92,7 @@ def _document_edits(document: Document, original: Mapping[str, Any] | None) -> I
             listed.append(quick.path)
             yield f"{document.name}: {quick.title} {_short(before)} → {_short(now)}"
     for path in _changed_paths(original, document.body):
-        if not any(path == one[: len(path)] or one == path[: len(one)] for one in listed):
+        if not any(path == other[: len(path)] or other == path[: len(other)] for other in listed):
             before, now = value_at(original, path), value_at(document.body, path)
             yield f"{document.name}: {path_text(path[-2:])} {_short(before)} → {_short(now)}"
 
@@ -193,9 +193,9 @@ def line_notes(parsed: Parsed, problems: Sequence[Problem], originals: Originals
     """Return the notes by line; of several problems on a line the worst, and how many more there are."""
     notes = {line: LineText(text, Tone.MUTED) for line, text in _changes(parsed, originals)}
     by_line = group_by(problems, lambda problem: problem.line)
-    for line, found in by_line.items():
-        worst = min(found, key=lambda problem: (problem.severity is not ProblemSeverity.ERROR, problem.column))
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    for line, line_problems in by_line.items():
+        worst = min(line_problems, key=lambda problem: (problem.severity is not ProblemSeverity.ERROR, problem.column))
+        more = f" (and {len(line_problems) - 1} more)" if len(line_problems) > 1 else ""
         tone = Tone.FAULT if worst.severity is ProblemSeverity.ERROR else Tone.WARNING
         notes[line] = LineText(f"{worst.message}{more}", tone, worst.column, worst.end_column)
     return notes
@@ -203,8 +203,11 @@ def line_notes(parsed: Parsed, problems: Sequence[Problem], originals: Originals
 
 def problem_at(problems: Sequence[Problem], line: int) -> str:
     """Return everything that is wrong with a line, with the fields it is about."""
-    found = [problem for problem in problems if problem.line == line]
-    return " · ".join(f"{path_text(one.path)}: {one.message}" if one.path else one.message for one in found)
+    line_problems = [problem for problem in problems if problem.line == line]
+    return " · ".join(
+        f"{path_text(problem.path)}: {problem.message}" if problem.path else problem.message
+        for problem in line_problems
+    )
 
 
 def _changes(parsed: Parsed, originals: Originals) -> Iterator[tuple[int, str]]:

@@ -82,13 +82,13 @@ def _place_text(place: PodPlace | None) -> str:
 
 def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the new nodes, equal ones in one line."""
-    made, before = difference.claims, difference.claims_before
-    if not made and not before:
+    claims, before = difference.claims, difference.claims_before
+    if not claims and not before:
         return ()
-    fresh = sum(line.is_changed for line in made)
-    note = f"{count_text(fresh)} other than now" if fresh != len(made) else ""
-    lines = [heading("claims", f"New nodes: {count_text(len(made))}", note)]
-    lines += [_claim_line(alike, "edited") for alike in _alike(made)]
+    fresh = sum(line.is_changed for line in claims)
+    note = f"{count_text(fresh)} other than now" if fresh != len(claims) else ""
+    lines = [heading("claims", f"New nodes: {count_text(len(claims))}", note)]
+    lines += [_claim_line(alike, "edited") for alike in _alike(claims)]
     if before:
         title = f"New nodes no longer launched: {count_text(len(before))}"
         lines.append(heading("claims-before", title, "as things are now", Tone.MUTED))

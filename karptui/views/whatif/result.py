@@ -169,7 +169,7 @@ def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]
 
 def _command_line(key: str, line: CommandLine) -> ResultLine:
     new = replacements_text(line.replacements)
-    made = f" → {new}" if new else ""
+    replaced_by = f" → {new}" if new else ""
     details = listed(line.nodes, "Node")
     saved = line.savings_per_hour
     saves = () if saved is None else ((f"  {saved_text(saved)}", Tone.GOOD if saved > 0 else Tone.MUTED),)
@@ -177,7 +177,7 @@ def _command_line(key: str, line: CommandLine) -> ResultLine:
         f"{key}/{line.method}/{line.nodes[0] if line.nodes else ''}",
         (
             (f"    {line.method}: ", Tone.MUTED),
-            (f"{line.decision} {first_of(line.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
+            (f"{line.decision} {first_of(line.nodes, MOST_NAMES)}{replaced_by}", Tone.NORMAL),
             *saves,
         ),
         details=details,

@@ -201,7 +201,9 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
         known_sum_text(pool.price_after, pool.unpriced_after, is_bare=True),
     )
     shares = (
-        _from_to(*(_share(*one) for one in zip((pool.pods_before, pool.pods_after), pods, strict=True))) if pods else ""
+        _from_to(*(_share(*counts) for counts in zip((pool.pods_before, pool.pods_after), pods, strict=True)))
+        if pods
+        else ""
     )
     return ResultLine(
         f"pool/{pool.name}",

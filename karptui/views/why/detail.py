@@ -292,9 +292,9 @@ def _outlook_lines(findings: NodeFindings) -> list[Pieces]:
         return _simulated_lines("simulated now", outlook.now)
     if any(blocker.code is Code.IN_COMMAND and blocker.is_wanted for blocker in findings.blockers):
         return [_line("…", Tone.LEAVING, "its command is under way", "it is removed when that completes")]
-    one = sum(1 for blocker in findings.blockers if blocker.is_wanted) == 1
+    is_single = sum(1 for blocker in findings.blockers if blocker.is_wanted) == 1
     return _simulated_lines(
-        f"simulated without the {'blocker' if one else 'blockers'}", findings.freed or outlook.freed
+        f"simulated without the {'blocker' if is_single else 'blockers'}", findings.freed or outlook.freed
     )
 
 

@@ -46,12 +46,12 @@ def held_title(rows: Held, total: Held | None) -> str:
         total: The sum in the top bar, which updates slowly; None if rows are hidden.
     """
     text, before = held_text(rows), held_text(total) if total is not None else "…"
-    known = f"{text} held" if text != "…" else "held …"
+    title = f"{text} held" if text != "…" else "held …"
     if before in (text, "…"):
         more = "+" if text.endswith("+") else ""
         bound = "up to " if text.startswith("up to") else ""
-        return f"{known} ({bound}{per_month_text(rows.per_hour, rows.currency)}{more})" if text != "…" else known
-    return f"{known} now ({before} before)"
+        return f"{title} ({bound}{per_month_text(rows.per_hour, rows.currency)}{more})" if text != "…" else title
+    return f"{title} now ({before} before)"
 
 
 def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
