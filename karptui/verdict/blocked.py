@@ -156,9 +156,9 @@ def _closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[st
     budgets = case.analysis.budgets if case.analysis is not None else {}
     states = [state for pool in {line.pool for line in lines} & budgets.keys() for state in budgets[pool].states]
     methods = {line.findings.why.method for line in lines if line.findings is not None}
-    own = {Method(method).reason for method in methods if method}
-    others = any(state.allowed for state in states if state.reason not in own)
-    return tuple(sorted(str(reason) for reason in own)) if others else ()
+    reasons_of_methods = {Method(method).reason for method in methods if method}
+    others = any(state.allowed for state in states if state.reason not in reasons_of_methods)
+    return tuple(sorted(str(reason) for reason in reasons_of_methods)) if others else ()
 
 
 def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
@@ -393,8 +393,8 @@ def saving_of(amounts: Iterable[tuple[VerdictNode, float | None]], case: Verdict
 
 def sum_of(amounts: Iterable[float | None]) -> float | None:
     """Return the sum of the known amounts; None if all are unknown."""
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None
+    known_amounts = [amount for amount in amounts if amount is not None]
+    return sum(known_amounts) if known_amounts else None
 
 
 def lacks_some(amounts: Iterable[float | None]) -> bool:

@@ -81,7 +81,7 @@ def _job_failure(workload: str, case: VerdictCase) -> str:
 def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
     early = ended_early(case)
-    there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {one.name for one in case.pools}
+    there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
     sizes = Counter(line.pool for line in case.nodes if not line.goes)
     instants: dict[str, dict[str, int]] = {}
     for event in case.events:

@@ -75,22 +75,22 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
             events[key] = event
     groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for key, pod in late.items():
         line = lines.get(pod.node)
         if line is not None and line.not_ready_ns is not None:
             continue
         told = events.get(key)
-        said[key] = told.message.removeprefix(_ERROR) if told is not None else pod.message
+        messages[key] = told.message.removeprefix(_ERROR) if told is not None else pod.message
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
         elif told is not None and told.reason != "Failed":
             groups[told.reason, told.message if told.reason == "FailedMount" else ""].append(pod)
         elif pod.waiting_reason not in CREATING:
-            groups[pod.waiting_reason, said[key]].append(pod)
-    for (reason, image), pods in _with_common_errors(groups, said).items():
+            groups[pod.waiting_reason, messages[key]].append(pod)
+    for (reason, image), pods in _with_common_errors(groups, messages).items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
-        message = next((said[pod.key] for pod in pods if said[pod.key]), "")
+        message = next((messages[pod.key] for pod in pods if messages[pod.key]), "")
         message = message if reason != IMAGE or image else _network_error(message)
         owners: defaultdict[str, list[str]] = defaultdict(list)
         for pod in pods:
@@ -113,13 +113,13 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _with_common_errors(
-    groups: Mapping[tuple[str, str], list[StartingPod]], said: Mapping[str, str]
+    groups: Mapping[tuple[str, str], list[StartingPod]], messages: Mapping[str, str]
 ) -> dict[tuple[str, str], list[StartingPod]]:
     """Return groups in which images that cannot be pulled for one error of the network are one, without an image."""
     joined: dict[tuple[str, str], list[StartingPod]] = {}
     by_error: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, pods in groups.items():
-        error = _network_error(said[pods[0].key]) if key[0] == IMAGE else ""
+        error = _network_error(messages[pods[0].key]) if key[0] == IMAGE else ""
         if error:
             by_error[error].append(key)
         else:

@@ -61,8 +61,8 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
     if not is_running(controller):
         yield _down(case, pending)
     elif unready := [pod for pod in controller.pods if not pod.is_ready]:
-        own = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
-        yield _degraded(case, unready, own.since_ns)
+        pending_pods = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
+        yield _degraded(case, unready, pending_pods.since_ns)
     if is_running(controller) and not has_leader(controller):
         explained = pending.take(_needs_karpenter)
         yield ClusterFinding(
@@ -179,8 +179,8 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     controller = case.controller
     since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=None)
     is_short = _is_restarting(controller.pods, since, case.now_ns)
-    own = {pod.key for pod in controller.pods}
-    explained = pending.take(lambda group: own.issuperset(group.pods) or _needs_karpenter(group))
+    controller_pods = {pod.key for pod in controller.pods}
+    explained = pending.take(lambda group: controller_pods.issuperset(group.pods) or _needs_karpenter(group))
     return ClusterFinding(
         severity=FindingSeverity.WARNING if is_short else FindingSeverity.ERROR,
         code=FindingCode.KARPENTER_DOWN,

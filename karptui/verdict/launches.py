@@ -127,7 +127,7 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
 
 def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
     """Return whether a NodePool or its NodeClass was changed a moment ago: Karpenter has not looked at it again."""
-    ready = [condition_of(one.conditions, "Ready") for one in (pool, nodeclass) if one is not None]
+    ready = [condition_of(either.conditions, "Ready") for either in (pool, nodeclass) if either is not None]
     unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
     of_class = condition_of(pool.conditions, "NodeClassReady")
     if of_class is not None and of_class.reason == _CLASS_UNKNOWN:

@@ -416,8 +416,8 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
     """Return whether an instance was launched for a NodeClaim that Karpenter made clearly after one of these."""
     first_ns = min((claim.created_ns for claim in claims), default=case.now_ns)
-    made = (line.claim for line in case.nodes if line.claim is not None and line.claim.provider_id)
-    return any(claim.created_ns - first_ns >= LAUNCH_PATIENCE_NS for claim in made)
+    launched = (line.claim for line in case.nodes if line.claim is not None and line.claim.provider_id)
+    return any(claim.created_ns - first_ns >= LAUNCH_PATIENCE_NS for claim in launched)
 
 
 def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
