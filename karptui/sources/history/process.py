@@ -17,7 +17,7 @@ from karptui import crash
 from karptui.clock import SystemClock
 from karptui.sources.history.recorder import Recorder
 
-_NICENESS: Final = 10
+_NICENESS: Final = 19
 """Screens go before the history."""
 
 
