@@ -119,8 +119,10 @@ def single_file(environment: dict[str, str], source: Path, out: Path, version: s
     with zipfile.ZipFile(wheel) as packed_wheel:
         packed_wheel.extractall(source / "site")
     environment = {**environment, "PYTHONPATH": str(source / "site")}
-    words = ["--log-level", "ERROR", "--distpath", "made/dist", "--workpath", "made"]
-    run(environment, source, sys.executable, "-m", "PyInstaller", *words, "contrib/karptui.spec")
+    # Not in the folder of the sources: karptui is taken from the wheel, which has the style sheets.
+    (source / "made").mkdir()
+    words = ["--log-level", "ERROR", "--distpath", "dist", "--workpath", "work"]
+    run(environment, source / "made", sys.executable, "-m", "PyInstaller", *words, str(source / "contrib/karptui.spec"))
     system, machine = platform.system().lower(), ARCHITECTURES[platform.machine().lower()]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
