@@ -312,7 +312,7 @@ def _is_of_job(pod: Pod) -> bool:
 
 def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
     """Yield pods that have finished but for a container, with their workloads."""
-    origins = OriginIndex(OwnerIndex(inventory_of(view.state).workloads if pods else ()))
+    origins = OriginIndex(view.owners)
     for pod in pods:
         yield OutlivedPod(
             pod.key, pod.node_name, origins.of(pod), pod.trouble.finished_ns, tuple(sorted(pod.trouble.outliving))
@@ -518,7 +518,7 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
 
 def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
     """Return a limit that is used up, with the workload whose pods request more than half of what all request."""
-    origins, asked, pods = OriginIndex(OwnerIndex(inventory_of(view.state).workloads)), Counter[str](), Counter[str]()
+    origins, asked, pods = OriginIndex(view.owners), Counter[str](), Counter[str]()
     for state in nodes:
         for pod in view.state.pods_on(state.name).values():
             amount = resources.nano(pod.requests, line.resource)
