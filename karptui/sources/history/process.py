@@ -36,7 +36,10 @@ def record(messages: IO[bytes], answers: IO[bytes]) -> None:
     during = "opening the history"
     try:
         stream = _read(messages)
-        _, (path, cluster, limits) = next(stream)
+        opening = next(stream, None)
+        if opening is None:
+            return  # the sender was killed before it sent anything
+        path, cluster, limits = opening[1]
         recorder = Recorder(path, cluster, SystemClock(), limits=limits)
         if recorder.open():
             _answer(answers, "")

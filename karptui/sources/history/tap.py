@@ -42,7 +42,7 @@ class Limits(msgspec.Struct, frozen=True):
 class HistoryTap:
     """Sends changes to the process that writes the history; implements ``sources.source.Tap``.
 
-    A message is the name of a method of the `Recorder`, and its arguments.
+    A message is the name of a method of the `Recorder`, and its arguments; the first has what opens it.
     """
 
     def __init__(self, path: Path, cluster: str, clock: Clock, limits: Limits) -> None:
@@ -56,10 +56,10 @@ class HistoryTap:
         self._cluster = cluster
         self._clock = clock
         self._limits = limits
-        self._queue: deque[tuple[int, object]] = deque()
-        """Messages with their size in bytes; a compressed message is bytes."""
+        self._queue: deque[object] = deque()
+        """Messages; a compressed message is bytes."""
         self._waiting_bytes = 0
-        """Approximate size of the queue."""
+        """Approximate size of what came since the queue was empty."""
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._evidence: tuple[Evidence, LiveUsage] | None = None
@@ -102,9 +102,8 @@ class HistoryTap:
         message: object = (name, args)
         if size and self._waiting_bytes > _LARGE_BYTES:
             message = _compressed(message)
-            size = len(message)
         self._waiting_bytes += size
-        self._queue.append((size, message))
+        self._queue.append(message)
 
     def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
         """Begin to record; does nothing the second time.
@@ -175,9 +174,8 @@ class HistoryTap:
                 facts_at = now
                 self._send_facts(stream, evidence())
             while self._queue and not self.trouble:
-                size, message = self._queue.popleft()
-                self._waiting_bytes -= size
-                _write(stream, message)
+                _write(stream, self._queue.popleft())
+            self._waiting_bytes = 0
             _write(stream, ("step", ()))
             stream.flush()
             is_last = self._stopped.wait(_STEP_SECONDS)
