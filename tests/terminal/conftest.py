@@ -41,6 +41,17 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
+@pytest.fixture(autouse=True)
+def _no_crash_report(environment: dict[str, str]) -> Iterator[None]:
+    """Fail if a program reports a fault inside karptui."""
+    yield
+    reports = [*Path(environment["XDG_STATE_HOME"]).rglob("crashes/*")]
+    texts = [report.read_text() for report in reports]
+    for report in reports:
+        report.unlink()
+    assert not texts, "\n".join(texts)
+
+
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
     """Return a recording of the demo."""

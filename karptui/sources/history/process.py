@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any, Final
 
 import zstandard
@@ -77,5 +78,6 @@ def _read(messages: IO[bytes]) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _answer(answers: IO[bytes], trouble: str) -> None:
-    answers.write(" ".join(trouble.split()).encode() + b"\n")
-    answers.flush()
+    with suppress(BrokenPipeError):  # the sender has ended; what it sent is written all the same
+        answers.write(" ".join(trouble.split()).encode() + b"\n")
+        answers.flush()

@@ -192,3 +192,17 @@ def test_a_message_that_is_cut_off_does_not_count(path: Path) -> None:
     process.record(io.BytesIO(b"".join(map(pickle.dumps, messages)) + cut), answers)
     assert answers.getvalue() == b"\n"
     assert keys(path) == set()
+
+
+def test_a_history_is_written_although_nobody_reads_the_answers(path: Path) -> None:
+    """As when the window of karptui is closed before the history is open."""
+    messages = [
+        ("open", (path, "prod", Limits())),
+        ("report", (LIVE,)),
+        ("put_manifests", (Kind.POD, {"a": a_manifest("Pod", "a", spec={})}, 1)),
+    ]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb", buffering=0) as answers:
+        process.record(io.BytesIO(b"".join(map(pickle.dumps, messages))), answers)
+    assert keys(path) == {"a"}
