@@ -203,6 +203,6 @@ def test_a_history_is_written_although_nobody_reads_the_answers(path: Path) -> N
     ]
     reader, writer = os.pipe()
     os.close(reader)
-    with open(writer, "wb", buffering=0) as answers:
+    with os.fdopen(writer, "wb", buffering=0) as answers:
         process.record(io.BytesIO(b"".join(map(pickle.dumps, messages))), answers)
     assert keys(path) == {"a"}
