@@ -101,8 +101,8 @@ def _slower(pool: NodePool | None, after_ns: int | None) -> str:
 def _remedy(loop: Loop) -> str:
     if loop.kind is LoopKind.MOVED:
         return (
-            "See which NodePool's nodes go and why; until then karpenter.sh/do-not-disrupt with a duration, or a "
-            "PodDisruptionBudget, slows the moves down."
+            "See which NodePool's nodes are removed, and why; until then karpenter.sh/do-not-disrupt with a duration, "
+            "or a PodDisruptionBudget, slows the moves down."
         )
     if loop.kind is LoopKind.NEVER_JOINED:
         return (
@@ -111,6 +111,6 @@ def _remedy(loop: Loop) -> str:
             "network."
         )
     return (
-        "What drifts within minutes of its creation was launched from something that keeps changing, or that two "
-        "controllers change in turn: look at who edits the NodePool and its NodeClass, and at an AMI alias."
+        "Nodes that drift minutes after their launch come from a NodePool or NodeClass that keeps changing, often "
+        "because two controllers overwrite each other: see who edits it, and check for an AMI alias."
     )

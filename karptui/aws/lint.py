@@ -96,7 +96,7 @@ def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Li
         field=field,
         fact=f"{requirement.key} {requirement.operator} [{' '.join(requirement.values)}]: "
         f"{' '.join(stars)} {effect}, because * is not a wildcard.",
-        remedy="Leave the requirement out to allow every value, use operator Exists, or list the values.",
+        remedy="Omit the requirement to allow every value, use operator Exists, or list the values.",
     )
 
 

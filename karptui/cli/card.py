@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--last", metavar="DURATION", type=duration("30m or 2h", least_ns=1), default="30m",
-        help="how much of a history (default: 30m)",
+        help="length of history to include (default: 30m)",
     )  # fmt: skip
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)

@@ -23,13 +23,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_loss,
         default=[],
-        help="the loss: zone=us-east-1a, capacity-type=spot or nodepool=general; repeatable, each alone"
+        help="the loss: zone=us-east-1a, capacity-type=spot or nodepool=general; repeatable, each simulated alone"
         " (default: each that has nodes)",
     )
     parser.add_argument(
         "--fail-on",
         choices=("pending",),
-        help="end with status 3 if a pod becomes unschedulable",
+        help="exit with status 3 if a pod becomes unschedulable",
     )
     add_many_flags(parser, rows="losses", filter_example="pending>0", sort_example="gone=dsc")
 

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-f", "--filename", metavar="FILE", type=file_name, help="a manifest of a Pod or workload instead; - is stdin"
     )
     parser.add_argument(
-        "--requests", metavar="NAME=AMOUNT", type=_requests, help="a pod that asks for this: cpu=500m,memory=1Gi"
+        "--requests", metavar="NAME=AMOUNT", type=_requests, help="requests of a hypothetical pod: cpu=500m,memory=1Gi"
     )
     parser.add_argument(
         "--node-selector",
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_label,
         default=[],
-        help="a label that the pod of --requests wants of its node; repeatable",
+        help="a node label that the pod of --requests selects; repeatable",
     )
     parser.add_argument(
         "--toleration",
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_toleration,
         default=[],
-        help="a taint that the pod of --requests tolerates, as kubectl taint writes it; repeatable",
+        help="a taint that the pod of --requests tolerates, in the format of kubectl taint; repeatable",
     )
     parser.add_argument(
         "--most",
@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number(_LARGEST),
         default=0,
-        help="end with status 3 if fewer fit, new nodes included",
+        help="exit with status 3 if fewer fit, new nodes included",
     )
     add_many_flags(parser, names="of", rows="workloads", filter_example="limit<5", sort_example="fit=asc")
 
@@ -205,7 +205,7 @@ def _lines(
         ]
         return blocks([f"{name}: {views.overview(headrooms)}"], table_lines(rows, args), hints)
     (headroom,) = headrooms
-    asks = f"  one asks for {views.requests_text(headroom)}"
+    asks = f"  each requests {views.requests_text(headroom)}"
     limits = (f"  {views.limits_text(room.pool_name, room.limits)}" for room in headroom.pools if room.limits)
     return blocks(
         [f"{name}: {views.headline(headroom)}", asks, *(f"  {line}" for line in views.more_lines(headroom))],

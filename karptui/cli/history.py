@@ -23,7 +23,7 @@ _MOST: Final = 2_000
 def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which time, and in which steps")
     add_span_flags(group, since="-24h")
-    add_step_flag(group, "length of a row (default: at most 24 rows)")
+    add_step_flag(group, "length of each row (default: chosen for up to 24 rows)")
     choice = group.add_mutually_exclusive_group()
     choice.add_argument("--pool", metavar="NAME", help="of one NodePool instead of the whole cluster")
     choice.add_argument("--pools", action="store_true", help="a row for each NodePool in addition")

@@ -15,7 +15,7 @@ _MOST_KILOBYTES: Final = 10_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what the assistant gets")
+    group = parser.add_argument_group("what the assistant receives")
     group.add_argument(
         "--no-redact",
         dest="redact",

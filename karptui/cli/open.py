@@ -83,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--node-sort",
         metavar="COLUMN=asc|dsc",
-        help="order of the nodes, such as age=dsc (default: the order chosen last, at first held=dsc)",
+        help="order of the nodes, such as age=dsc (default: the last one used, at first held=dsc)",
     )
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
@@ -95,17 +95,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--large",
         action="store_true",
-        help="the demo sixteen times over, whose pods come in page by page; --demo=large is the same",
+        help="a demo sixteen times as large, loaded page by page; --demo=large is the same",
     )
-    group.add_argument(
-        "--still", action="store_true", help="the demo as it begins, and nothing moves; --demo=still is the same"
-    )
+    group.add_argument("--still", action="store_true", help="the demo, frozen at its start; --demo=still is the same")
     group.add_argument(
         "--serve",
         metavar="[HOST:]PORT",
         nargs="?",
         const="8000",
-        help="show it in a browser of this machine instead, at an address with a random token (default port: 8000); "
+        help="serve the app to a browser on this machine, at an address with a random token (default port: 8000); "
         "HOST allows others; needs pip install 'karptui[serve]'",
     )
     add_contexts_flag(group, "begin with all clusters of these contexts, one row each; enter opens one")

@@ -114,7 +114,7 @@ def add_cluster_flags(
         "--now",
         metavar="TIME",
         type=instant,
-        help="moment to look at a snapshot from (RFC 3339; default: when it was taken)",
+        help="time at which a snapshot is evaluated (RFC 3339; default: when it was taken)",
     )
     group.add_argument(
         "--at",
@@ -173,7 +173,7 @@ def add_output_flag(
     """
     more = f"; {about}" if about else ""
     parser.add_argument(
-        "-o", "--output", choices=tuple(forms), default=forms[0], help=f"form of the answer (default: {forms[0]}){more}"
+        "-o", "--output", choices=tuple(forms), default=forms[0], help=f"output format (default: {forms[0]}){more}"
     )
 
 
@@ -196,11 +196,11 @@ def add_row_flags(
         sort_flags: other names of ``--sort-by``.
         hold: contents of JSON and CSV.
     """
-    group = parser.add_argument_group(f"which {rows}, and how")
+    group = parser.add_argument_group(f"{rows} and output")
     parser.set_defaults(selector="")
     if labels_of is not None:
         group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
-    group.add_argument("--filter", metavar="TEXT", default="", help=f"as typed behind / in the app: '{filter_example}'")
+    group.add_argument("--filter", metavar="TEXT", default="", help=f"as typed after / in the app: '{filter_example}'")
     group.add_argument(
         "--sort-by",
         *sort_flags,
@@ -264,11 +264,11 @@ def add_evidence_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_asking(group: TakesArguments) -> None:
-    group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="ask AWS nothing")
+    group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="send no requests to AWS")
     group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
     group.add_argument(
         "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=setting,
-        help="a setting of Karpenter that differs from the default, such as "
+        help="a Karpenter setting that differs from its default, such as "
         "VM_MEMORY_OVERHEAD_PERCENT=0.05; repeatable",
     )  # fmt: skip
 
@@ -302,7 +302,7 @@ def add_why_flags(parser: argparse.ArgumentParser) -> None:
 def add_namespace_flags(parser: TakesArguments, about: str) -> None:
     """Add what chooses the namespace of pods."""
     parser.add_argument("-n", "--namespace", metavar="NAME", help=about)
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of all namespaces, the default")
 
 
 def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None = None) -> None:

@@ -31,7 +31,7 @@ STATUSES: Final = (_DONE, _PARTLY, _UNUSABLE, _INTERRUPTED)
 
 OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
     {
-        "": (_DONE, Entry("1", "the app ended by an error"), _UNUSABLE, _INTERRUPTED),
+        "": (_DONE, Entry("1", "the app ended with an error"), _UNUSABLE, _INTERRUPTED),
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "drill": (*STATUSES[:3], Entry("3", "a pod becomes unschedulable, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
@@ -47,17 +47,17 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("3", "a removable node is never evaluated"),
             _INTERRUPTED,
         ),
-        "rehearse": (*STATUSES[:3], Entry("3", "a pod is unschedulable, with --fail-on pending"), _INTERRUPTED),
+        "rehearse": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer pods fit than --at-least requires"), _INTERRUPTED),
         "solve": (
-            Entry("0", "the goal is reached, by the change that is named or without one"),
+            Entry("0", "the goal is reached, by the named change or without a change"),
             Entry("1", "the same, but something is missing from the cluster; standard error has the details"),
             _UNUSABLE,
             Entry("3", "no change that was tried reaches the goal"),
             _INTERRUPTED,
         ),
         "do": (
-            Entry("0", "tried out, and the server would accept it; with --yes done"),
+            Entry("0", "the server would accept the change; with --yes it is done"),
             Entry("1", "the server refuses it, a permission is missing, or the outcome is not known"),
             Entry("2", "as for other commands, or actions are not allowed, or a confirmation is missing"),
             _INTERRUPTED,
@@ -87,11 +87,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui --demo", "the built-in demo cluster: nothing else is needed"),
             Entry("karptui --context prod-eu-1 -l team=ci", "another context, and only nodes with a label"),
             Entry("karptui --contexts prod-eu-1,prod-us-1", "several clusters, one row each"),
-            Entry("karptui --snapshot incident.json.gz", "a recording, or what kubectl get -o json|yaml printed"),
+            Entry("karptui --snapshot incident.json.gz", "a recording, or output of kubectl get -o json|yaml"),
             Entry(
                 "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes -A -o json"
                 " | karptui --snapshot -",
-                "the same in a pipe; without the AWS provider leave ec2nodeclasses out, or kubectl prints nothing",
+                "kubectl's output by a pipe; without the AWS provider omit ec2nodeclasses, or kubectl prints nothing",
             ),
         ),
         "nodes": (
@@ -101,8 +101,8 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "verdict": (
             Entry("karptui verdict", "problems of the cluster, worst first"),
-            Entry("karptui verdict --contexts all -o json", "of every context of the kubeconfig, a line each"),
-            Entry("karptui verdict --at -20m", "as it was 20 minutes before the end of the recorded history"),
+            Entry("karptui verdict --contexts all -o json", "of every context of the kubeconfig, one line each"),
+            Entry("karptui verdict --at -20m", "the verdict 20 minutes before the end of the recorded history"),
             Entry(
                 "karptui verdict --fail-on error -o markdown --snapshot incident.json", "of a snapshot, for a report"
             ),
@@ -125,7 +125,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
                 "karptui explain node ip-10-0-71-204",
                 "why the node is still here, and the nodes its pods would move to",
             ),
-            Entry("karptui explain node general-7rpkp --snapshot prod.karptui", "why a node is gone, by a history"),
+            Entry(
+                "karptui explain node general-7rpkp --snapshot prod.karptui",
+                "why a node is gone, from a recorded history",
+            ),
             Entry("karptui explain pool general -o json", "its pods, and what rules out instance types"),
         ),
         "simulate": (
@@ -195,7 +198,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry(
                 "karptui solve weight --pods 'shop/*' --nodepool spot -o scenario > spot.yaml",
-                "weights that bring these pods to a NodePool, as a scenario",
+                "weights that move these pods to a NodePool, as a scenario",
             ),
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
             Entry(
@@ -226,9 +229,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui policies --seeds 5 --workers 8 -o json", "the range over 5 seeds, in 8 processes"),
         ),
         "pause": (
-            Entry("karptui pause --until 18:00Z", "commands that stop all voluntary disruption until then, its cost"),
+            Entry(
+                "karptui pause --until 18:00Z", "commands that stop all voluntary disruption until then, and the cost"
+            ),
             Entry("karptui pause --pool general --reason Drifted --until 4h -o json", "drift of one NodePool, as JSON"),
-            Entry("karptui pause --release", "end the active pauses, and what that releases"),
+            Entry("karptui pause --release", "commands that end the active pauses, and what that releases"),
         ),
         "rollout": (
             Entry("karptui rollout", "all NodePools and NodeClasses; status 0 only if every node is current"),
@@ -313,7 +318,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui do cordon ip-10-0-1-7 --allow-actions --yes --reason 'kernel bug'", "carry it out"),
             Entry(
                 "karptui do delete general-x7k2p --allow-actions --yes --confirm general-x7k2p --reason 'stuck'",
-                "delete a NodeClaim, whose name is typed twice",
+                "delete a NodeClaim; --confirm repeats its name",
             ),
             Entry("karptui do scale deployment/shop/web --replicas 12 --allow-actions", "a workload"),
             Entry(

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_condition,
         default=[],
-        help="end with status 3 if more pods are unschedulable (pending), NodeClaims drift (drift), it costs"
+        help="exit with status 3 if more pods are unschedulable (pending), NodeClaims drift (drift), it costs"
         " more (cost, cost+10%%, cost+2.50 in $/h), the rollout is not through in time (stall), or the API server"
         " would refuse a manifest (refused); repeatable",
     )

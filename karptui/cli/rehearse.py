@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="GROUP",
         nargs="*",
         default=[],
-        help="node groups by name, or nodes by LABEL=VALUE (default: every one, and all of them together)",
+        help="node groups by name, or nodes by LABEL=VALUE (default: each group alone, and all together)",
     )
     add_manifests_flag(parser, "manifests applied before: NodePools, NodeClasses and DaemonSets as they would be")
     parser.add_argument(
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number(_MOST_AT_ONCE),
         default=1,
-        help="how many nodes are drained at a time (default: 1)",
+        help="number of nodes drained at a time (default: 1)",
     )
     add_horizon_flag(parser, "limit of the simulated drain")
     parser.add_argument(
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("pending", "stall"),
         action="append",
         default=[],
-        help="end with status 3 if a pod is unschedulable (pending), or a drain does not finish (stall); repeatable",
+        help="exit with status 3 if a pod is unschedulable (pending), or a drain does not finish (stall); repeatable",
     )
     add_many_flags(
         parser, names="groups", rows="node groups", filter_example="pending>0 held>0", sort_example="gone=dsc"

@@ -33,19 +33,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--krr", metavar="FILE", type=file_name,
-        help="what krr simple -f json printed, instead of the cluster's VerticalPodAutoscalers; - is standard input",
+        help="output of krr simple -f json, instead of the cluster's VerticalPodAutoscalers; - is standard input",
     )  # fmt: skip
     source.add_argument(
         "--prometheus", metavar="URL", type=http_url,
-        help="usage that Prometheus has of the pods; the environment's KARPTUI_PROMETHEUS_TOKEN is its bearer token",
+        help="use the pods' usage from Prometheus; KARPTUI_PROMETHEUS_TOKEN in the environment is its bearer token",
     )  # fmt: skip
     parser.add_argument(
         "--percentile",
         metavar="N",
         type=number(100),
-        help="of cpu, with --prometheus or of recorded usage (default 95); memory is the highest",
+        help="percentile of cpu usage, from Prometheus or recorded (default 95); for memory the maximum is used",
     )
-    parser.add_argument("--window", type=window, help="length of usage, of Prometheus or recorded (default 7d)")
+    parser.add_argument("--window", type=window, help="period of usage, from Prometheus or recorded (default 7d)")
     parser.add_argument("--patch", action="store_true", help="print strategic merge patches as YAML instead")
     add_play_flags(parser, "length of each forecast", "number of seeds from --seed on; the likeliest is shown")
     add_usage_flag(parser)

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only this NodeClass, by name or Kind/name; repeatable (default: all)",
     )
     parser.add_argument("--wait", action="store_true", help="follow the live cluster until everything is rolled out")
-    add_timeout_flag(parser, "longest time to wait (30m, 2h; default: for ever)")
+    add_timeout_flag(parser, "longest time to wait (30m, 2h; default: no limit)")
     parser.add_argument(
         "--fail-on",
         choices=(_STALLED,),

@@ -49,13 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disruption",
         action="store_true",
-        help='ask for drift, emptiness and consolidation too; a snapshot may ask for it itself ("disruption": true)',
+        help='simulate drift, emptiness and consolidation too; a snapshot may request it itself ("disruption": true)',
     )
     parser.add_argument(
         "--time",
         type=number(),
         metavar="N",
-        help="decide N times and add the shortest time in milliseconds (solveMillis)",
+        help="run N times and print the shortest time in milliseconds (solveMillis)",
     )
     add_output_flag(parser, ("table", "json"))
     group = parser.add_argument_group("what if")
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CONDITION",
         action="append",
         type=_condition,
-        help="end with status 3 if a scenario makes more pods unschedulable (pending), drifts NodeClaims (drift),"
+        help="exit with status 3 if a scenario makes more pods unschedulable (pending), drifts NodeClaims (drift),"
         " costs more (cost, cost+10%%, cost+2.50 in $/h), or is refused by the API server (refused);"
         " repeatable",
     )

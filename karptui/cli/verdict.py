@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         help="error: exit with 4 if there is an error; warning: also with 3 if there is a warning (default: never)",
     )
-    add_contexts_flag(parser, "these contexts, each read by a process of its own, or all of the kubeconfig")
+    add_contexts_flag(parser, "these contexts, or all of the kubeconfig; a separate process reads each")
     add_cluster_flags(parser, files="snapshots")
     add_price_flags(parser)
     add_why_flags(parser)

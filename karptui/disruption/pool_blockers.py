@@ -82,7 +82,7 @@ def _quiet(fleet: Fleet, node: StateNode, pool: NodePool) -> Blocker:
     code, until_ns, message = Code.NOT_CONSOLIDATABLE, None, "the NodeClaim is not marked Consolidatable"
     since_ns = None if period is None else period.until_ns
     if period is not None and period.until_ns > fleet.now_ns:
-        change = "a pod came or went" if period.has_pod_event else "the node was initialized"
+        change = "a pod was added or removed" if period.has_pod_event else "the node was initialized"
         code, since_ns, until_ns = Code.CONSOLIDATE_AFTER, period.since_ns, period.until_ns
         message = f"consolidateAfter of its NodePool has not passed since {change}"
     return Blocker(

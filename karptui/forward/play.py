@@ -114,7 +114,7 @@ class Play:
         agenda = self._agenda
         while agenda.next_ns is not None and agenda.next_ns <= self._until_ns:
             if len(agenda.steps) >= MAX_STEPS:
-                problem = f"it was broken off after {MAX_STEPS} steps"
+                problem = f"it stopped after {MAX_STEPS} steps"
                 break
             if self._queue.has_ended:
                 problem = f"it ends after {self._queue.count} commands, as asked"

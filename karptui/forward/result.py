@@ -40,7 +40,7 @@ class Failure(StrEnum):
 
     NO_LONGER_VALID = "no longer valid"
     """It did not hold on the second look."""
-    NOTHING_ON_OFFER = "nothing on offer"
+    NOTHING_ON_OFFER = "no offering available"
     """Nothing can be launched in place of its nodes."""
     TIMEOUT = "timeout"
     """Its replacements were not ready in time."""

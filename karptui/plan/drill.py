@@ -28,7 +28,7 @@ from karptui.whatif.situation import Situation, WhatIfBase
 
 AT_THE_CHEAPEST: Final = "a new node counts with its cheapest offering; AWS may launch a more expensive one"
 ASSUMED: Final = (
-    "all its nodes disappear at once: there is no drain, and PodDisruptionBudgets do not apply",
+    "all its nodes disappear at once: no drain, no PodDisruptionBudgets",
     AT_THE_CHEAPEST,
 )
 OTHERS_MOVE_TOO: Final = "whether AWS has capacity for the new nodes: other customers in the region need it too"

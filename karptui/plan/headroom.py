@@ -27,7 +27,7 @@ from karptui.whatif.situation import Situation, WhatIfBase
 MOST: Final = 1000
 """Default limit of the pods that are tried."""
 ASSUMED: Final = (
-    "all pods are created at once, as if their workload is scaled, and are equal",
+    "all pods are created at once, as if their workload was scaled up",
     "pods that are pending today are scheduled with them",
     "a new node has the cheapest offering of the first capacity type that has one",
     "if several nodes fit, kube-scheduler's choice is approximated",

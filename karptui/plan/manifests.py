@@ -57,7 +57,7 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
             edits.append(PutObject(document.text))
             names.append(f"{document.kind}/{document.ref.key}")
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items()))
-    passed_over = f"passed over, as no decision depends on them: {kinds}" if kinds else ""
+    passed_over = f"ignored, because no decision depends on them: {kinds}" if kinds else ""
     return Manifests(tuple(edits), tuple(names), tuple(filter(None, (passed_over, why_rules_unchecked()))))
 
 

@@ -136,12 +136,13 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 yield f"Advice {finding.rule}: {finding.fact}"
         more = self.edited.end.pending - self.now.end.pending
         if more > 0 and not difference.no_longer_fit:
-            yield f"{counted(more, 'pod')} more without a node at the end of the play"
+            yield f"{counted(more, 'pod')} more without a node at the end of the forecast"
         left = self.unfinished
         if left:
             nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held()}"
             is_stuck = self.edited.is_quiescent
-            yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
+            state = "the rollout stalls" if is_stuck else f"rollout not complete after {_span(self.edited)}"
+            yield f"{state}: {nodes}"
         if self.answer.blockers_gained:
             yield f"{counted(len(self.answer.blockers_gained), 'new blocker')} of disruption"
         if difference.at_most_delta_per_hour >= LEAST_CHANGE:

@@ -26,7 +26,7 @@ NEVER: Final = "Never"
 AFTERS: Final = ("0s", "5m", "1h")
 """Values of consolidateAfter that are tried in addition to those in use."""
 _MOST_OWN: Final = 3
-ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
+ALL_COUNT: Final = "evictions and costs include drift, expiration and repair"
 _PATH: Final = ("spec", "disruption")
 _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
 

@@ -34,7 +34,7 @@ from karptui.whatif.situation import Situation, WhatIfBase
 _PREMISES: Final = (
     "all nodes are cordoned, then drained by name: kubectl drain --ignore-daemonsets --force --delete-emptydir-data",
     "an eviction that a PodDisruptionBudget refuses is tried again every 5 s, as kubectl does",
-    "a drained node is deleted, and not started again by its group: scale that to zero as you go",
+    "a drained node is deleted, and its group does not replace it: scale the group down as you go",
 )
 
 

@@ -256,4 +256,4 @@ def _why_not(pool: NodePool, requirements: Requirements, daemon: DaemonPod, *, h
     well_known = requirements.well_known
     if not requirements.compatible(daemon.strict, well_known):
         return "; ".join(map(str, requirements.incompatibilities(daemon.strict, well_known)))
-    return "its node selector or affinity fits none of the types" if has_types else "no type is left to carry it"
+    return "its node selector or affinity fits none of the types" if has_types else "no type is left to run it"

@@ -57,11 +57,11 @@ def _first_gate(
     if queued.owner.attachments is None:
         return PlacementGate.VOLUMES, "the volume bound to the pod's claim does not exist"
     if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
-        return PlacementGate.VOLUMES, "more volumes than a driver may attach"
+        return PlacementGate.VOLUMES, "more volumes than a driver can attach"
     taken = destination.ports if filled is None else filled.ports
     port = clash(queued.pod.key, queued.owner.host_ports, taken)
     if port is not None:
-        return PlacementGate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
+        return PlacementGate.PORTS, f"host port {port[1].port} is used by {port[0]}"
     room = destination.room if filled is None else filled.room
     shortages = shortages_of(run.prepared.columns.names, queued.owner.row, room)
     if shortages:

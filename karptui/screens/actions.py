@@ -71,7 +71,7 @@ def operations_here(screen: FrameScreen) -> dict[Operation, list[tuple[str, str]
 async def _picked(screen: FrameScreen) -> tuple[Action, ...]:
     choices = operations_here(screen)
     if not choices:
-        raise ActionError("no action suits the rows here; :do ACTION OBJECT takes any, such as :do cordon NAME")
+        raise ActionError("no action applies to the rows here; :do ACTION OBJECT names any, such as :do cordon NAME")
     lines = [
         Choice(str(operation), str(operation), first_of([" ".join(ref) for ref in on], _FEW))
         for operation, on in choices.items()
@@ -119,7 +119,7 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
                     value = {step: value}
                 yield applied(_headed(edit.object.kind, edit.object.name, value))
             case _:
-                raise ActionError("one of the edits is none of the actions; karptui do --help lists them")
+                raise ActionError("an edit is not a supported action; karptui do --help lists the actions")
 
 
 def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class ActionScreen(TextScreen):
         self._undo: tuple[Action, ...] = ()
         self._expected: Any = None
         self._lines: list[str] = []
-        self._stage: Pieces = (("asking the server to try it out…", Tone.ACTIVE),)
+        self._stage: Pieces = (("dry run on the server…", Tone.ACTIVE),)
 
     def explain(self) -> Pieces:
         return self._stage
@@ -163,7 +163,7 @@ class ActionScreen(TextScreen):
             return str(error)
         self._lines = [line for preview in previews for line in preview_lines(preview)]
         if any(preview.problem or preview.missing for preview in previews):
-            self._say("nothing can be carried out: the server would refuse a part of it", Tone.FAULT)
+            self._say("nothing can be carried out: the server would reject a part of it", Tone.FAULT)
         elif not any(preview.is_ready for preview in previews):
             self._say("nothing to carry out", Tone.MUTED)
         else:
@@ -183,7 +183,7 @@ class ActionScreen(TextScreen):
         else:
             self._add(f"no forecast: {answer.problem or 'the forecast was cancelled'}")
         self._ready = ready
-        self._say("enter asks for a reason and carries it out · esc leaves it", Tone.STRONG)
+        self._say("enter asks for a reason and carries it out · esc cancels", Tone.STRONG)
 
     def action_go_on(self) -> None:
         """Ask for a name and a reason, and carry it out; afterwards preview the undo."""
@@ -223,7 +223,7 @@ class ActionScreen(TextScreen):
             await self._watch(done)
         undo = tuple(preview.undo for preview in reversed(done) if preview.undo is not None)
         self._undo = undo
-        self._say("enter previews the undo · esc leaves" if undo else "esc leaves", Tone.STRONG)
+        self._say("enter previews the undo · esc closes" if undo else "esc leaves", Tone.STRONG)
 
     async def _watch(self, done: Sequence[Preview]) -> None:
         """Wait until the watch shows the changes, and add the prediction next to the outcome."""

@@ -39,7 +39,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         OPEN_OBJECT,
-        Binding("b", "group", "Group by", id="advice.group", tooltip="By severity, rule, object, or not"),
+        Binding("b", "group", "Group by", id="advice.group", tooltip="By severity, rule, object, or nothing"),
         Binding("f", "fold_all", "Fold", id="advice.fold", tooltip="Fold or unfold every group"),
     ]
 
@@ -49,7 +49,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
     consequences: ClassVar[Mapping[str, str]] = {
         "NodePool": "Most rules are about NodePools.",
         "Node": "The cost and resources of nodes need it.",
-        "NodeClaim": "Knowing which nodes Karpenter manages needs it.",
+        "NodeClaim": "Without it, managed nodes are unknown.",
         "Pod": "Rules about pods and disruption need it.",
         "PodDisruptionBudget": "Rules about PodDisruptionBudgets find nothing.",
         "NodeClass": "Rules about NodeClasses find nothing.",
@@ -72,7 +72,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
             return super().placeholder(rows)
         if around is None:
             return self.explain()
-        return ((f"none of {around.rules} rules finds anything", Tone.GOOD),)
+        return ((f"none of the {around.rules} rules has a finding", Tone.GOOD),)
 
     def show_state(self) -> None:
         """Show the findings, and run the rules more often while the screen is open."""

@@ -42,17 +42,17 @@ class BlockersScreen(ListScreen[BlockerLine]):
     """One row for each node and what keeps it, in groups."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "group", "Group by", id="blockers.group", tooltip="By owner, namespace, pool, kind, or not"),
+        Binding("b", "group", "Group by", id="blockers.group", tooltip="By owner, namespace, pool, kind, or nothing"),
         Binding(
             "f",
             "fold_all",
             "Fold",
             id="blockers.fold",
-            tooltip="Unfold the blockers, then those not blocking anything, then fold all groups",
+            tooltip="Unfold the blockers, then conditions that block nothing, then fold all groups",
         ),
         Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="Remedies with their effect, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
-        Binding("n", "run_command('next')", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
+        Binding("n", "run_command('next')", "Next", id="blockers.next", tooltip="Karpenter's next command"),
         Binding("o", "open_object", "Describe the pod", show=False, id="blockers.object"),
     ]
 

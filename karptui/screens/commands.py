@@ -116,7 +116,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "at",
-            "A past moment: 14:02 (UTC), -20m, 2026-11-28T14:02:00Z; . returns to now",
+            "Show a past moment: 14:02 (UTC), -20m, 2026-11-28T14:02:00Z; . returns to now",
             app.moments.go_to,
             placeholder="TIME",
         ),
@@ -141,7 +141,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda text: _history(app, text),
             placeholder="[TIME]",
         ),
-        TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
+        TypedCommand("churn", "How often nodes are replaced, why, and replacement loops", lambda _: _churn(app)),
         TypedCommand(
             "forward",
             "The next hours: commands, nodes, cost; before and after the current what-if",
@@ -168,7 +168,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "pause",
-            "How to stop voluntary disruption, or end a pause: what goes on, the cost, what the end releases",
+            "How to stop voluntary disruption, or end a pause: what continues, the cost, what the end releases",
             lambda text: _pause(app, text),
             (),
             lambda: ["release", *_names(app, "NodePool")],
@@ -176,7 +176,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "rollout",
-            "How far changes of NodePools and NodeClasses are rolled out, the time left, and what blocks them",
+            "Progress of changes of NodePools and NodeClasses: nodes replaced, time left, blockers",
             lambda text: _rollout(app, text),
             (),
             lambda: [ref.key for ref in app.session.names("NodePool", "NodeClass")],
@@ -184,7 +184,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "rightsize",
-            "What other requests would save: as VerticalPodAutoscalers or the recorded usage recommend",
+            "Savings if requests were as VerticalPodAutoscalers or the recorded usage recommend",
             lambda _: _rightsize(app),
         ),
         TypedCommand(
@@ -196,11 +196,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[GOAL NAME=VALUE …]",
         ),
         TypedCommand(
-            "next", "What Karpenter would do next, and which nodes are removable once unblocked", lambda _: _next(app)
+            "next", "Karpenter's next command, and which nodes are removable once unblocked", lambda _: _next(app)
         ),
         TypedCommand(
             "whatif",
-            "Edit, and see what Karpenter would do then",
+            "Edit, and see Karpenter's decisions change",
             lambda text: _whatif(app, text),
             ("wi",),
             lambda: _whatif_words(app),
@@ -209,7 +209,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("fleet", "All clusters of --contexts, or of the kubeconfig", lambda _: app.show_fleet()),
         TypedCommand(
             "do",
-            "Change the object under the cursor, the marked ones, or what the what-if edits; asks before",
+            "Change the object under the cursor, the marked objects, or those edited in the what-if; asks first",
             lambda text: _do(app, text),
             placeholder="[ACTION OBJECT …]",
         ),
@@ -230,7 +230,7 @@ def _open(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
 def _types(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
     def run(text: str) -> None:
         if text and not app.session.has_object("NodePool", text):
-            raise CommandError(f"there is no NodePool {text}; :types and a blank lists them")
+            raise CommandError(f"there is no NodePool {text}; :types and a space lists them")
         app.open_screen(entry.name)
         if text:
             from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
@@ -253,7 +253,7 @@ def _theme(app: CommandHost, name: str) -> None:
         app.theme = name
         app.tell(f"theme {name}", Tone.GOOD)
     else:
-        raise CommandError(f"there is no theme {name}; :theme and a blank lists them")
+        raise CommandError(f"there is no theme {name}; :theme and a space lists them")
 
 
 def _column_ids(app: CommandHost) -> Sequence[str]:
@@ -263,7 +263,7 @@ def _column_ids(app: CommandHost) -> Sequence[str]:
 def _sort(app: CommandHost, column: str) -> None:
     screen = _list(app)
     if column not in _column_ids(app):
-        raise CommandError(f"there is no column {column or 'without a name'} here; :sort and a blank lists them")
+        raise CommandError(f"there is no column {column or 'without a name'} here; :sort and a space lists them")
     screen.action_sort(column)
 
 
@@ -311,7 +311,7 @@ def _headroom(app: CommandHost, text: str) -> None:
     kind, _, key = text.partition(" ")
     if text and not ("/" in key or (kind == "NodePool" and key)):
         raise CommandError(
-            ":headroom takes a kind and a name, such as Deployment web/front; alone it shows all workloads"
+            ":headroom takes a kind and a name, such as Deployment web/front; without one it shows all workloads"
         )
     app.go(ToHeadroom(kind, key.strip()))
 
@@ -335,7 +335,7 @@ def _solve(app: CommandHost, text: str) -> None:
         ask_aside(front, lambda: ask_for_goal(front))
         return
     if name not in ON_SCREEN:
-        only = f"{name} is a goal of the command karptui solve only" if name in GOALS else f"unknown goal {clean(name)}"
+        only = f"{name} is a goal only of the command karptui solve" if name in GOALS else f"unknown goal {clean(name)}"
         raise CommandError(f"{only}; goals here: {', '.join(ON_SCREEN)}")
     try:
         given = given_of(rest)
@@ -500,7 +500,7 @@ def _whatif(app: CommandHost, text: str) -> None:
     kind, _, key = text.partition(" ")
     if text and not key:
         raise CommandError(
-            ":whatif takes a kind and a name, such as NodePool general; alone it reopens the last what-if"
+            ":whatif takes a kind and a name, such as NodePool general; without one it reopens the last what-if"
         )
     app.open_whatif(app.session.opening(((kind, key.strip()),)) if text else NOTHING)
 

@@ -87,7 +87,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
             id="forward.values",
             tooltip="Enter another time span and number of seeds",
         ),
-        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The removed node as it is now"),
+        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The current state of the removed node"),
         Binding(
             "w",
             "waits",

@@ -60,7 +60,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     shows_worst: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
-        Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
+        Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, in full"),
         Binding(
             "z", "open_capacity", "Capacity", show=False, id="nodes.capacity", tooltip="By zone, NodePool and type"
         ),

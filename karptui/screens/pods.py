@@ -73,7 +73,7 @@ class PodsScreen(ListScreen[PodEntry]):
         if key := self._node_key(item):
             self.host.go(ToNode(key))
         else:
-            self.say(f"node {item.pod.node_name} is not there")
+            self.say(f"node {item.pod.node_name} does not exist")
 
     def _node_key(self, item: PodEntry) -> str:
         return self.host.session.node_key(Kind.NODE, item.pod.node_name)

@@ -151,7 +151,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         row = self.around(PoolRow) if has_rows else None
         if row is None:
             gone = f"there is no NodePool {clean(self._pool_name)}", Tone.WARNING
-            self.panel.lines.set_lines([(gone if has_rows else ("working it out…", Tone.ACTIVE),)])
+            self.panel.lines.set_lines([(gone if has_rows else ("computing…", Tone.ACTIVE),)])
         else:
             has_prices = not self.host.config.disable_pricing
             self.panel.show_title(phrase(title_parts(row, has_prices=has_prices)))

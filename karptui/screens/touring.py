@@ -44,5 +44,5 @@ class TourGuide:
             return "continues on the screen behind this one: esc goes back."
         entry = next((screen_entry for screen_entry in ENTRIES if screen_entry.name == place.mode), None)
         if place.is_first and entry is not None:
-            return f"goes on on {entry.title}: {entry.key} goes back there."
+            return f"continues on {entry.title}: {entry.key} goes back there."
         return "cannot continue, because its screen is closed: q leaves, and the same command starts it again."

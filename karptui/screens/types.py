@@ -125,7 +125,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         entry = around.pool if around is not None else None
         if entry is None:
             gone = f"there is no NodePool {clean(self._pool)}", Tone.WARNING
-            lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
+            lines.set_lines([(gone if self.listing.rows is not None else ("computing…", Tone.ACTIVE),)])
             return
         type_lines = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
         sources = self.host.session.type_sources(self._pool)
@@ -284,7 +284,7 @@ class TypeLedgerScreen(FrameScreen):
         if pool is None or pod is None:
             return (("pods cannot request all of the advertised memory", Tone.MUTED),)
         others = f" · p: {len(pool.pods)} kinds of pending pods" if len(pool.pods) > 1 else ""
-        held = f"held against {clean(pod.namespace)}/{clean(pod.name)}, pending"
+        held = f"compared with pending pod {clean(pod.namespace)}/{clean(pod.name)}"
         return ((held, Tone.NORMAL), (others, Tone.MUTED))
 
     def action_pod(self, step: int) -> None:

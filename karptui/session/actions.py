@@ -159,7 +159,7 @@ class Actions:
             after = self._writer.try_out(action, live)
             diff = _diff(action, live, after)
             if diff != preview.diff:
-                return Outcome(result=Result.FAILED, message="the object has changed since it was shown: look again")
+                return Outcome(result=Result.FAILED, message="the object has changed since it was shown: check again")
             recorded = shortened((change.path, change.before, change.after) for change in diff)
             return self._writer.carry_out(action, live, after, reason=reason, diff=recorded)
         except ApiError as error:

@@ -66,7 +66,7 @@ class _Job(NamedTuple):
 
 
 class Superseded(Exception):  # noqa: N818 - not an error
-    """There is something newer to look at."""
+    """There is something newer to evaluate."""
 
 
 class _FocusChanged(Exception):  # noqa: N818 - not an error

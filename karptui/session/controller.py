@@ -83,8 +83,8 @@ def idle_because(view: ClusterView, now_ns: int) -> str:
     if is_running(controller) and has_leader(controller):
         return ""
     if is_running(controller):
-        return "Karpenter has no leader: nothing of this happens until it has one"
-    return "Karpenter is not running: nothing of this happens until it runs"
+        return "Karpenter has no leader: none of this happens until it has one"
+    return "Karpenter is not running: none of this happens until it runs"
 
 
 def _is_held(lease: Lease, now_ns: int) -> bool:

@@ -12,7 +12,7 @@ from karptui.session.answers import Focus
 from karptui.session.follower import ClusterFollower
 from karptui.session.throttle import GARBAGE, KEYBOARD, MergeThrottle
 
-TAKING_OVER: Final = "taking over what has changed"
+TAKING_OVER: Final = "applying changes"
 IDLE_POLLS: Final = 4
 """While the terminal is not focused, only every n-th poll counts."""
 

@@ -159,7 +159,7 @@ class ClusterFollower:
             )
             _ = view.totals  # computed here, off the event loop
         except Exception as error:  # noqa: BLE001  the last view is still worth showing
-            crash.record(error, "tying the cluster together")
+            crash.record(error, "linking nodes, NodeClaims and pods")
             self._is_behind = True
             self._say_trouble(crash.sentence(error))
             return True
@@ -176,7 +176,7 @@ class ClusterFollower:
         try:
             return reduce(self._state, batch, now_ns)
         except Exception as error:  # noqa: BLE001  one object must not hide all others
-            crash.record(error, "taking over changes")
+            crash.record(error, "applying changes")
         state = reduce(self._state, Batch({}, batch.unread), now_ns)
         for kind, delta in batch.deltas.items():
             parts = [KindDelta({}, replaces=True)] if delta.replaces else []
@@ -190,7 +190,7 @@ class ClusterFollower:
 
     def _say_trouble(self, problem: str = "") -> None:
         if problem:
-            self.trouble = f"what has changed cannot be shown: {problem}"
+            self.trouble = f"changes cannot be shown: {problem}"
         elif self._left_out:
             (kind, key), why = next(iter(self._left_out.items()))
             more = f" and {len(self._left_out) - 1} more" if len(self._left_out) > 1 else ""
@@ -225,7 +225,7 @@ class ClusterFollower:
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object as the API server has it; may take as long as a request."""
         if self.source is None:
-            raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
+            raise SourceError(f"{self.title} has no manifests of single objects; d describes them")
         return self.source.fetch_object(kind, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:

@@ -76,7 +76,7 @@ class MomentSource(LocalSource):
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Refuse: no API server has objects that are played."""
-        raise SourceError(f"{kind} {key} is played: no API server has it; d describes what is known of it")
+        raise SourceError(f"{kind} {key} exists only in the forecast: no API server has it; d describes it")
 
 
 Moment: TypeAlias = PlayMoment | PastMoment

@@ -97,7 +97,7 @@ def assumed_text(nodeclass: NodeClass) -> str:
 class Absence(StrEnum):
     """Why a NodePool's NodeClass is missing, as shown to the user."""
 
-    ON_THE_WAY = "is on its way"
+    ON_THE_WAY = "is loading"
     GONE = "is not there"
     UNREAD = "was not read"
     UNKNOWN = "is not among those that were read"
@@ -127,7 +127,7 @@ class UnreadClasses(NamedTuple):
     def why_no_types(self, pool: NodePool) -> str:
         """Return why a NodePool has no known types: its EC2NodeClass was neither read nor assumed."""
         absence = self.absence(pool)
-        return f"{absence}, and no node tells its zone" if absence is Absence.UNREAD else absence
+        return f"{absence}, and no node shows its zone" if absence is Absence.UNREAD else absence
 
 
 def unread_classes(view: ClusterView) -> UnreadClasses:

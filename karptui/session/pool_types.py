@@ -269,7 +269,7 @@ def _refused_notes(refused: UnavailableOfferings) -> Iterator[str]:
     ]
     if parts:
         until = clock_text(refused.until_ns)
-        yield f"by events, EC2 refused {' and '.join(parts)}: left out until {until} at most; there may be more"
+        yield f"by events, EC2 refused {' and '.join(parts)}: excluded until {until} at the latest; there may be more"
 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:

@@ -45,10 +45,10 @@ def _on_the_way(view: ClusterView) -> str:
     for kind in NEEDED_FOR_WHY:
         status = view.statuses.get(str(kind))
         if status is None or status.phase in ON_THE_WAY or (status.phase == "disconnected" and not status.count):
-            return f"{plural(kind)} are on their way"
+            return f"{plural(kind)} are loading"
     for kind in _AWAITED:
         if is_on_the_way(view, kind):
-            return f"{plural(kind)} are on their way"
+            return f"{plural(kind)} are loading"
     return ""
 
 

@@ -71,7 +71,7 @@ def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
     """Return a row for metrics-server; None without one."""
     if not live.is_asked:
         return None
-    waits = "asked once a minute for the history, or while it is looked at: Pods, Advice, a node, wide Nodes"
+    waits = "queried once a minute for the history, or while usage is shown: Pods, Advice, a node, wide Nodes"
     phase = "live" if live.read_at_ns and not live.sentence else "stale" if live.read_at_ns else "not available"
     return SourceRow(
         kind="Live usage",

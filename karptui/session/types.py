@@ -27,7 +27,7 @@ class Availability(StrEnum):
     NO_ADDRESSES = "no free IP addresses"
     NO_SUBNET = "no subnet"
     NOT_SOLD = "not sold here"
-    RULED_OUT = "ruled out by the NodeClass"
+    RULED_OUT = "excluded by the NodeClass"
     UNAVAILABLE = "unavailable"
     NO_PRICE = "no price"
 

@@ -320,7 +320,7 @@ def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:
     if not is_ec2(ref):
         return "from nodes: the provider's list is unknown"
     has_facts = evidence.facts.instance_types is not None
-    assumed = ", which was not read, as plain as can be" if is_assumed else ""
+    assumed = ", which was not read, with default settings" if is_assumed else ""
     return f"{EC2_KIND} {ref.name}{assumed}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
@@ -329,7 +329,7 @@ def _problem(view: ClusterView, pool: NodePool, resolved: ClusterTypes, *, has_t
     if has_types:
         return ""
     if view.evidence.instance_types is None and not is_ec2(pool.node_class_ref):
-        return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
+        return f"{ref.kind} {ref.name}: its types are unknown, and no node shows them"
     why = unread_classes(view).why_no_types(pool)
     return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} {why}"
 

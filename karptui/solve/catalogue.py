@@ -54,7 +54,7 @@ _TRIES: Final = Parameter(
     name="tries",
     metavar="N",
     question="How many changes may be tried?",
-    help="how many changes or sets of them are tried at most",
+    help="limit of changes, or sets of changes, that are tried",
     default="200",
     numbers=(1, MOST_TRIES),
 )
@@ -98,7 +98,7 @@ _GOALS: Final = (
                 name="tries",
                 metavar="N",
                 question="How many values may be tried?",
-                help="how many values are tried at most where a higher one is better again",
+                help="limit of values that are tried, if a higher one can be good again",
                 default="100",
                 numbers=(1, MOST_TRIES),
             ),
@@ -106,7 +106,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="weight",
-        title="the weights that bring some pods to a NodePool",
+        title="the weights that move some pods to a NodePool",
         parameters=(
             Parameter(
                 name="pods",
@@ -121,7 +121,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="families",
-        title="of the instance families tried, those to add that make a NodePool cheapest",
+        title="the instance families to add to a NodePool to make it cheapest, among those tried",
         is_cheapest=True,
         parameters=(
             _NODEPOOL,
@@ -164,7 +164,7 @@ _GOALS: Final = (
                 name="nodepool",
                 metavar="NAME",
                 question="For which NodePool?",
-                help="the NodePool whose consolidateAfter is looked for (default: one value for all)",
+                help="the NodePool whose consolidateAfter changes (default: one value for all)",
             ),
             Parameter(
                 name="days",
@@ -186,7 +186,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="expirations",
-        title="which nodes to replace early so that no more than N nodes expire in an hour",
+        title="the nodes to replace early so that no more than N nodes expire in an hour",
         parameters=(
             Parameter(
                 name="most",

@@ -31,10 +31,10 @@ from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
 
 KeyT = TypeVar("KeyT")
-LESS_MEMORY: Final = "new nodes may have less memory than Karpenter then reckons with, and pods not fit on them"
+LESS_MEMORY: Final = "new nodes may have less memory than Karpenter then assumes, so that pods do not fit on them"
 """The risk of a percent that is lower than today's."""
 TOO_LOW: Final = (
-    "what instances really have: with a percent that is too low Karpenter launches nodes on which the pods do not fit"
+    "the real memory of instances: if the percentage is too low, Karpenter launches nodes on which the pods do not fit"
 )
 
 
@@ -145,7 +145,7 @@ class GoalQuestion:
 
     def settled(self, mode: Replay, now: Figures, because: str) -> Solved:
         """Return that nothing has to be changed."""
-        effort = Effort(tried=0, all=0, how="nothing had to be tried")
+        effort = Effort(tried=0, all=0, how="no change had to be tried")
         return Solved(
             replay=mode,
             now=now,

@@ -69,7 +69,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
     if preview.missing:
         yield f"  ✖ not permitted: {clean(preview.missing)}"
     elif preview.is_in_effect:
-        yield "  it is so already: nothing is sent"
+        yield "  it is already so: no request is sent"
     elif preview.problem:
         yield f"  ✖ the server refuses it{_status(preview.status)}: {clean(preview.problem)}"
         yield from _cause_lines(preview.causes)
@@ -79,7 +79,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
         undo = preview.undo
         yield f"  undo: {clean(command(undo), limit=2_000)}" if undo is not None else "  undo: none"
     if preview.managers:
-        yield f"  the field is also set by: {clean(', '.join(preview.managers))}"
+        yield f"  also set by: {clean(', '.join(preview.managers))}"
     if preview.owner is not None:
         yield f"  Git: {revert_text(preview.owner)}"
     if preview.action.operation is Operation.SCALE and preview.is_ready:
@@ -157,7 +157,7 @@ def _moment_text(moment: Moment) -> str:
 def _pod_lines(pods: Sequence[AffectedPod]) -> Iterator[str]:
     if not pods:
         return
-    yield f"pods that have to leave: {len(pods)} ({first_of([clean(pod.key) for pod in pods], _FEW)})"
+    yield f"pods to be evicted: {len(pods)} ({first_of([clean(pod.key) for pod in pods], _FEW)})"
     blocked = [f"{clean(pod.key)} by {clean(', '.join(pod.pdbs))}" for pod in pods if pod.is_blocked]
     if blocked:
         yield f"PodDisruptionBudgets allow no eviction now of {len(blocked)}: {first_of(blocked, _FEW)}"

@@ -111,7 +111,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters=Field(FieldKind.TEXT, _value(lambda entry: str(entry.severity)), "error, warning or info"),
     ),
     Column(
-        Heading("kind", "KIND", "Kind of the object that tells most.", 8, 19, drop_order=3),
+        Heading("kind", "KIND", "Kind of the main object.", 8, 19, drop_order=3),
         _cell(_kind),
         _sort(lambda entry: entry.first.kind if entry.first is not None else None),
         filters=Field(
@@ -121,7 +121,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
     ),
     Column(
-        Heading("name", "OBJECT", "The object that tells most, and how many more there are.", 12, 34),
+        Heading("name", "OBJECT", "The main object, and the number of others.", 12, 34),
         _cell(_object_cell),
         _sort(lambda entry: entry.object_name or None),
         values=Value(
@@ -140,7 +140,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         },
     ),
     Column(
-        Heading("finding", "FINDING", "The trap in a few words.", 30, 48),
+        Heading("finding", "FINDING", "The problem in a few words.", 30, 48),
         _cell(
             lambda entry: text_cell(entry.rule.title),
             lambda group: Cell(counts_text(group.severities), TONES[group.severity]),

@@ -149,7 +149,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         NumberHeading(
             "nodes",
             "NODES",
-            "Nodes, of all there are; + NodeClaims that have no node yet.",
+            "Number of nodes; + NodeClaims that have no node yet.",
             5,
             fill_width=16,
             bar_min=3,
@@ -163,7 +163,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, "how many nodes"),
     ),
     Column(
-        NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", 7, drop_order=3),
+        NumberHeading("pods", "PODS", "Pods on these nodes / the nodes' pod capacity.", 7, drop_order=3),
         _pods_cell,
         lambda entry: entry.pods.requested,
         values=_amounts("pods", "", lambda entry: entry.pods),
@@ -174,7 +174,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         NumberHeading(
             "free",
             "FREE",
-            "Cpu and memory that no pod has requested, of all nodes together: one pod finds the most on one node.",
+            "Cpu and memory that no pod has requested, on all nodes together: one pod can only use those of one node.",
             15,
             drop_order=4,
         ),
@@ -189,7 +189,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         NumberHeading(
             "price",
             "$/H",
-            "Cost of the nodes per hour, of all nodes; + if a price is unknown.",
+            "Cost of the nodes per hour; + if a price is unknown.",
             6,
             fill_width=18,
             bar_min=3,
@@ -217,7 +217,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
                 "held_per_hour",
                 lambda entry, _: entry.held.per_hour if not entry.held.waiting else None,
                 float | None,
-                "null while not all nodes are looked into.",
+                "null until all nodes are simulated.",
             ),
             Value(
                 "held_is_upper_bound",

@@ -76,7 +76,7 @@ def _tone(row: ObjectChange) -> Tone:
 
 _ANYTHING: Final[dict[str, Any]] = {}
 _KIND: Final[Column[ObjectChange]] = text_column(
-    Heading("kind", "KIND", "Kind of the object; Settings, Verdict and Cost are no objects.", 8, 19),
+    Heading("kind", "KIND", "Kind of the object; or Settings, Verdict, Cost.", 8, 19),
     lambda row: row.kind,
     json="kind",
 )
@@ -86,7 +86,7 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
         # In the order of importance, not of the alphabet.
         msgspec.structs.replace(_KIND, sort=lambda row: row.place),
         text_column(
-            Heading("name", "NAME", "The object; of nodes their NodePool, of pods their owner.", 12, 44, is_name=True),
+            Heading("name", "NAME", "The object, or the NodePool of nodes or owner of pods.", 12, 44, is_name=True),
             lambda row: row.name,
             tone=lambda _: Tone.STRONG,
             json="name",
@@ -128,8 +128,8 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
     default_sort=Sort("kind"),
     text=lambda row: f"{row.kind} {row.name} {row.field} {row.by}".lower(),
     more_values=(
-        Value("came", lambda row, _: row.came, int, "Folded objects that came."),
-        Value("gone", lambda row, _: row.gone, int, "Folded objects that are gone."),
+        Value("came", lambda row, _: row.came, int, "Folded objects that were added."),
+        Value("gone", lambda row, _: row.gone, int, "Folded objects that were removed."),
         Value("moved", lambda row, _: row.moved, int, "Pods that are on another node."),
     ),
     is_notable=lambda row, _: row.what is What.BEGAN,

@@ -65,7 +65,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
     """Return the table of a grouping: ``namespace``, ``owner`` or ``label=KEY``."""
     title = "LABEL" if grouping.startswith(BY_LABEL) else grouping.upper()
     name: Column[Payer] = Column(
-        Heading("name", title, "Whose pods; DaemonSets and idle capacity are apart.", min_width=12, max_width=60,
+        Heading("name", title, "Owner of the pods; idle and DaemonSets are extra rows.", min_width=12, max_width=60,
                 is_name=True),
         _name_cell,
         lambda payer: natural_key(payer.name) if payer.name else None,
@@ -88,14 +88,14 @@ _COLUMNS: Final[tuple[Column[Payer], ...]] = (
     count_column(number("pods", "PODS", "Pods on nodes.", drop_order=2), lambda payer: payer.pods, json="pods"),
     count_column(number("nodes", "NODES", "Nodes that they run on.", drop_order=3), lambda p: p.nodes, json="nodes"),
     amount_column(
-        number("cpu", "CPU", "What they request, or what is idle.", 10),
+        number("cpu", "CPU", "Their requests, or the idle amount.", 10),
         FieldKind.CPU,
         lambda payer: payer.cpu_millis,
         "cpu_millis",
         "Requested, or idle.",
     ),
     amount_column(
-        number("mem", "MEM", "What they request, or what is idle.", 10),
+        number("mem", "MEM", "Their requests, or the idle amount.", 10),
         FieldKind.BYTES,
         lambda payer: payer.memory_bytes,
         "memory_bytes",
@@ -114,7 +114,7 @@ _COLUMNS: Final[tuple[Column[Payer], ...]] = (
         filters={"$": Field(FieldKind.MONEY, lambda payer, _: payer.per_hour, "share of the price per hour")},
     ),
     Column(
-        number("share", "SHARE", "The same in percent of all known dollars."),
+        number("share", "SHARE", "Percentage of all known costs."),
         _percent_cell,
         _percent,
         values=(

@@ -122,7 +122,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         values=Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),
     ),
     Column(
-        NumberHeading("count", "TIMES", "How often.", 5, 7, drop_order=3),
+        NumberHeading("count", "TIMES", "How many times it was reported.", 5, 7, drop_order=3),
         lambda entry, _: Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell(""),
         lambda entry: float(entry.count),
         values=Value("count", lambda entry, _: entry.count, int, after="last_seconds"),

@@ -31,7 +31,7 @@ def owner_text(owner: GitOpsOwner) -> str:
 def revert_text(owner: GitOpsOwner) -> str:
     """Return whether an owner reverts an edit, and the evidence that it owns the object."""
     if owner.revert is Revert.NEVER:
-        return f"{owner_text(owner)} is told to leave it alone ({owner.evidence})"
+        return f"{owner_text(owner)} is configured to ignore it ({owner.evidence})"
     reverts = _REVERTS[owner.tool, owner.revert]
     return f"{owner_text(owner)} applies it ({owner.evidence}): if Git sets this field, it {reverts}"
 

@@ -463,7 +463,7 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
 def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
     def lines(headrooms: tuple[Headroom, ...]) -> Sequence[Pieces]:
         (room,) = headrooms
-        return answer_lines(headline(room), (f"one asks for {requests_text(room)}", *more_lines(room)))
+        return answer_lines(headline(room), (f"each requests {requests_text(room)}", *more_lines(room)))
 
     return Study(
         title=f"Headroom ─ {clean(kind)} {clean(key)}",

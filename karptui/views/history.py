@@ -118,11 +118,11 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
     "steps",
     (
         Column(
-            Heading("time", "FROM", "Begin of the step, in UTC.", 16, 20),
+            Heading("time", "FROM", "Start of the step, in UTC.", 16, 20),
             lambda step, _: Cell(instant_text(step.from_ns)[:-4] if step.from_ns else ""),
             lambda step: float(step.from_ns),
             values=(
-                Value("from", lambda step, _: second_value(step.from_ns), INSTANT, "Begin of the step."),
+                Value("from", lambda step, _: second_value(step.from_ns), INSTANT, "Start of the step."),
                 Value("to", lambda step, _: second_value(step.to_ns), INSTANT, "End of the step."),
             ),
         ),
@@ -210,7 +210,10 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
         ),
         _number(
             number_heading(
-                "saved", "SAVED", "Price per hour of nodes that consolidation removed, minus their replacements.", 6
+                "saved",
+                "SAVED",
+                "Price per hour of the nodes that consolidation removed, minus that of their replacements.",
+                6,
             ),
             lambda step: step.saved_per_hour,
             _money,
@@ -343,7 +346,7 @@ def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind,
     amount = per_hour_text(sum(step.known_saved for step in counted_steps))
     unpriced = sum(step.unpriced for step in counted_steps)
     without = f", without {counted(unpriced, 'node')} of unknown price" if unpriced else ""
-    yield ((f"consolidation saved {amount} at the prices of the end{without}", Tone.NORMAL),)
+    yield ((f"consolidation saved {amount} at the prices at the end{without}", Tone.NORMAL),)
     if told := prediction_text(predictions):
         yield ((told, Tone.NORMAL),)
     if refused:

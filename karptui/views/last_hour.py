@@ -73,7 +73,7 @@ def last_hour_column(
         Heading(
             "hour",
             "LAST HOUR",
-            "NodeClaims every five minutes, between the fewest and the most, and how many more there are now.",
+            "Number of NodeClaims every five minutes, scaled from lowest to highest, and the change over the hour.",
             15,
             drop_order=drop_order,
         ),

@@ -17,7 +17,7 @@ _CAUSES = {
     "launch-refused": "launch refused: ",
     "edit": "edited: ",
     "restart": "Karpenter restarted ",
-    "gap": "recording began again after a pause",
+    "gap": "recording resumed after a pause",
 }
 RESULTS = {
     SwitchResult.NOT_KEPT: "this forecast is gone: ctrl+r simulates again",

@@ -71,7 +71,7 @@ def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
     if not report.unknown:
         what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
         if report.closed:
-            shut = f": disruption budgets allow none of {counted(report.closed, 'node')} to go"
+            shut = f": disruption budgets allow none of {counted(report.closed, 'node')} to be removed"
             return (((what, Tone.NORMAL), (shut, Tone.WARNING), (late, Tone.ACTIVE)),)
         return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
     why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are unknown"
@@ -171,8 +171,8 @@ _REPLACEMENTS: Final[Schema] = {
         "properties": {
             "pool": str,
             "types": {"type": "array", "items": str, "description": "Allowed instance types, cheapest first."},
-            "price_per_hour": {"type": ["number", "null"], "description": "What Karpenter reckons it costs."},
-            "pods": {"type": "integer", "description": "Pods it is for."},
+            "price_per_hour": {"type": ["number", "null"], "description": "By the prices that Karpenter compares."},
+            "pods": {"type": "integer", "description": "Pods that it is launched for."},
         },
     },
 }
@@ -226,14 +226,16 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=Value("price_per_hour", lambda entry, _: sort_price(entry), float | None),
     ),
     Column(
-        NumberHeading("saves", "SAVES", "What would be saved per hour.", 6, 10),
+        NumberHeading("saves", "SAVES", "Savings per hour.", 6, 10),
         _saves,
         saved_per_hour,
         values=Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), float | None),
         filters=Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), "dollars per hour"),
     ),
     Column(
-        Heading("why", "WHY", "Its blocker; OK→ and WAITS: nothing on the node itself blocks it.", 9, 20),
+        Heading(
+            "why", "WHY", "Its blocker; removable, replaceable or blocked (cluster) if the node itself has none.", 9, 20
+        ),
         why_cell,
         why_sort,
         values=Value(
@@ -249,7 +251,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters=Field(FieldKind.TEXT, why_words, "its blocker: DND, PDB, OK*…"),
     ),
     Column(
-        Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),
+        Heading("how", "WOULD BE", "Deleted, or its replacement (simulated).", 7, 70),
         _how,
         lambda entry: _how(entry, 0).text,
         values=(

@@ -48,7 +48,7 @@ LEGEND: Final[Pieces] = (
 def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Pieces, ...]:
     """Return the packing chart."""
     if not bins:
-        return ((("the pods or the capacity of the nodes are not known", Tone.MUTED),),)
+        return ((("the pods or the capacity of the nodes are unknown", Tone.MUTED),),)
     largest = max(_size_of(node, resource) for node in bins)
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda node: node.pool):
@@ -151,7 +151,7 @@ def packed_lines(packing: Packed, scenario: Scenario, resource: str, width: int)
         return wrapped([((f"✘ {clean(packing.problem)}", Tone.FAULT),)], width)
     lines = list(wrapped([((packed_sentence(packing), Tone.STRONG),)], width))
     mode = f"{clean(scenario.name)}, {mode_text(scenario.replay)}"
-    parts = [f"{mode}: both sides replayed, + a new node as its cheapest type"]
+    parts = [f"{mode}: both sides simulated; + marks a new node, drawn as its cheapest type"]
     if packing.left_out:
         parts.append(f"{counted(packing.left_out, 'node')} being removed or of unknown size not drawn")
     lines += wrapped([((" · ".join(parts), Tone.MUTED),)], width)

@@ -40,8 +40,8 @@ from karptui.whatif.yaml.write import write_block
 
 _FEW: Final = 3
 _NEVER_STOPPED: Final = (
-    "no budget stops expiration (expireAfter), interruption, drains and commands under way, static scale-down, or"
-    " deletions by hand; terminationGracePeriod ends drains by force all the same"
+    "no budget stops expiration (expireAfter), interruption, drains and commands under way, static scale-down, or "
+    "deletions by hand; terminationGracePeriod still ends drains by force"
 )
 _KINDS: Final = {
     EventKind.DRAINING: "being drained",
@@ -134,7 +134,7 @@ def _going_on(pause: Pause) -> str:
     parts = [f"{counted(count, 'node')} {_KINDS[kind]}" for kind, count in counts.items()]
     if spot := sum(pool.spot_nodes for pool in pause.pools if pool.state is PoolState.CHANGED):
         parts.append(f"interruptions of {counted(spot, 'spot node')} at any time (not forecast)")
-    return f"goes on all the same: {', '.join(parts)}" if parts else "goes on all the same: nothing, by forecast"
+    return f"continues anyway: {', '.join(parts)}" if parts else "continues anyway: nothing, by forecast"
 
 
 def _released(pause: Pause) -> str:
@@ -162,9 +162,7 @@ def _window_lines(pause: Pause) -> Iterator[str]:
     if pause.until_ns is None:
         yield "it has no end: end it with karptui pause --release"
     else:
-        yield (
-            "its schedule is a date of every year: remove the budget afterwards, with the second patch of each NodePool"
-        )
+        yield ("its schedule recurs every year: remove the budget afterwards, with the second patch of each NodePool")
     if pause.names_reasons:
         yield "it lists the voluntary reasons, because a budget for all reasons would stop node repair too"
 
@@ -172,7 +170,7 @@ def _window_lines(pause: Pause) -> Iterator[str]:
 def pool_lines(pool: PoolPause, now_ns: int) -> Iterator[str]:
     """Yield notes on a NodePool: its state, other closed budgets, and its owner in Git."""
     if pool.is_deleting:
-        yield "it is being deleted, and its nodes with it, whatever its budgets"
+        yield "it is being deleted, and its nodes with it, regardless of budgets"
     match pool.state:
         case PoolState.UNREADABLE:
             yield "a budget cannot be parsed, so that Karpenter disrupts none of its nodes anyway; repair the budget"

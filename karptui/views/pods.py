@@ -33,7 +33,7 @@ from karptui.views.usage import latest_cpu, latest_memory, used_cell, used_colum
 
 _DEAD: Final = {
     ProtectionKind.INVALID: "protects nothing",
-    ProtectionKind.ELAPSED: "is over and protects nothing any more",
+    ProtectionKind.ELAPSED: "has expired and no longer protects it",
 }
 
 

@@ -84,7 +84,7 @@ def _refuse_quotes(part: str) -> None:
     """Reject quotes left by a shell or script."""
     bare = _QUOTES.sub("", part)
     if bare != part:
-        raise ValueError(f"{part} has quotes in it, which no label has: write {bare}")
+        raise ValueError(f"{part} contains quotes, which a label cannot: write {bare}")
 
 
 _TYPED: Final = re.compile(r"^(?P<name>[A-Za-z$][\w.$-]*|\$)(?P<operator><=|>=|!=|==|=|<|>)(?P<value>.*)$", re.DOTALL)
@@ -169,7 +169,7 @@ def parse_query(text: str, subject: Subject[Any]) -> Query:
         negated = word.startswith("!") and not is_quoted
         body = word[1:] if negated else word
         if not body:
-            raise QueryError("! needs a word behind it: !spot leaves out every row with spot in it")
+            raise QueryError("! needs a word after it: !spot hides every row that contains spot")
         match = None if is_quoted else _TYPED.match(body)
         terms.append(_field_term(match, subject, negated=negated) if match else WordTerm(body.lower(), negated))
     return Query(text.strip(), tuple(terms))
@@ -232,7 +232,7 @@ def _amount_test(term: FieldTerm, field: Field[ItemT], now_ns: int) -> Callable[
 
 def _label_term(text: str, subject: Subject[Any]) -> LabelTerm:
     if not text:
-        raise QueryError("-l needs a label selector behind it, such as -l team=ci")
+        raise QueryError("-l needs a label selector after it, such as -l team=ci")
     if subject.labels is None:
         raise QueryError("rows of this screen have no labels to select by")
     try:

@@ -30,7 +30,7 @@ def removed_lines(removed: RemovedNode, now_ns: int) -> Iterator[Pieces]:
     yield from (((text, Tone.NORMAL),) for text in _facts(removed))
     if removed.evicted:
         yield ()
-        yield (("Pods that had to leave it, and where new pods of their owners are", Tone.STRONG),)
+        yield (("Pods moved off it, and the nodes of their owners' new pods", Tone.STRONG),)
         yield from (((_evicted_text(pods), Tone.NORMAL),) for pods in removed.evicted)
     if removed.conditions or removed.events:
         yield ()

@@ -37,12 +37,12 @@ CAVEATS: Final = {
     Caveat.GUARANTEED: "limits equal requests: the QoS class changes from Guaranteed to Burstable",
     Caveat.LIMIT: "the recommendation exceeds the limit, and is cut to it",
     Caveat.USAGE: "the recommended memory is below current usage: memory stays as it is",
-    Caveat.POD_LEVEL: "spec.resources of the pod decides: nothing changes",
-    Caveat.VPA_ACTS: "its VPA sets requests itself when it creates pods: a patch does not last",
+    Caveat.POD_LEVEL: "spec.resources of the pod takes precedence: nothing changes",
+    Caveat.VPA_ACTS: "its VPA sets requests when pods are created: a patch does not last",
     Caveat.UNSURE: "too little history: its VPA reports low confidence, or less than a day of usage is known",
-    Caveat.HPA: "a HorizontalPodAutoscaler scales it: other requests change its utilization, and the number of pods",
+    Caveat.HPA: "a HorizontalPodAutoscaler scales it: new requests change its utilization, and so the number of pods",
     Caveat.NO_PATCH: "its kind gets no patch",
-    Caveat.NO_CONTAINER: "a recommendation is for a container that its pods do not have",
+    Caveat.NO_CONTAINER: "a recommendation names a container that its pods do not have",
 }
 _NOT_MODELLED: Final = (
     "the rollout that a patch causes: pods have the new requests at once",
@@ -50,7 +50,7 @@ _NOT_MODELLED: Final = (
 )
 
 
-_MEMORY: Final = "memory at its highest with nothing added (pods above their request are evicted and OOM-killed first)"
+_MEMORY: Final = "the highest memory, without a margin (pods above their request are evicted and OOM-killed first)"
 
 
 def rests_on(recommendations: Recommendations) -> str:
@@ -133,7 +133,7 @@ def last_lines(answer: RightSize) -> Iterator[str]:
     """Yield what stands below the table."""
     rest = sum(bool(sizing.containers) for sizing in answer.sizings) - answer.alone
     limit = f"; the {MOST_ALONE} with the largest changes are replayed alone" if rest > 0 else ""
-    yield f"  ALONE is from scratch with one workload changed; together they save another amount than the sum{limit}"
+    yield f"  ALONE is from scratch with one workload changed; the savings together differ from the sum{limit}"
     yield from (f"  assumed: {sentence}" for sentence in answer.assumed)
     yield from (f"  not modelled: {sentence}" for sentence in (*_NOT_MODELLED, *answer.played[1].not_modelled))
 
@@ -227,7 +227,7 @@ TABLE: Final[TableSpec[Sizing]] = TableSpec(
             values=Value("savesAlonePerHour", lambda sizing, _: sizing.saves_alone, float | None, "null if unknown."),
         ),
         text_column(
-            Heading("caveats", "CAVEATS", "What limits the recommendation, or follows from it.", 8, 40),
+            Heading("caveats", "CAVEATS", "Limits and consequences of the recommendation.", 8, 40),
             lambda sizing: " ".join(sizing.caveats),
             values=Value("caveats", lambda sizing, _: list(map(str, sizing.caveats)),
                           {"type": "array", "items": one_of(*Caveat)}),

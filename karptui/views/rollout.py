@@ -46,7 +46,7 @@ def _unknown(report: RolloutReport) -> Iterator[str]:
             yield f"Karpenter has not processed the newest change of {_name(group)}"
     if bare := [_name(group) for group in report.groups if not group.is_hashed]:
         has, it = verb(len(bare), "has", "have"), verb(len(bare), "it", "them")
-        yield f"{first_of(bare, _FEW)} {has} no hash of Karpenter, so a change of {it} may be unseen"
+        yield f"{first_of(bare, _FEW)} {has} no Karpenter hash, so a change of {it} may be missed"
     if count := sum(1 for node in report.nodes if node.state is NodeState.UNCOMPARED):
         yield f"Karpenter does not compare {counted(count, 'node')}"
 
@@ -154,7 +154,7 @@ TABLE: Final[TableSpec[RolloutNode]] = TableSpec(
             ),
         ),
         text_column(
-            Heading("blocked", "BLOCKED BY", "What keeps Karpenter from replacing it now.", 10, 40),
+            Heading("blocked", "BLOCKED BY", "The blockers of its replacement.", 10, 40),
             lambda node: ", ".join(dict.fromkeys(CODES[hold.code].word for hold in node.holds)),
             tone=_tone,
             values=records("blockers", lambda node: node.holds, _HOLD),

@@ -37,8 +37,8 @@ def headline(full_pass: ConsolidationPass) -> str:
     )
     if first is not None:
         return (
-            f"a pass ends with {first.decision} {first.node} before its timeout of {limit}; {len(missed):,} of {nodes}"
-            f" are after the timeout, and move up as the nodes before them are removed{saves}"
+            f"a pass ends with {first.decision} {first.node} before its timeout of {limit}; {len(missed):,} of "
+            f"{nodes} are after the timeout, but move up as nodes before them are removed{saves}"
         )
     return (
         f"single-node consolidation never evaluates {len(missed):,} of {nodes}: it times out after {limit}, and none of"
@@ -87,7 +87,7 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     "nodes",
     (
         count_column(
-            number_heading("place", "TURN", "Its place in the order, from 1.", 6),
+            number_heading("place", "TURN", "Its position in the order, from 1.", 6),
             lambda row: row.place,
             tone=_tone,
             json="place",
@@ -118,7 +118,7 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
             json="decision",
         ),
         money_column(
-            number_heading("saves", "SAVES $/H", "Savings of that."), lambda row: row.saves_per_hour, json="savings"
+            number_heading("saves", "SAVES $/H", "Its savings."), lambda row: row.saves_per_hour, json="savings"
         ),
         text_column(
             Heading("passed", "SKIPPED", "Why it is not simulated; empty if it is.", 22, 50),

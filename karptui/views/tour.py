@@ -45,22 +45,20 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
         "a": Story(
             "Weight is an order, not a share",
             (
-                _step("general weighs 50 and overflow 49, and people expect halves:", "2 down down"),
+                _step("general has weight 50 and overflow 49, and people expect halves:", "2 down down"),
                 _step("general gets every pod that fits both. Lower its weight by one?", "ctrl+t left"),
-                _step(
-                    "Now the name that sorts last is tried first. Replay every pod as if it were new:", "m down enter"
-                ),
-                _step("overflow gets every pod that fits: weights never share out. For shares press p on Pools."),
+                _step("Now the name that sorts last is tried first. Simulate every pod as new:", "m down enter"),
+                _step("overflow gets every pod that fits: weights are not shares. For shares press p on Pools."),
             ),
         ),
         "b": Story(
             "Flex first, the rest as fallback",
             (
                 _step("Flex types first, others only as a fallback. First a mistake:", "2 down"),
-                _step('"*" is no wildcard: it matches nothing. Open general in the what-if:', "down ctrl+t"),
+                _step('"*" is not a wildcard: it matches nothing. Open general in the what-if:', "down ctrl+t"),
                 _step("One NodePool that allows both prefers neither. Split it in two:", "a enter enter"),
-                _step("Narrow the families to flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
-                _step("Two NodePools, weights 100 and 1. Replay every pod as if it were new:", "m down enter"),
+                _step("Filter the families by flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
+                _step("Two NodePools, weights 100 and 1. Simulate every pod as new:", "m down enter"),
                 _step("The preferred pool gets them. What if flex is sold out?", "a o u enter f l e x enter"),
                 _step("overflow gets them: its weight is 49, the fallback's 1. Check the weights between them."),
             ),
@@ -69,19 +67,19 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
             "DaemonSets rule out small types",
             (
                 _step(
-                    "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
+                    "Eleven DaemonSets do not fit on a type with eight pod slots. See NEW NODE CARRIES:",
                     "2 down down down down",
                 ),
                 _step(
                     "The lines below the table name the excluded types and the number. Remove one DaemonSet?",
                     "ctrl+t a d a e",
                 ),
-                _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),
+                _step("Add it, and simulate every pod as new:", "enter enter m down enter"),
                 _step("Nodes and dollars for one more agent on every node."),
             ),
         ),
         "d": Story(
-            "Memory that is advertised is not memory that is usable",
+            "Advertised memory is not usable memory",
             (
                 _step("Three 240Gi pods are pending, yet r5a.8xlarge has 256Gi:", "5 enter"),
                 _step(

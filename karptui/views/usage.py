@@ -67,7 +67,7 @@ def hidden_cell(capacity_text: str, *, is_forbidden: bool) -> Cell:
     return Cell(f"{unknown.text}/{capacity_text}", unknown.tone, unknown.text)
 
 
-REQUESTS_DECIDE = "requests decide what fits, not usage"
+REQUESTS_DECIDE = "requests, not usage, decide what fits"
 
 
 def used_cell(used: Used | None, amount: Callable[[Used], int], text: Callable[[int], str], whole: int) -> Cell:
@@ -98,7 +98,7 @@ _USED_CPU: Final = (
     "used_cpu_millis",
     "Usage in metrics-server's latest measurement; null if not queried (--usage) or unknown.",
 )
-_USED_MEMORY: Final = ("mem", "MEM USED", "used_mem_bytes", "The same of memory.")
+_USED_MEMORY: Final = ("mem", "MEM USED", "used_mem_bytes", "The same for memory.")
 
 
 def used_column(

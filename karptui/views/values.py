@@ -124,7 +124,7 @@ def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
         yield f"{spread.seeds} seeds: lowest to highest result; nodes, $/h and commands are the first seed's"
     if outcome.is_beaten:
         always = ", with every seed" if outcome.spread is not None else ""
-        yield f"another policy costs no more, evicts no more, and is better in one of the two{always}"
+        yield f"another policy costs no more, evicts no more, and is better in one of these{always}"
     if outcome.kept:
         yield f"blocked nodes at the end: {holders_text(outcome.kept)}"
 
@@ -178,7 +178,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             filters=Field(FieldKind.MONEY, lambda row, _: row.saved, "savings over the horizon"),
         ),
         count_column(
-            number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
+            number_heading("evictions", "EVICTIONS", "Evicted pods, including those evicted by drift and expiration."),
             lambda row: row.evictions,
             tone=_tone,
             json="evictions",
@@ -210,7 +210,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             Heading(
                 "verdict",
                 "WORTH IT",
-                "yes: it saves, and no other policy is better in both; same: same result as current.",
+                "yes: it saves, and no other policy both saves more and evicts less; same: same result as current.",
                 8,
                 10,
                 drop_order=1,
@@ -331,7 +331,7 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
                     "unpricedAtMostPerHour",
                     lambda row, _: row.unpriced_at_most_per_hour,
                     float,
-                    "What those of them on spot would cost on-demand.",
+                    "Cost of those on spot at on-demand prices.",
                 ),
                 Value("problem", lambda row, _: row.problem or None, str | None, "Why the value cannot be set."),
             ),

@@ -60,20 +60,20 @@ def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     yield "a new node counts with its cheapest offering; AWS may launch a more expensive one"
     match mode:
         case Replay.SCRATCH:
-            yield "all workload pods come at once; in a cluster they come over time, and nodes fill up differently"
-            yield "nodes that Karpenter does not manage, or that static NodePools keep, stay with their pods"
+            yield "all workload pods are created at once; in a cluster, nodes fill up over time and differently"
+            yield "nodes that Karpenter does not manage, and nodes of static NodePools, stay with their pods"
         case Replay.REMOVE:
-            yield "the pods of removed nodes move whatever protects them"
+            yield "the pods of removed nodes move even if they are protected"
         case Replay.NEXT:
-            yield "of equal candidates the first by name goes; Karpenter takes any"
+            yield "of equal candidates the first by name is removed; Karpenter may remove any"
     if mode is not Replay.NEXT and not edited.prepared.pools:
         yield f"no NodePool is usable, so kube-scheduler alone places pods: {KUBE_SCHEDULER_APPROXIMATED}"
     if edited.removed and mode is not Replay.REMOVE:
-        yield "the pods of removed nodes are new pods; protections and budgets do not hold them back"
+        yield "the pods of removed nodes are scheduled as new pods, regardless of protections and budgets"
     if edited.prices is not None:
-        yield "$/h counts nodes that Karpenter keeps; the top bar also counts unmanaged nodes and nodes being removed"
+        yield "$/h counts managed nodes, excluding those being removed; the top bar counts all nodes"
         if edited.inventory.overlays:
-            yield "NodeOverlays change what Karpenter reckons with, not $/h"
+            yield "NodeOverlays change the prices that Karpenter compares, not $/h"
     if any(_is_text_of_workload(edit) for edit in edited.edits):
         yield "the pods of a workload change at once and in place, without a rollout"
     yield from edited.types.notes
@@ -84,14 +84,14 @@ def _not_modelled(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     if mode is Replay.NEXT:
         yield "the 15 seconds before Karpenter validates a command"
     elif edited.prepared.pools:
-        yield "kube-scheduler, which may put pods on other existing nodes than Karpenter expects"
+        yield "kube-scheduler, which may bind pods to other existing nodes than Karpenter expects"
     touched = sorted({name for edit in edited.edits for name in _SELECTORS if _mentions(edit, name)})
     if touched:
-        yield f"what {', '.join(touched)} of an EC2NodeClass find: the objects found before are taken as before"
+        yield f"what {', '.join(touched)} of an EC2NodeClass select: the objects selected before the edit are used"
     if any(isinstance(edit, PutObject) for edit in edited.edits):
         yield "admission: LimitRanges, quotas and webhooks may change or refuse an object"
     if any(isinstance(edit, PutObject | SetField) for edit in edited.edits):
-        yield "drift by image, subnet, security group or reservation, which only AWS can tell"
+        yield "drift by image, subnet, security group or reservation, which only AWS knows"
 
 
 def _is_text_of_workload(edit: AnyEdit) -> bool:

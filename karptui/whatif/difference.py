@@ -85,10 +85,10 @@ def _because(next_pass: NextPass) -> str:
         return f"the pass ends early: {next_pass.error}"
     nodes, closed = next_pass.considered
     if not nodes:
-        return "no node passes the gates: each is blocked, too young or not Karpenter's"
+        return "no node passes the gates: each is blocked, too young or not managed by Karpenter"
     if closed == nodes:
-        return f"disruption budgets allow none of {counted(len(nodes), 'node')} to go now"
-    some = f"; disruption budgets allow none of {counted(len(closed), 'other node')} to go now" if closed else ""
+        return f"disruption budgets allow none of {counted(len(nodes), 'node')} to be removed"
+    some = f"; disruption budgets allow none of {counted(len(closed), 'other node')} to be removed" if closed else ""
     return f"nothing to gain: {counted(len(nodes - closed), 'node')} considered{some}"
 
 

@@ -33,10 +33,10 @@ from karptui.whatif.difference_lines import (
 )
 from karptui.whatif.outcome import ReplayOutcome, cost_of_option
 
-_PASSED_OVER: Final = "Karpenter does not look at it"
-_NO_NODE: Final = f"no existing node takes it, and {NO_POOLS}"
+_PASSED_OVER: Final = "Karpenter ignores it"
+_NO_NODE: Final = f"no existing node accepts it, and {NO_POOLS}"
 _OTHER_SCHEDULER: Final = "its scheduler {} is not modelled, and " + NO_POOLS
-_KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
+_KEEPS_AWAY: Final = "its own rules exclude all NodePools, so Karpenter silently ignores it"
 MOST_EXPLAINED: Final = 16
 """Kinds of pods that are explained with numbers; each takes some milliseconds."""
 

@@ -81,7 +81,7 @@ def parse_shares(text: str, offered: Sequence[str], nodepool_names: Iterable[str
             raise RequestError(f"{word}: a share is a whole number from 1 up")
         shares[name] = int(number)
     if len(shares) < 2:
-        raise RequestError("a proportion needs two NodePools")
+        raise RequestError("a ratio needs two NodePools")
     return _reduced(shares)
 
 
@@ -92,8 +92,8 @@ def _reduced(shares: Mapping[str, int]) -> Mapping[str, int]:
         return values
     near = "/".join(map(str, _nearest(list(values.values()))))
     raise RequestError(
-        f"it takes {sum(values.values()):,} label values, and each needs a node; {near} is close with at most "
-        f"{MOST_VALUES}"
+        f"it takes {sum(values.values()):,} label values, and each needs a node; {near} is close with {MOST_VALUES} "
+        "or fewer"
     )
 
 
@@ -174,7 +174,7 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
     edited = tuple(_edited_owners(owners_of_shared(values, state, overlap), state))
     if not edited:
         named = " and ".join(values)
-        raise RequestError(f"no pod with labels can go to {named} alike: there is nothing to spread")
+        raise RequestError(f"no pod with labels fits {named} alike: there is nothing to spread")
     edits = proportion_edits(values, state.nodepools, edited)
     documents = dict.fromkeys(edit.object for edit in edits if isinstance(edit, SetField) and edit.object.kind != "Pod")
     name = ", ".join(f"{pool} {count}" for pool, count in values.items())

@@ -138,7 +138,10 @@ CASES = [
     Case(
         "setting-others-labelled",
         an_inventory,
-        ("Deployment shop/web, Pod ci/runner are labelled as Karpenter beside", "from Deployment k/karpenter alone"),
+        (
+            "Deployment shop/web, Pod ci/runner are labelled as Karpenter in addition",
+            "from Deployment k/karpenter alone",
+        ),
         evidence=Evidence(
             controller=ControllerInfo(title="Deployment k/karpenter"),
             others_labelled=("Deployment shop/web", "Pod ci/runner"),
@@ -147,7 +150,7 @@ CASES = [
     Case(
         "setting-others-labelled",
         an_inventory,
-        ("Pod ci/runner is labelled as Karpenter and nothing shows that Karpenter is behind it",),
+        ("Pod ci/runner is labelled as Karpenter but not recognizable as Karpenter",),
         evidence=Evidence(others_labelled=("Pod ci/runner",)),
         name="no Karpenter",
     ),
@@ -226,7 +229,7 @@ CASES = [
     Case(
         "nodeclass-max-pods-memory",
         lambda: with_class(ec2({"kubelet": {"maxPods": 110}})),
-        ("sets maxPods 110", "on m5.large that is 891Mi away from 1,465Mi"),
+        ("sets maxPods 110", "on m5.large it differs by 891Mi from 1,465Mi"),
         INFO,
         types=ENI_PODS,
     ),
@@ -335,7 +338,7 @@ CASES = [
             ec2({"amiFamily": "Bottlerocket", "kubelet": {"podsPerCore": 4, "clusterDNS": ["10.0.0.10", "fd00::a"]}})
         ),
         (
-            "Karpenter does not call it ready: UnsupportedKubeletConfiguration",
+            "it is not ready: UnsupportedKubeletConfiguration",
             "the Bottlerocket AMI family that would be silently dropped: podsPerCore; spec.kubelet.clusterDNS",
         ),
         ERROR,
@@ -395,7 +398,7 @@ CASES = [
     Case(
         "setting-unread",
         an_inventory,
-        ('BATCH_MAX_DURATION is "ten"', "takes the default"),
+        ('BATCH_MAX_DURATION is "ten"', "uses the default"),
         settings={"BATCH_MAX_DURATION": "ten"},
     ),
     *quiet("setting-unread", an_inventory, settings={"BATCH_MAX_DURATION": "10s"}),

@@ -154,7 +154,7 @@ CASES = [
     Case(
         "pod-dead-protection",
         lambda: annotated(DND, "1d"),
-        ('1 pod (ReplicaSet/default/web) says do-not-disrupt "1d"', 'unknown unit "d"'),
+        ('1 pod (ReplicaSet/default/web) has do-not-disrupt "1d"', 'unknown unit "d"'),
     ),
     Case("pod-dead-protection", lambda: annotated(DND, "true "), ('"true "',), name="blank"),
     *quiet(
@@ -185,7 +185,7 @@ CASES = [
         "pod-safe-to-evict",
         lambda: annotated(labels.SAFE_TO_EVICT, "false"),
         (
-            '1 pod (ReplicaSet/default/web) says safe-to-evict "false"',
+            '1 pod (ReplicaSet/default/web) has safe-to-evict "false"',
             "runs on nodes of Karpenter",
             "nothing protects it",
         ),
@@ -481,21 +481,21 @@ CASES = [
         "pod-cost-unread",
         lambda: annotated(labels.POD_DELETION_COST, "-1.4e8"),
         (
-            '1 pod (ReplicaSet/default/web) says pod-deletion-cost "-1.4e8"',
-            "Karpenter does not read it, it is no 32-bit",
+            '1 pod (ReplicaSet/default/web) has pod-deletion-cost "-1.4e8"',
+            "Karpenter ignores it, it is not a 32-bit",
         ),
     ),
     Case(
         "pod-cost-unread",
         lambda: annotated(labels.POD_DELETION_COST, "100"),
-        ("Karpenter does not read it, Karpenter writes these costs itself",),
+        ("Karpenter ignores it, Karpenter writes these costs itself",),
         settings={"FEATURE_GATES": "PodDeletionCostManagement=true"},
         name="managed",
     ),
     Case(
         "pod-cost-unread",
         lambda: annotated(labels.POD_DELETION_COST, "-1.4e8"),
-        ("after an upgrade to 1.15 Karpenter would not read it",),
+        ("after an upgrade to 1.15 Karpenter would ignore it",),
         version="1.14.1",
         name="1.14",
     ),
@@ -526,7 +526,7 @@ CASES = [
     Case(
         "pod-pending-in-simulations",
         lambda: on_node(a_pod(created_ns=NOW_NS - HOUR_NS)),
-        ("1 pod (ReplicaSet/default/web) has waited for up to 1h",),
+        ("1 pod (ReplicaSet/default/web) has been pending for up to 1h",),
         INFO,
     ),
     *quiet(
@@ -551,7 +551,7 @@ CASES = [
     Case(
         "daemonset-or-terms",
         two_terms,
-        ("1 DaemonSet (kube-system/agent (2 terms)) has alternatives", "which of 2 NodePools"),
+        ("1 DaemonSet (kube-system/agent (2 terms)) has several", "which of 2 NodePools"),
         INFO,
     ),
     *quiet("daemonset-or-terms", lambda: two_terms(count=1), lambda: two_terms(pools=1)),
@@ -587,7 +587,7 @@ CASES = [
         "daemonset-do-not-disrupt",
         lambda: on_node(a_pod(node="node-1", daemonset="agent", namespace="kube-system", annotations={DND: "true"})),
         (
-            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 node",
+            "1 pod of the DaemonSet kube-system/agent has do-not-disrupt, which blocks 1 of 1 node",
             "of Karpenter ($0.10/h)",
         ),
         per_hour=0.096,

@@ -286,7 +286,10 @@ CASES = [
             a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "In", "m99.large"),)),
             nodes=(a_node(instance_type="m99.large"),),
         ),
-        ("What general launches is not known: the built-in list of types of 20", "lacks m99.large, which nodes have"),
+        (
+            "The types that general launches are unknown: the built-in list of types of 20",
+            "lacks m99.large",
+        ),
         INFO,
         name="unlisted",
     ),
@@ -402,7 +405,7 @@ CASES = [
     Case(
         "pool-capacity-type-open",
         lambda: an_inventory(nodepools=(a_nodepool(requirements=()),)),
-        ("does not say which capacity type", "are on-demand, as no spot is offered", "every replacement fails"),
+        ("requires no capacity type", "are on-demand, as no spot is offered", "every replacement fails"),
         WARNING,
         name="no spot",
     ),
@@ -484,7 +487,7 @@ CASES = [
                 NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2023"}),
             ),
         ),
-        ("asks for minValues (node.kubernetes.io/instance-type 2)",),
+        ("requires minValues (node.kubernetes.io/instance-type 2)",),
         INFO,
     ),
     *quiet(
@@ -571,7 +574,7 @@ CASES = [
     Case(
         "pool-no-grace-period",
         protected,
-        ("1 pod (ReplicaSet/default/web) says do-not-disrupt on 1 node of general ($0.10/h)", "no end"),
+        ("1 pod (ReplicaSet/default/web) has do-not-disrupt on 1 node of general ($0.10/h)", "no end"),
         per_hour=0.096,
         severity=Severity.INFO,
         name="no node expires",
@@ -624,7 +627,7 @@ CASES = [
                 for i in (1, 2, 3)
             ),
         ),
-        ("for Drifted at any time", "3 drifted nodes wait."),
+        ("for Drifted at any time", "3 drifted nodes are not replaced."),
         name="between them",
     ),
     *quiet(
@@ -636,7 +639,7 @@ CASES = [
     Case(
         "budget-always-active",
         lambda: budgets(DisruptionBudget("1", "0 0 30 2 *", "1h")),
-        ('"0 0 30 2 *"', "a date that never comes", "open at all times"),
+        ('"0 0 30 2 *"', "a date that never comes", "always open"),
     ),
     *quiet("budget-always-active", lambda: budgets(DisruptionBudget("1", "0 0 1 2 *", "1h"), DisruptionBudget("x%"))),
     Case(

@@ -68,8 +68,8 @@ AFTER_0 = a_nodepool(consolidate_after_ns=0)
         ((SAME,), AFTER_0, ("Raise consolidateAfter (now 0s) to 15m, so that",)),
         ((SHORT,), a_nodepool(consolidate_after_ns=3 * HOUR_NS), ("Raise consolidateAfter (now 3h), so that",)),
         ((SHORT,), None, ("Raise consolidateAfter, so that",)),
-        ((DRIFTED, FAILED), AFTER_0, ("launched from something that keeps changing", "more instance types and zones")),
-        ((MOVED,), None, ("See which NodePool's nodes go and why",)),
+        ((DRIFTED, FAILED), AFTER_0, ("NodePool or NodeClass that keeps changing", "more instance types and zones")),
+        ((MOVED,), None, ("See which NodePool's nodes are removed, and why",)),
     ],
 )
 def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:

@@ -36,7 +36,7 @@ CASES = [
         RULE,
         asking,
         (
-            "4 pods of ReplicaSet/default/web request cpu 1800m, used 200m (one sample, which says nothing of peaks).",
+            "4 pods of ReplicaSet/default/web request cpu 1800m, used 200m (one sample, which shows no peaks).",
             "take up to 0.8 of their nodes ($0.08/h)",
         ),
         Severity.INFO,

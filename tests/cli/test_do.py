@@ -94,7 +94,7 @@ def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, capsys: pyt
     assert main(words) == 2
     output, error = capsys.readouterr()
     assert f"it removes something: --confirm {demo['claim']} is needed as well; nothing was changed" in error
-    assert "pods that have to leave: " in output
+    assert "pods to be evicted: " in output
     assert not lines(audit)
     assert main([*words, "--confirm", demo["claim"]]) == 0
     assert f"✔ done: delete NodeClaim {demo['claim']}" in capsys.readouterr().out

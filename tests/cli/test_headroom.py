@@ -47,7 +47,7 @@ def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) 
     assert answer.endswith(
         "the limits of NodePools general, overflow leave no room for another node (3 other NodePools match worse)"
     )
-    assert asks == "  one asks for cpu 350m, memory 1,024Mi"
+    assert asks == "  each requests cpu 350m, memory 1,024Mi"
     assert [line.split()[0] for line in rest if line[:1].isalpha()][1:] == [
         "runners",
         "spare",

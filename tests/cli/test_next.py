@@ -64,8 +64,8 @@ def test_errors_are_sentences(file: str, tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("incident", "idle"),
     [
-        ("karpenter-down-and-a-strict-budget", "Karpenter is not running: nothing of this happens until it runs"),
-        ("karpenter-without-leader", "Karpenter has no leader: nothing of this happens until it has one"),
+        ("karpenter-down-and-a-strict-budget", "Karpenter is not running: none of this happens until it runs"),
+        ("karpenter-without-leader", "Karpenter has no leader: none of this happens until it has one"),
         ("budget-keeps-empty-nodes", ""),
     ],
 )
@@ -77,4 +77,4 @@ def test_karpenter_that_does_not_work_is_told(
     assert main(["next", "--snapshot", str(path)]) == 0
     printed = capsys.readouterr()
     assert idle in printed.err
-    assert ("nothing of this happens" in printed.err) == bool(idle)
+    assert ("none of this happens" in printed.err) == bool(idle)

@@ -57,7 +57,7 @@ class TestExplainPod:
             "kube-scheduler 12s ago, 12 times",
             "What would help: 6 changes tried, one at a time: 5 help",
             "Karpenter's settings: VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488  → 2 × r5a.8xlarge in trino, $3.6160/h",
-            "trino/worker-{0,1}: ask for at most 238,914Mi (233Gi) of memory",
+            "trino/worker-{0,1}: request at most 238,914Mi (233Gi) of memory",
         ):
             assert part in out
 

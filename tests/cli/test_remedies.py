@@ -51,7 +51,7 @@ def test_what_still_holds_the_nodes_is_said() -> None:
     row = json.loads(told("--of", "db/postgres", "-o", "json"))[0]
     assert row["freed_nodes"] == []
     assert {one["by"] for one in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
-    assert "still held by monitoring/prometheus" in row["says"]
+    assert "still blocked by monitoring/prometheus" in row["says"]
 
 
 def test_table_and_csv_have_the_same_rows() -> None:
@@ -71,7 +71,7 @@ def test_what_frees_no_node_is_counted_beside_the_table() -> None:
     output, error = printed()
     assert len(output.splitlines()) - 1 == len(every) - len(vain) > 0
     assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in error
-    assert "take the annotation away" in told("--of", "gitlab/ci")
+    assert "remove the annotation" in told("--of", "gitlab/ci")
 
 
 def test_where_none_frees_a_node_that_is_said_and_no_empty_table(

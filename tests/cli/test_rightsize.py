@@ -229,9 +229,9 @@ def recorded(capsys: pytest.CaptureFixture[str], path: Path, *words: str) -> dic
 def test_recorded_usage_is_taken_without_vpas(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = recorded(capsys, history)
     assert document["source"] == (
-        "karptui's history: cpu at percentile 95 of the measurements of all pods of a workload together, memory at its"
-        " highest with nothing added (pods above their request are evicted and OOM-killed first);"
-        " 6h53m to 27h measured in the last 7d; peaks between measurements are unknown"
+        "karptui's history: cpu at percentile 95 of the measurements of all pods of a workload together, the highest "
+        "memory, without a margin (pods above their request are evicted and OOM-killed first); 6h53m to 27h measured "
+        "in the last 7d; peaks between measurements are unknown"
     )
     rows = {row["workload"]: row for row in document["workloads"]}
     assert rows.keys() == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}

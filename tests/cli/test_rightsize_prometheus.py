@@ -119,9 +119,8 @@ def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeyp
     (row,) = [one for one in document["workloads"] if one["workload"] == "StatefulSet/trino/worker"]
     assert (row["cpuMillisAfter"], row["memoryBytesAfter"]) == (1401, 2862 * 2**20)
     assert document["source"] == (
-        "Prometheus: cpu at percentile 90 of 5-minute averages, memory at its highest with nothing added (pods"
-        " above their request are evicted and OOM-killed first), of the pod that uses most;"
-        " 2d2h of usage, 14d asked for"
+        "Prometheus: cpu at percentile 90 of 5-minute averages, the highest memory, without a margin (pods above "
+        "their request are evicted and OOM-killed first), of the pod that uses most; 2d2h of usage, 14d asked for"
     )
     assert status == 1
     assert "Prometheus warns that its answer may be incomplete: store [31m10.0.0.1 is down" in err

@@ -44,7 +44,7 @@ def test_nothing_is_drawn_where_nobody_sees_it(
         (["--theme", "foo"], "", "theme: there is no theme foo; there are ansi-dark, "),
         (["--theme", "nrod"], "", "theme: there is no theme nrod; did you mean nord?"),
         (["--screen", "foo"], "", "screen: there is no screen foo; there are nodes, "),
-        (["-l", "'a=b'"], "", "node_selector: 'a=b' has quotes in it, which no label has: write a=b"),
+        (["-l", "'a=b'"], "", "node_selector: 'a=b' contains quotes, which a label cannot: write a=b"),
         ([], "theme = 5", "config.toml: theme: must be text, is a number: write it in quotes"),
         ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
         (["--theme", "nord"], "wide = true", app_command.NO_TERMINAL),

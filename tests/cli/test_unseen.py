@@ -203,8 +203,8 @@ def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     "case",
     [
-        ("host-port", "DaemonSet", "by what was read, a new node of general", "Karpenter would"),
-        ("kubelet-reserves-too-much", "EC2NodeClass", "by what was read, a new node of dense", "next"),
+        ("host-port", "DaemonSet", "judging by the objects read, a new node of general", "Karpenter would"),
+        ("kubelet-reserves-too-much", "EC2NodeClass", "judging by the objects read, a new node of dense", "next"),
         ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
         ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
         ("gcp-preempts-spot", "NodeClaim", "5 spot nodes in NodePool spot were interrupted", "5 of"),

@@ -86,7 +86,7 @@ CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
     "a node is not ready": lambda one: replace(
         one, nodes=_changed(one.nodes, FIRST, conditions=(a_condition("Ready", status="False"),))
     ),
-    "a node says do-not-disrupt": lambda one: replace(
+    "a node has do-not-disrupt": lambda one: replace(
         one,
         nodes=tuple(
             replace(node, annotations={labels.DO_NOT_DISRUPT: "true"}) if node.name == FIRST else node

@@ -118,7 +118,7 @@ class TestTurns:
         pod = a_pod(scheduled_reason="", scheduler_name="volcano", created_ns=NOW_NS - 10 * MINUTE_NS)
         silent = only(report(pod))
         assert silent.is_stuck(NOW_NS)
-        assert now_text(silent) == "scheduler volcano has written no condition or event"
+        assert now_text(silent) == "scheduler volcano has reported no condition or event"
         queued = only(report(pod, events=(said("Scheduling", source="volcano"),)))
         assert (queued.is_stuck(NOW_NS), now_text(queued)) == (False, "scheduler volcano")
 
@@ -126,7 +126,7 @@ class TestTurns:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL
         assert group.is_faulty
-        assert now_text(group) == "✘ no NodePool can take pods"
+        assert now_text(group) == "✘ no NodePool accepts pods"
 
     def test_no_pool_with_a_type(self) -> None:
         inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
@@ -147,7 +147,7 @@ class TestTurns:
 
     def test_within_a_sentence_no_mark_stands(self) -> None:
         assert now_words(only(report(a_pod()))).startswith("Karpenter would launch ")
-        assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no NodePool can take pods"
+        assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no NodePool accepts pods"
 
     @pytest.mark.parametrize(
         ("room", "causes"),

@@ -133,7 +133,7 @@ def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_l
     found = drill(start, WITHOUT_GENERAL)
     assert counts(found) == (4, 1, 0, 3)
     reasons = {one.pod_key: one.reason for one in found.pending}
-    assert reasons["default/gpu"].startswith("no existing node takes it, and no NodePool accepts pods")
+    assert reasons["default/gpu"].startswith("no existing node accepts it, and no NodePool accepts pods")
     assert reasons["default/theirs"].startswith("its scheduler volcano is not modelled, and no NodePool accepts pods")
     assert KUBE_SCHEDULER_APPROXIMATED in found.assumed
 

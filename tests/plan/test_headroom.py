@@ -150,12 +150,12 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
         (
             {"required_node_terms": (NodeSelectorTerm((NodeSelectorRequirement(NODEPOOL, "DoesNotExist"),)),)},
             3,
-            "its own rules keep it off NodePools, so Karpenter passes over it without a word",
+            "its own rules exclude all NodePools, so Karpenter silently ignores it",
         ),
         (
             {"node_selector": {HOSTNAME: "a"}},
             2,
-            "Karpenter does not look at it: using label kubernetes.io/hostname is not allowed",
+            "Karpenter ignores it: using label kubernetes.io/hostname is not allowed",
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
     trial = PodTrial(edited.derive(inventory), inventory, (*new[:2], *lost, *new[4:]))
     assert [trial.needs_no_node(count) for count in range(4)] == [True, True, True, False]
     assert [trial.settled(count).waiting for count in (2, 3, 4, 5)] == [0, 1, 2, 2]
-    assert trial.settled(3).reason == 'Karpenter does not look at it: persistentvolumeclaims "lost" not found'
+    assert trial.settled(3).reason == 'Karpenter ignores it: persistentvolumeclaims "lost" not found'
 
 
 def test_a_nodepool_that_is_not_ready_takes_none() -> None:

@@ -69,7 +69,7 @@ def test_a_node_that_goes_before_ends_the_pass() -> None:
     assert found.acts_before is not None
     assert found.acts_before.place == 1
     assert not found.is_starved
-    assert "and move up as the nodes before them are removed; 3 of them could be removed" in headline(found)
+    assert "but move up as nodes before them are removed; 3 of them could be removed" in headline(found)
     last = found.missed[-1]
     assert sentence(last).startswith(f"{last.node}: not before the timeout; delete, saves $0.10/h")
     assert [column.cell(last, 0).text for column in TABLE.columns][4:6] == ["never", "delete"]

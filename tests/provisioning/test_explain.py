@@ -289,7 +289,7 @@ class TestNodes:
     def test_host_ports(self) -> None:
         holder = a_pod(name="holder", node="node-1", host_ports=(HostPort(80),))
         [refusal] = explained(a_pod(host_ports=(HostPort(80),)), pods=(holder,), **running()).nodes
-        assert (refusal.gate, refusal.reason) == (PlacementGate.PORTS, "host port 80 is taken by default/holder")
+        assert (refusal.gate, refusal.reason) == (PlacementGate.PORTS, "host port 80 is used by default/holder")
 
     def volumes(self, **fields: Any) -> dict[str, Any]:
         claim = PersistentVolumeClaim(
@@ -302,7 +302,7 @@ class TestNodes:
         limits = (CSINode(name="node-1", driver_limits=(("ebs.csi.aws.com", 0), ("other", None))),)
         pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
         [refusal] = explained(pod, csi_nodes=limits, **self.volumes(storage_class_name="late"), **running()).nodes
-        assert (refusal.gate, refusal.reason) == (PlacementGate.VOLUMES, "more volumes than a driver may attach")
+        assert (refusal.gate, refusal.reason) == (PlacementGate.VOLUMES, "more volumes than a driver can attach")
 
     @pytest.mark.parametrize("key", [ZONE, HOSTNAME])
     def test_a_volume_elsewhere(self, key: str) -> None:

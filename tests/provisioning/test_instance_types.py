@@ -225,7 +225,7 @@ def test_why_a_daemonset_fits_none_of_the_types() -> None:
     assert found(a_type("one"), daemonsets=(picky,)).daemonsets[0].why_not == (
         "its node selector or affinity fits none of the types"
     )
-    assert found(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to carry it"
+    assert found(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to run it"
 
 
 def test_used_and_remaining_limits() -> None:

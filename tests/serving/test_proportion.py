@@ -95,5 +95,5 @@ def test_the_what_if_of_a_proportion() -> None:
 
 
 def test_without_pods_to_spread_there_is_none() -> None:
-    with pytest.raises(RequestError, match="no pod with labels can go to a and b alike"):
+    with pytest.raises(RequestError, match="no pod with labels fits a and b alike"):
         opening_of({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))

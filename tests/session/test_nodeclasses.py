@@ -59,13 +59,13 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
     view = ClusterView(state_of(Inventory(nodepools=(pool,), nodes=(a_node(),))), {}, evidence=Evidence())
     (entry,) = pool_entries(view)
     assert entry.problem == told
-    assert ("as plain as can be" in entry.origin) == bool(unread) == bool(assumed_of(view))
+    assert ("with default settings" in entry.origin) == bool(unread) == bool(assumed_of(view))
 
 
 @pytest.mark.parametrize(
     ("phase", "absence", "problem", "is_assumed"),
     [
-        (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is on its way", False),
+        (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is loading", False),
         (Phase.LIVE, Absence.GONE, "EC2NodeClass default is not there", False),
         (Phase.STALE, Absence.GONE, "EC2NodeClass default is not there", False),
         (Phase.FORBIDDEN, Absence.UNREAD, "", True),
@@ -96,7 +96,7 @@ def test_nothing_is_said_to_be_assumed_where_no_node_tells_its_zone() -> None:
     nodes = (replace(a_node(), labels={}),)
     view = ClusterView(state_of(Inventory(nodepools=(a_nodepool(),), nodes=nodes)), {}, evidence=Evidence())
     (entry,) = pool_entries(view)
-    assert entry.problem == "EC2NodeClass default was not read, and no node tells its zone"
+    assert entry.problem == "EC2NodeClass default was not read, and no node shows its zone"
     assert entry.origin == "EC2NodeClass default, built-in catalogue"
 
 

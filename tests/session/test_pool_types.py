@@ -152,6 +152,6 @@ def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
     assert {key: code for key, code in codes.items() if code} == {
         ("on-demand", "us-east-1a"): "InsufficientInstanceCapacity"
     }
-    assert offered.notes[-1].startswith("by events, EC2 refused 1 offering: left out until 12:03:00Z")
+    assert offered.notes[-1].startswith("by events, EC2 refused 1 offering: excluded until 12:03:00Z")
     later = with_refusals(evidence, state_of(inventory), NOW_NS + REFUSED_NS)
     assert not any("refused" in note for note in offered_types(inventory, Settings(), later).notes)

@@ -112,4 +112,4 @@ def test_days_and_seeds_are_said(base: WhatIfBase) -> None:
     found = solve_goal(base, "consolidate-after", given)
     assert found.best is not None
     assert found.best.outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
-    assert found.effort.how.endswith("each played for 2 days with each of 2 seeds")
+    assert found.effort.how.endswith("each simulated for 2 days with each of 2 seeds")

@@ -120,7 +120,7 @@ def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -
     base = a_base(pod)
     found = solved(base, "pending")
     assert found.best is not None
-    assert found.best.words.startswith("pods default/huge: ask for at most")
+    assert found.best.words.startswith("pods default/huge: request at most")
     kept = solved(base, "pending", change="karpenter")
     assert (kept.is_reached, kept.best) == (False, None)
     assert headline(kept).startswith("not reached: no single change")
@@ -166,7 +166,7 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     found = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
     assert found.best is not None
     assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
-    assert "risk: new nodes may have less memory than Karpenter then reckons with" in headline(found)
+    assert "risk: new nodes may have less memory than Karpenter then assumes" in headline(found)
     assert plain(REPORT, found)["risk"] == found.risk
 
 

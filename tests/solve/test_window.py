@@ -73,7 +73,7 @@ def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks(
     assert kind is not None
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": {"budgets": edit.value}}}
     assert [one for one in object_violations(pool, kind)[0] if "budgets" in one.path] == []
-    assert "the present budgets of general are replaced" in solved.risk
+    assert "the current budgets of general are replaced" in solved.risk
     assert "the clocks of Europe/Berlin change on 2027-03-28" in solved.risk
 
 

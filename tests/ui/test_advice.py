@@ -65,7 +65,7 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
         assert "1 pod (StatefulSet/db/postgres) is selected by 2 PodDisruptionBudgets" in text
         assert "→ Delete one of them, or narrow its selector." in text
         await press(pilot, "slash", *"rule=pod-dead-protection", "enter")
-        assert 'says do-not-disrupt "1d", which protects nothing' in screen_text(app)
+        assert 'has do-not-disrupt "1d", which protects nothing' in screen_text(app)
         await pilot.press("escape", "ctrl+z")
         assert "· info" not in column(app, 0)
 
@@ -114,7 +114,7 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypa
         await settled(pilot)
         assert "this finding has changed or is resolved" in screen_text(app)
         await press(pilot, "escape")
-        assert "finds anything" in screen_text(app)
+        assert "has a finding" in screen_text(app)
 
 
 async def test_a_rule_that_fails_is_named(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(ClusterFollower, "poll", fails)
         app.feed.tick()
         await pilot.pause()
-        assert "internal error while taking over what has changed: ZeroDivisionError" in told(app)
+        assert "internal error while applying changes: ZeroDivisionError" in told(app)
         await lives_on_without_polls(app, pilot)
 
 
@@ -130,7 +130,7 @@ async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pyt
                 await pilot.pause()
                 if told(app):
                     break
-            assert "internal error while taking over what has changed: ZeroDivisionError" in told(app)
+            assert "internal error while applying changes: ZeroDivisionError" in told(app)
         await lives_on(app, pilot)
 
 

@@ -107,7 +107,7 @@ async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
 async def test_nothing_of_a_moment_can_be_fetched(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "enter", "y")(pilot)
-        assert "is played: no API server has it" in screen_text(app)
+        assert "exists only in the forecast: no API server has it" in screen_text(app)
 
 
 async def test_five_seeds_tell_what_chance_changes(app: KarptuiApp) -> None:

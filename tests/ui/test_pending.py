@@ -92,7 +92,7 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
         assert "✘ memory short by 6,846Mi on r5a.8xlarge" in lines
         assert "nodes  3 tried: 3 memory" in lines
         assert "Karpenter 2m ago, 9 times: FailedScheduling" in lines
-        assert column(app)[:2] == ["VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488", "ask for at most 238,914Mi (233Gi) of memory"]
+        assert column(app)[:2] == ["VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488", "request at most 238,914Mi (233Gi) of memory"]
         assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in column(app)
         assert "6 changes tried, one at a time: 5 help" in screen_text(app)
 
@@ -169,7 +169,7 @@ async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_stor
         await press(pilot, "down", "t")
         text = screen_text(app)
         assert "r5a.8xlarge ─ pool trino" in text
-        assert "held against trino/worker-" in text
+        assert "compared with pending pod trino/worker-" in text
         assert "fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488" in text
         await press(pilot, "escape", "enter", "t")
-        assert "held against trino/worker-" in screen_text(app)
+        assert "compared with pending pod trino/worker-" in screen_text(app)

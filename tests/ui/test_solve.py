@@ -128,7 +128,7 @@ async def test_what_cannot_be_asked_is_said_where_it_was_typed(app: KarptuiApp) 
     async with app.run_test(size=(120, 40)) as pilot:
         for text, says in (
             ("solve sleep", "unknown goal sleep; goals here: pending, overhead"),
-            ("solve families", "families is a goal of the command karptui solve only"),
+            ("solve families", "families is a goal only of the command karptui solve"),
             ("solve pending general", "is not name=value"),
             ("solve pending most=1", "there is no most; it takes change, tries"),
         ):

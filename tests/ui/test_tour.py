@@ -79,8 +79,8 @@ async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() ->
 
     async with running(app, (120, 40)) as (_, pilot):
         assert "people expect halves: ↓" in await caption("2", "down")
-        assert "1/4 goes on on Pools: 2 goes back there." in await caption("5")
-        assert "1/4 goes on on Pools" in await caption("down"), "a key of the tour is none on another screen"
+        assert "1/4 continues on Pools: 2 goes back there." in await caption("5")
+        assert "1/4 continues on Pools" in await caption("down"), "a key of the tour is none on another screen"
         assert "people expect halves: ↓" in await caption("2")
         assert "2/4 general gets every pod" in await caption("down")
         assert "continues on the screen behind this one: esc goes back." in await caption("enter")

@@ -93,8 +93,8 @@ DRIFT_AND_EXPIRY = (
     " · a drain would end by force after 24h"
 )
 RECKONED_END = (
-    "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET),"
-    " reckoned from its terminationGracePeriod"
+    "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET), "
+    "computed from its terminationGracePeriod"
 )
 
 

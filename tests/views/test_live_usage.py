@@ -36,8 +36,8 @@ def said(lines: tuple[Pieces, ...]) -> str:
     [
         (NO_LIVE_USAGE, "live usage needs a live cluster with metrics-server", Tone.MUTED),
         (LiveUsage(is_asked=True), "loading live usage from metrics-server…", Tone.ACTIVE),
-        (LIVE, "measured by metrics-server 1s ago, over 15s; requests decide what fits, not usage", Tone.MUTED),
-        (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests decide", Tone.MUTED),
+        (LIVE, "measured by metrics-server 1s ago, over 15s; requests, not usage, decide what fits", Tone.MUTED),
+        (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests, not", Tone.MUTED),
         (LiveUsage(is_asked=True, sentence="metrics-server is not installed"), "metrics-server is not", Tone.MUTED),
         (
             replace(LIVE, sentence="metrics-server does not answer"),
@@ -62,7 +62,7 @@ def test_a_node_beside_its_requests() -> None:
     text = said(usage_lines(entry, LIVE, NOW_NS))
     assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text
     assert "the most of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
-    assert "requests decide what fits, not usage" in text
+    assert "requests, not usage, decide what fits" in text
     once = said(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
     assert "cpu 400m (20% of allocatable) · mem" in once
     assert "the most of" not in once
@@ -81,7 +81,7 @@ def cells(entry: NodeEntry) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("live", "phase", "why"),
     [
-        (LiveUsage(is_asked=True), "off", "asked once a minute for the history, or while it is looked at"),
+        (LiveUsage(is_asked=True), "off", "queried once a minute for the history, or while usage is shown"),
         (LIVE, "live", ""),
         (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
         (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),

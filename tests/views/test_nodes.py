@@ -341,7 +341,7 @@ def test_a_node_in_words() -> None:
     assert said(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
     assert said(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
     assert said(entry_of("x7k2p")).endswith("launched for pods requesting cpu 6500m mem 21Gi")
-    assert said(entry_of("5-160")).endswith("offers −16Mi against its NodeClaim")
+    assert said(entry_of("5-160")).endswith("has −16Mi compared with its NodeClaim")
     assert said(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it · ")
     assert said(NodeEntry(None, claim())).startswith("Node gone")
     whole = entry_of("12-88")

@@ -48,7 +48,7 @@ def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
     assert text[4].endswith("210%")
     [_, heading, _] = packing_lines(bins[:1], "memory", 80)
     assert "memory 1,024/8,192Mi 12%" in heading[1][0]
-    assert packing_lines((), "cpu", 80)[0][0][0] == "the pods or the capacity of the nodes are not known"
+    assert packing_lines((), "cpu", 80)[0][0][0] == "the pods or the capacity of the nodes are unknown"
 
 
 def test_the_bins_of_a_cluster_hold_what_its_nodes_do() -> None:
@@ -85,7 +85,7 @@ def text_of(found: Packed = FOUND, resource: str = "cpu", width: int = 116) -> l
 def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
     lines = text_of()
     assert lines[0] == "1 new node launched, 1 node removed, 1 node runs other pods; unschedulable pods: 2 → 0"
-    assert lines[1].startswith("less, pending now: both sides replayed")
+    assert lines[1].startswith("less, pending now: both sides simulated")
     assert "1 node being removed or of unknown size not drawn" in " ".join(lines[1:3])
     headings = [line for line in lines if line.startswith("─")]
     assert headings[0].startswith("─ general 2 nodes, 2 → 3 pods, cpu 4200/8000m 52% → 5.2/12 43% ─")

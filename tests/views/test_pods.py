@@ -81,7 +81,7 @@ def protected(value: str, **given: Any) -> PodEntry:
         (protected("banana"), 'karpenter.sh/do-not-disrupt "banana" protects nothing'),
         (protected("-1h"), 'karpenter.sh/do-not-disrupt "-1h" protects nothing'),
         (protected("1d"), 'karpenter.sh/do-not-disrupt "1d" protects nothing'),
-        (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" is over and protects nothing any more'),
+        (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" has expired and no longer protects it'),
         (protected("true", deletion_ns=NOW_NS), ""),
     ],
 )

@@ -77,7 +77,7 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
     pool: TypesOfPool = pool_of(a_view(builders.an_instance_type(), nodes=(node,)), "general")
     told = said(observed_lines(pool.entry, type_of(pool, "m5.large")))
     assert "1 node reports" in told
-    assert "against the plan" not in told
+    assert "compared with the plan" not in told
 
 
 def test_daemonsets_that_take_too_much_memory() -> None:

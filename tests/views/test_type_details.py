@@ -66,7 +66,7 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
     entry = type_of(pool, "r5a.8xlarge")
     account = said(account_lines(entry, pool.fit(entry), view.evidence.overhead_origin))
     assert "VM overhead          −12,144" in account
-    assert "reported, 0.075 is void" in account
+    assert "reported, so 0.075 is not used" in account
     assert "as a node reported it" in account
     fit = said(fit_lines(entry, pool.fit(entry)))
     assert "VM_MEMORY_OVERHEAD_PERCENT changes nothing" in fit

@@ -115,7 +115,7 @@ def test_what_nodes_report() -> None:
     assert safe_percent(TRINO.entry) == 0.027
     assert said(observed_lines(TRINO.entry, node)).splitlines() == [
         "1 node reports 127,540Mi of memory",
-        "allocatable 124,500Mi: +6,188Mi against the plan",
+        "allocatable 124,500Mi: +6,188Mi compared with the plan",
         "overhead 0.0270 would match them",
         "safe VM overhead for this pool: 0.0270, by 1 of its types that have nodes",
     ]
@@ -258,7 +258,7 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
         ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
         (
             {"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
-            "AWS does not tell zones, offerings (see :sources)",
+            "AWS does not return zones, offerings (see :sources)",
         ),
         ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
     ],
@@ -277,7 +277,7 @@ def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, *
 
 def test_a_nodeclass_of_which_nothing_is_known() -> None:
     entry = pool_of(a_view(), "general")
-    why = "EC2NodeClass default was not read, and no node tells its zone"
+    why = "EC2NodeClass default was not read, and no node shows its zone"
     assert note_of(entry.entry)[0] == why
     assert said(filter_lines(entry.entry)) == f"✘ {why}"
     assert build_rows(TABLE, [entry.entry], now_ns=0)[0].cells[3].text == "-"
@@ -314,7 +314,7 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry.entry, only))
     assert types_table(entry.name, entry.fit).values(only, AT_NS)["mem_advertised_bytes"] is None
     nothing = pool_of(a_view(pool=pool), "general")
-    assert note_of(nothing.entry)[0] == "AKSNodeClass default: its types are not known, and no node tells"
+    assert note_of(nothing.entry)[0] == "AKSNodeClass default: its types are unknown, and no node shows them"
 
 
 def a_type(name: str, *offerings: Offering, memory: str = "8Gi", reserved: str = "1Gi") -> InstanceType:

@@ -191,12 +191,12 @@ def test_reasons_of_several_nodepools() -> None:
     assert "memory 913,408Mi" in found.still_pending[0].reason
     assert "x/y 3" in found.still_pending[0].reason
     nobody = changed(fleet(a_pod(), nodes=0, manifests=()))
-    assert nobody.still_pending[0].reason.startswith("no existing node takes it, and no NodePool accepts pods")
+    assert nobody.still_pending[0].reason.startswith("no existing node accepts it, and no NodePool accepts pods")
     assert nobody.still_pending[0].karpenter_says == ""
     passed_over = changed(
         fleet(a_pod(template=a_pod_template(node_selector={"karpenter.sh/nodepool-hash": "x"})), nodes=0)
     )
-    assert passed_over.still_pending[0].reason.startswith("Karpenter does not look at it: ")
+    assert passed_over.still_pending[0].reason.startswith("Karpenter ignores it: ")
     assert passed_over.still_pending[0].karpenter_says
     asked = changed(fleet(a_pod(node_selector={"team": "a"}), nodes=0))
     assert "team" in asked.still_pending[0].reason
@@ -368,7 +368,7 @@ def test_the_next_disruption() -> None:
     (command,) = found.next_before.commands
     assert (command.method, command.decision, command.nodes) == ("Emptiness", "delete", ("node-2",))
     assert found.next_after.commands == ()
-    assert found.next_after.because == "disruption budgets allow none of 2 nodes to go now"
+    assert found.next_after.because == "disruption budgets allow none of 2 nodes to be removed"
     assert (found.before.nodes, found.after.nodes) == (1, 2)
     assert found.moves == ()
     drifting = changed(start, SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "24h"), mode=Replay.NEXT)
@@ -461,15 +461,15 @@ def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
     assert any("amiSelectorTerms, subnetSelectorTerms" in one for one in said.not_modelled)
     assert any("kube-scheduler" in one for one in said.not_modelled)
     for mode, words in (
-        (Replay.SCRATCH, "all workload pods come at once"),
-        (Replay.REMOVE, "whatever protects them"),
+        (Replay.SCRATCH, "all workload pods are created at once"),
+        (Replay.REMOVE, "even if they are protected"),
         (Replay.NEXT, "of equal candidates"),
     ):
         assert any(words in one for one in accuracy_of(start, side, mode).approximated)
     start.prices = side.prices = NodePrices()
     side.inventory = replace(side.inventory, overlays=(NodeOverlay(name="dear", price="9"),))
     priced = accuracy_of(start, side, Replay.PENDING).approximated
-    assert any("the top bar also" in one for one in priced)
+    assert any("the top bar counts" in one for one in priced)
     assert any("NodeOverlays" in one for one in priced)
     start.karpenter_version = "v1.14.0"
     assert not accuracy_of(start, side, Replay.NEXT).is_other_version
@@ -499,11 +499,17 @@ def test_nothing_is_said_of_what_no_edit_touches() -> None:
     side = apply(start, (CordonNode("node-1"),))
     said = accuracy_of(start, side, Replay.PENDING)
     plain = "\n".join((*said.approximated, *said.not_modelled))
-    for words in ("without a rollout", "the top bar also", "of an EC2NodeClass find", "admission", "drift by image"):
+    for words in (
+        "without a rollout",
+        "the top bar counts",
+        "of an EC2NodeClass select",
+        "admission",
+        "drift by image",
+    ):
         assert words not in plain
     start.prices = side.prices = NodePrices()
     priced = accuracy_of(start, side, Replay.PENDING).approximated
-    assert any("the top bar also" in one for one in priced)
+    assert any("the top bar counts" in one for one in priced)
     assert not any("NodeOverlays" in one for one in priced)
 
 

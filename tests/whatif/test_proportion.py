@@ -41,14 +41,14 @@ def test_shares(text: str, expected: dict[str, int]) -> None:
     [
         ("", "2 numbers are needed, for primary, spare; or name=number each"),
         ("70", "2 numbers are needed"),
-        ("primary=1", "a proportion needs two NodePools"),
+        ("primary=1", "a ratio needs two NodePools"),
         ("primary=1 other=2", "there is no NodePool other"),
         ("primary=0 spare=2", "primary=0: a share is a whole number from 1 up"),
         ("1.5/2", "primary=1.5: a share is a whole number from 1 up"),
         ("-1/2", "a share is a whole number"),
         ("1/99999999999999999999", "a share is a whole number"),
         ("²/1", "a share is a whole number"),
-        ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with at most 20"),
+        ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with 20 or fewer"),
         ("999/1", "it takes 1,000 label values, and each needs a node; 19/1 is close"),
     ],
 )

@@ -39,10 +39,10 @@ from karptui.whatif.edits import ObjectRef
     "budget-always-active",
     title="a budget date that never comes",
     what="A budget's schedule can be read but has no hit within five years, such as February 30th.",
-    why="Karpenter asks for the next hit after now less the duration, and takes the window as open when that is not "
-    "after now. The library answers a schedule without hits with the zero time, which is before now at all times.",
+    why="Karpenter computes the next hit after (now - duration), and considers the window open if that hit is not in "
+    "the future. For a schedule without hits the library returns the zero time, which is always in the past.",
     source="IsActive in pkg/apis/v1/nodepool.go",
-    remedy="Mend the date; to close a pool for good leave the schedule out.",
+    remedy="Correct the date; to close a pool permanently, omit the schedule.",
 )
 def _always_active(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -54,7 +54,7 @@ def _always_active(context: AdviceContext) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 objects=(pool_ref(pool),),
                 fact=f'Budget {index} of {pool.name} ({budget.nodes} nodes) has the schedule "{budget.schedule}", '
-                "a date that never comes: Karpenter then takes its window as open at all times.",
+                "a date that never comes: Karpenter then considers its window always open.",
             )
 
 
@@ -63,7 +63,7 @@ def _always_active(context: AdviceContext) -> Iterator[Finding]:
     title="a window that stops node repair",
     what="The gate NodeRepair is on, and a budget without reasons allows no node.",
     why="Since 1.15 repair is a disruption method. A budget without reasons limits it too, so unhealthy nodes stay "
-    "while the window is open. Karpenter 1.14 repaired nodes without asking budgets.",
+    "while the window is open. Karpenter 1.14 ignores budgets when it repairs nodes.",
     source="GetNodePoolDisruptionBudgets in pkg/controllers/disruption/helpers.go",
     remedy="Restrict the budget to the intended reasons: Empty, Drifted, Underutilized.",
 )
@@ -155,13 +155,13 @@ def _is_eaten(state: BudgetState, stuck: frozenset[str]) -> bool:
 @rule(
     "budget-never-opens",
     title="budgets that never open",
-    what="For some reason a NodePool with nodes allows no disruption now and at no time within a week.",
-    why="Of the budgets that apply at an instant the smallest counts. A 0 without a schedule, or schedules that cover "
-    "all hours between them, close the pool for good; drifted nodes then keep old images, and nothing is consolidated. "
-    "Expiry and deletion go on all the same.",
+    what="For at least one reason, a NodePool with nodes allows no disruption now or within a week.",
+    why="The smallest of the budgets that apply at an instant counts. A budget of 0 without a schedule, or several "
+    "whose schedules together cover all hours, closes the pool permanently; drifted nodes then keep old images, and "
+    "nothing is consolidated. Expiration and deletion continue.",
     source="GetAllowedDisruptionsByReason in pkg/apis/v1/nodepool.go",
-    remedy="Give the closing budget a schedule and duration, or name the reasons it is for; the Budgets screen shows "
-    "the week.",
+    remedy="Give that budget a schedule and duration, or restrict it to some reasons; the Budgets screen shows the "
+    "week.",
 )
 def _never_opens(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -174,7 +174,7 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
             continue
         drifted = sum(1 for node in nodes if node.claim is not None and node.claim.is_true("Drifted"))
         drifted *= Reason.DRIFTED in shut
-        waits = f" {counted(drifted, 'drifted node waits', 'drifted nodes wait')}." if drifted else ""
+        waits = f" {counted(drifted, 'drifted node')} {verb(drifted, 'is', 'are')} not replaced." if drifted else ""
         # A pool may be closed for one reason on purpose. Closed for all of them, only expiry and repair are left.
         hurts = bool(drifted) or (not pool.is_static and set(reasons) - set(shut) <= {Reason.UNHEALTHY})
         cost = context.cost(nodes)
@@ -205,10 +205,10 @@ def _is_shut(context: AdviceContext, pool: NodePool, reason: Reason) -> bool:
     title="a budget that cannot be read",
     what="A disruption budget has a schedule, duration or nodes value that Karpenter cannot parse, or a duration "
     "without a schedule.",
-    why="One unreadable budget closes its NodePool for every reason, other budgets notwithstanding. The cron dialect "
-    "has five fields in UTC; Sunday is 0 only, and neither a TZ prefix nor a sixth field is understood.",
+    why="One invalid budget closes its NodePool for every reason, whatever the other budgets are. A schedule has five "
+    "cron fields in UTC; Sunday is 0 only; a TZ prefix or a sixth field is not supported.",
     source="GetAllowedDisruptionsByReason in pkg/apis/v1/nodepool.go",
-    remedy="Mend the line: five fields, days of the week 0 to 6, a duration of hours and minutes.",
+    remedy="Correct the budget: five fields, days of the week 0 to 6, a duration of hours and minutes.",
 )
 def _unreadable(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -222,7 +222,8 @@ def _unreadable(context: AdviceContext) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 objects=(pool_ref(pool),),
                 fact=f"Budget {index} of {pool.name} cannot be read ({line.problem}): the pool is closed for every "
-                f"reason, so none of its {counted(len(nodes), 'node')}{at_cost(cost)} is drifted away or consolidated.",
+                f"reason, so none of its {counted(len(nodes), 'node')}{at_cost(cost)} is replaced for drift or "
+                "consolidated.",
                 per_hour=cost,
             )
             break

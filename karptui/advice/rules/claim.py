@@ -25,8 +25,8 @@ _LONGEST: Final = 160
     title="launches fail: insufficient capacity",
     what="In the last hour, events report three or more launches of a NodePool that failed with "
     "InsufficientCapacityError.",
-    why="Karpenter deletes the NodeClaim, skips the offering for three minutes, and plans the pods again. A pool with "
-    "few types or zones repeats this. Pods use another NodePool only if no type of this one is left.",
+    why="Karpenter deletes the NodeClaim, skips the offering for three minutes, and schedules the pods again. A pool "
+    "with few types or zones repeats this. Pods use another NodePool only if no type of this one is left.",
     source="pkg/controllers/nodeclaim/lifecycle/launch.go; pkg/cache/unavailableofferings.go of the AWS provider",
     remedy="Allow more types, zones or capacity types, or give the pods a NodePool to fall back to.",
 )
@@ -56,10 +56,10 @@ _PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
 
 @rule(
     "claim-unsynced",
-    title="a claim without instance blocks all",
-    what="A NodeClaim is older than five minutes and has no provider id.",
-    why="Disruption waits until the state of the cluster is synced, and it is not while a NodeClaim has no provider "
-    "id. A pool that keeps failing to launch holds up drift and consolidation of all others.",
+    title="one NodeClaim blocks all disruption",
+    what="A NodeClaim is older than five minutes and has no provider ID.",
+    why="Karpenter disrupts nothing until its cluster state is synced, and it is not synced while a NodeClaim has no "
+    "provider ID. A pool whose launches keep failing blocks drift and consolidation of all others.",
     source="Synced in pkg/controllers/state/cluster.go and pkg/controllers/disruption/controller.go",
     remedy="See why the launch fails in the claim's conditions and events, or delete the claim.",
 )
@@ -81,6 +81,5 @@ def _unsynced(context: AdviceContext) -> Iterator[Finding]:
         objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),
         fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claim.name for claim in claims)}) "
         f"{verb(len(claims), 'has', 'have')} had no instance for up to "
-        f"{span(context.now_ns - claims[0].created_ns)}{text}: while there is one, Karpenter disrupts nothing "
-        "anywhere.",
+        f"{span(context.now_ns - claims[0].created_ns)}{text}: until then Karpenter disrupts no node of the cluster.",
     )

@@ -17,13 +17,13 @@ from karptui.whatif.edits import ObjectRef
 
 @rule(
     "daemonset-do-not-disrupt",
-    title="a DaemonSet holds every node",
-    what="Pods of a DaemonSet, or static pods, carry a do-not-disrupt that protects, on nodes of Karpenter.",
+    title="a DaemonSet blocks every node",
+    what="Pods of a DaemonSet, or static pods, on Karpenter's nodes have an effective do-not-disrupt annotation.",
     why="Nodes without other pods count as empty whatever DaemonSets run there, but a pod with do-not-disrupt blocks "
     "its node whoever owns it: DaemonSets' and static pods are no exception. One annotation in a DaemonSet's template "
     "stops all consolidation and drift.",
     source="ValidatePodsDisruptable in pkg/controllers/state/statenode.go",
-    remedy="Take the annotation out of the DaemonSet's template.",
+    remedy="Remove the annotation from the DaemonSet's template.",
 )
 def _do_not_disrupt(context: AdviceContext) -> Iterator[Finding]:
     predicates = context.fleet.pods
@@ -38,8 +38,8 @@ def _do_not_disrupt(context: AdviceContext) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 objects=(group.owner,),
                 fact=f"{counted(len(pods), 'pod')} of the {group.owner.kind} {group.owner.key} "
-                f"{verb(len(pods), 'says', 'say')} do-not-disrupt: that holds {share(len(nodes), total, 'node')} of "
-                f"Karpenter{at_cost(cost)}, empty ones too.",
+                f"{verb(len(pods), 'has', 'have')} do-not-disrupt, which blocks {share(len(nodes), total, 'node')} of "
+                f"Karpenter{at_cost(cost)}, even empty ones.",
                 per_hour=cost,
             )
 
@@ -55,7 +55,7 @@ _POOLS: Final = 2
     " Types and NodePools checked later are judged by the remaining terms, so the DaemonSet is counted on nodes that "
     "never run it, and missing on others.",
     source="isDaemonPodCompatible in pkg/controllers/provisioning/scheduling/scheduler.go",
-    remedy="Say it in one term (operator In with several values), or split the DaemonSet.",
+    remedy="Use one term (operator In with several values), or split the DaemonSet.",
 )
 def _or_terms(context: AdviceContext) -> Iterator[Finding]:
     daemonsets = sorted(
@@ -69,7 +69,7 @@ def _or_terms(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, name, namespace, _ in daemonsets),
             fact=f"{counted(len(daemonsets), 'DaemonSet')} ({listed(names)}) {verb(len(daemonsets), 'has', 'have')} "
-            "alternatives in the required node affinity: on which types Karpenter counts them depends on which of "
+            "several required node affinity terms: the types that Karpenter counts them on depend on which of "
             f"{counted(len(context.tried_pools), 'NodePool')} is checked first.",
         )
 
@@ -78,10 +78,10 @@ def _or_terms(context: AdviceContext) -> Iterator[Finding]:
     "daemonset-other-group",
     title="a DaemonSet that is not apps/v1",
     what="Pods are owned by a kind DaemonSet of another API group, such as OpenKruise's.",
-    why="Only pods of apps/v1 DaemonSets are left out when Karpenter asks whether a node is empty, and only these are "
-    "planned for on new nodes. Others have to be placed elsewhere before their node may go.",
+    why="Karpenter ignores only pods of apps/v1 DaemonSets when it checks whether a node is empty, and plans only "
+    "these on new nodes. Pods of other kinds must fit elsewhere before their node can be removed.",
     source="pkg/utils/pod/scheduling.go",
-    remedy="Use an apps/v1 DaemonSet, or give these pods a pod-deletion-cost so low that they count as nothing.",
+    remedy="Use an apps/v1 DaemonSet, or give these pods a pod-deletion-cost so low that their nodes count as empty.",
 )
 def _other_group(context: AdviceContext) -> Iterator[Finding]:
     by_owner: dict[tuple[str, str, str], list[PodGroup]] = {}
@@ -120,10 +120,11 @@ _LONG_NS: Final = 5 * 60 * NS_PER_SECOND
     "daemonset-pending",
     title="DaemonSet pods without room",
     what="Pods of DaemonSets have been without a node for more than five minutes.",
-    why="DaemonSets count when a node is sized, and their share is not kept free afterwards: pods that come first, or "
-    "a DaemonSet added or enlarged later, leave too little. Karpenter does not provision for DaemonSet pods.",
+    why="Karpenter includes DaemonSets when it sizes a node, but does not keep their share free afterwards: if other "
+    "pods are bound first, or a DaemonSet is added or enlarged later, too little is left. Karpenter does not "
+    "provision for DaemonSet pods.",
     source="pkg/controllers/provisioning/provisioner.go and pkg/utils/pod/scheduling.go",
-    remedy="Give the DaemonSet a priority class such as system-node-critical, so that it displaces other pods.",
+    remedy="Give the DaemonSet a priority class such as system-node-critical, so that its pods preempt others.",
 )
 def _pending(context: AdviceContext) -> Iterator[Finding]:
     waiting = [
@@ -144,5 +145,5 @@ def _pending(context: AdviceContext) -> Iterator[Finding]:
         objects=owners,
         fact=f"{counted(len(waiting), 'DaemonSet pod')} of {listed(ref.key for ref in owners)} "
         f"{verb(len(waiting), 'has', 'have')} had no room on the node for up to {span(context.now_ns - oldest)}; "
-        f"Karpenter makes no node for these.{quoted}",
+        f"Karpenter launches no nodes for them.{quoted}",
     )

@@ -1,4 +1,4 @@
-"""Nodes that are kept, stuck or other than planned."""
+"""Nodes that are blocked, stuck or differ from the plan."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _REMAINED_LONG_NS: Final = 30 * 60 * NS_PER_SECOND
 
 @rule(
     "node-candidate-only",
-    title="a candidate is no decision",
+    title="a candidate is not a decision",
     what="Events have called a node ConsolidationCandidate or ConsolidationApproved more than once over half an hour.",
-    why="ConsolidationCandidate is published while moves are computed, also for moves that a later rule refuses; "
-    "ConsolidationApproved of the Balanced policy comes before the fifteen seconds of validation, which a new pod, a "
-    "nomination or a changed budget cancels.",
+    why="Karpenter publishes ConsolidationCandidate while it computes commands, even for commands that a later rule "
+    "rejects; ConsolidationApproved of the Balanced policy precedes the fifteen seconds of validation, which fails if "
+    "a pod is added, the node is nominated or a budget changes.",
     source="pkg/controllers/disruption/consolidation.go, balanced.go and validation.go",
-    remedy="Look at the node's gates: what changes within the validation time, most often pods that come and go.",
+    remedy="See which of the node's gates changes during validation; mostly, pods are added or removed.",
 )
 def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
     first: dict[str, int] = {}
@@ -61,8 +61,7 @@ def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
             objects=tuple(ObjectRef("Node", name) for name in first),
             fact=f"{counted(len(first), 'node')} ({listed(first)}) {verb(len(first), 'has', 'have')} been called a "
             f"consolidation candidate {times:,} times for up to {span(context.now_ns - min(first.values()))} and "
-            f"{verb(len(first), 'is', 'are')} still here: the event is written "
-            "before scoring and validation, and decides nothing.",
+            f"{verb(len(first), 'is', 'are')} still here: Karpenter publishes the event before scoring and validation.",
         )
 
 
@@ -71,7 +70,7 @@ _OFF: Final = frozenset({"false", "False", "FALSE", ""})
 
 @rule(
     "node-dead-protection",
-    title="a dead do-not-disrupt on a node",
+    title="do-not-disrupt without effect on a node",
     what="karpenter.sh/do-not-disrupt on a node has a value other than true, or only the NodeClaim has it.",
     why="On nodes only the value true counts; durations work on pods only. Annotations of a NodeClaim are copied to its"
     " node once, at registration; later changes have no effect.",
@@ -93,14 +92,14 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=tuple(ObjectRef("Node", name) for name in names),
-            fact=f"{counted(len(names), 'node')} ({listed(names)}) {verb(len(names), 'says', 'say')} do-not-disrupt "
+            fact=f"{counted(len(names), 'node')} ({listed(names)}) {verb(len(names), 'has', 'have')} do-not-disrupt "
             f'"{value}": on a node only "true" counts, so it protects nothing.',
         )
     if claims:
         yield Finding(
             severity=Severity.WARNING,
             objects=tuple(ObjectRef("NodeClaim", name) for name in claims),
-            fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claims)}) {verb(len(claims), 'says', 'say')} "
+            fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claims)}) {verb(len(claims), 'has', 'have')} "
             "do-not-disrupt and the node does not: once a node has registered only its own annotation counts.",
         )
 
@@ -144,10 +143,10 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     title="a drain that may never end",
     what="A NodeClaim has been in deletion for more than half an hour and has no deadline.",
     why="A drain waits for pods with do-not-disrupt and for PodDisruptionBudgets. terminationGracePeriod of the "
-    "NodeClaim would end the wait; it is fixed when the NodeClaim is made, so adding it to the NodePool now does not "
-    "help this node.",
+    "NodeClaim would end the wait; it is fixed when the NodeClaim is created, so adding it to the NodePool now does "
+    "not help this node.",
     source="pkg/controllers/node/termination/controller.go",
-    remedy="Remove the obstacle of the drain, or delete those pods; the node's detail lists them. For future nodes set "
+    remedy="Remove what blocks the drain, or delete those pods; the node's detail lists them. For future nodes set "
     "terminationGracePeriod on the NodePool.",
 )
 def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
@@ -169,7 +168,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
     waits = (
         f" {verb(len(nodes), 'It waits', 'They wait')} for {listed(waiting)}."
         if waiting
-        else " No pod is in the way: look for finalizers and volumes."
+        else " No pod blocks it: check finalizers and volumes."
     )
     yield Finding(
         severity=Severity.WARNING,
@@ -189,7 +188,8 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
     "resource. Until then it is never a candidate and does not count for budgets. No timer removes it: the registration"
     " timeout only covers nodes that never joined.",
     source="pkg/controllers/nodeclaim/lifecycle/initialization.go and liveness.go",
-    remedy="See which startup taint stays or which resource is missing (a device plugin, mostly); or delete the claim.",
+    remedy="See which startup taint remains or which resource is missing (mostly a device plugin's), or delete the "
+    "NodeClaim.",
 )
 def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
     durations = observed(context.inventory.nodeclaims)
@@ -211,9 +211,9 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.ERROR,
         objects=node_refs(nodes),
-        fact=f"{named_nodes(nodes)}{at_cost(cost)} registered and "
-        f"{verb(len(nodes), 'is', 'are')} not initialized after up to {span(uninitialized[0][0])}{_because(nodes[0])}: "
-        "drift and consolidation never take such a node.",
+        fact=f"{named_nodes(nodes)}{at_cost(cost)} registered and {verb(len(nodes), 'is', 'are')} not initialized "
+        f"after up to {span(uninitialized[0][0])}{_because(nodes[0])}: such a node is never disrupted for drift or "
+        "consolidation.",
         per_hour=cost,
     )
 
@@ -280,10 +280,10 @@ _CORDONED: Final = 20
 @rule(
     "node-receives-pods",
     title="a protected node keeps filling up",
-    what="Pods, DaemonSets' left out, came within the last hour to a node that do-not-disrupt holds and that is not "
-    "cordoned.",
-    why="do-not-disrupt does not keep new pods away. Karpenter and kube-scheduler still place pods on the node, also "
-    "protected ones, so it is never free. terminationGracePeriod limits only drift and deletion.",
+    what="In the last hour, pods other than DaemonSet pods were bound to a node that do-not-disrupt blocks and that "
+    "is not cordoned.",
+    why="do-not-disrupt does not keep new pods away. Karpenter and kube-scheduler still place pods on the node, "
+    "including protected ones, so it is never empty. terminationGracePeriod limits only drift and deletion.",
     source="pkg/controllers/state/statenode.go and pkg/controllers/provisioning/scheduling/existingnode.go",
     remedy="Give protected pods a separate, tainted NodePool, which frees all other nodes. Or cordon the nodes, or set "
     "a duration instead of true.",
@@ -328,9 +328,9 @@ _SLACK: Final = 100
     title="node smaller than its NodeClaim",
     what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's. It is "
     "an error if a pending pod would fit by the NodeClaim.",
-    why="The NodeClaim carries what Karpenter planned with. A node that offers less, because of kubelet settings, the "
-    "image or the memory overhead, cannot take the pods it was made for; they wait, and another node of the kind "
-    "comes.",
+    why="The NodeClaim holds the resources that Karpenter planned with. A node with less, because of kubelet "
+    "settings, the image or the memory overhead, cannot run the pods it was launched for; they stay pending, and "
+    "Karpenter launches another such node.",
     source="pkg/controllers/nodeclaim/consistency/nodeshape.go",
     remedy="Set spec.kubelet of the NodeClass to the image's settings, or raise VM_MEMORY_OVERHEAD_PERCENT.",
 )
@@ -358,7 +358,7 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             fact=f"{counted(len(gaps), 'node')} of {listed(pools)} ({listed(types)}) "
             f"{verb(len(gaps), 'offers', 'offer')} less {resource} than "
             f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, {worst.name} {less} less: pods that Karpenter "
-            "makes such a node for may not fit.",
+            "launches such a node for may not fit.",
         )
 
 

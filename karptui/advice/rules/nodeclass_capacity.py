@@ -40,8 +40,8 @@ def _eviction_soft(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-            fact=f"{EC2_KIND} {nodeclass.name} sets evictionSoft ({text}): the kubelet obeys it, and Karpenter "
-            "subtracts only evictionHard from what a node offers.",
+            fact=f"{EC2_KIND} {nodeclass.name} sets evictionSoft ({text}): the kubelet applies it, but Karpenter "
+            "subtracts only evictionHard from a node's allocatable.",
         )
 
 
@@ -56,7 +56,7 @@ _PER_POD_MIB: Final = 11
     why="kubeReserved memory is 11 MiB per pod plus 255 MiB. On AL2, AL2023 and Custom the number of pods comes from "
     "the type's network interfaces, regardless of maxPods; on Bottlerocket and Windows maxPods counts.",
     source="pkg/providers/instancetype/types.go of the AWS provider",
-    remedy="Set spec.kubelet.kubeReserved memory yourself where the difference matters.",
+    remedy="Set spec.kubelet.kubeReserved memory yourself if the difference matters.",
 )
 def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
@@ -80,9 +80,9 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
-            fact=f"{EC2_KIND} {nodeclass.name} sets maxPods {limit}; memory for the kubelet is still reserved by the "
-            f"pods that a type's network interfaces could address: on {name} that is {mebibytes_text(most << 20)} "
-            f"away from {by_limit_mib:,}Mi, the reservation for {limit} pods.",
+            fact=f"{EC2_KIND} {nodeclass.name} sets maxPods {limit}, but the kubelet's memory reservation follows the "
+            f"pod limit of a type's network interfaces: on {name} it differs by {mebibytes_text(most << 20)} from "
+            f"{by_limit_mib:,}Mi, the reservation for {limit} pods.",
         )
 
 
@@ -119,18 +119,18 @@ def _raid0_size(context: AdviceContext) -> Iterator[Finding]:
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
             fact=f"{EC2_KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and "
             f"{share(without, total, 'available type')} of {counted(len(pools), 'NodePool')} "
-            f"{verb(without, 'has', 'have')} none: there the EBS "
-            "volume's size counts, elsewhere the disks' alone.",
+            f"{verb(without, 'has', 'have')} none: there the EBS volume's size counts, elsewhere only that of the "
+            "disks.",
         )
 
 
 @rule(
     "nodeclass-reserved-node",
-    title="reservations eat the whole node",
+    title="reservations use up the whole node",
     what="kubeReserved, systemReserved and eviction thresholds leave no cpu, memory or ephemeral storage on types that "
     "a NodePool allows.",
     why="Reservations are amounts, the same on small types and on large ones. A type with a negative remainder is "
-    "unusable; one with nothing left is planned with and holds no pod.",
+    "unusable; Karpenter still plans with a type that has nothing left, but no pod fits.",
     source="pkg/providers/instancetype/types.go of the AWS provider",
     remedy="Lower the reservations, or keep them in an EC2NodeClass that only large types use.",
 )
@@ -165,13 +165,13 @@ def _exhausted(catalogue: Catalogue, allowed: int) -> int:
 @rule(
     "nodeclass-userdata-kubelet",
     title="kubelet settings in userData",
-    what="userData of an EC2NodeClass sets maxPods, podsPerCore, reservations or eviction thresholds that spec.kubelet "
-    "does not have, or has otherwise.",
+    what="userData of an EC2NodeClass sets maxPods, podsPerCore, reservations or eviction thresholds that are not in "
+    "spec.kubelet, or differ from it.",
     why="Karpenter never reads userData. It plans with spec.kubelet and the limits of the type's network interfaces; "
     "on most families it overwrites maxPods, while reservations and eviction thresholds from userData stay on the "
     "node, which then offers less, or more, than was planned.",
     source="pkg/providers/amifamily/bootstrap of the AWS provider",
-    remedy="Move the settings to spec.kubelet and take them out of userData.",
+    remedy="Move the settings from userData to spec.kubelet.",
 )
 def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:

@@ -30,7 +30,7 @@ _FAMILY: Final = f"{AWS_GROUP}/instance-family"
     what="A NodePool names the family a1 and its EC2NodeClass is AL2023.",
     why="First-generation Graviton lacks instructions that AL2023 is built for; Karpenter rules the types out.",
     source="pkg/providers/instancetype/compatibility of the AWS provider",
-    remedy="Take a1 out of the requirement, or use another family of images.",
+    remedy="Remove a1 from the requirement, or use another AMI family.",
 )
 def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -52,10 +52,10 @@ def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
     "nodeclass-no-interfaces",
     title="an empty networkInterfaces list",
     what="spec.networkInterfaces of an EC2NodeClass is an empty list.",
-    why="An empty list is not the same as none: EFA interfaces are then counted from the list, which makes them 0 "
-    "everywhere, and types that cannot have the interfaces are ruled out, those without ENA among them.",
+    why="An empty list is not the same as no list: Karpenter then counts EFA interfaces from the list, so every type "
+    "has 0, and excludes types that cannot have the interfaces, such as those without ENA.",
     source="pkg/providers/instancetype/types.go and compatibility.go of the AWS provider",
-    remedy="Leave the field out.",
+    remedy="Omit the field.",
 )
 def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
@@ -109,10 +109,10 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
 @rule(
     "nodeclass-refused-by-1-15",
     title="Karpenter 1.15 refuses the NodeClass",
-    what="spec.kubelet or an annotation of an EC2NodeClass is such that Karpenter 1.15 does not call it ready.",
-    why="Since 1.15 the API server takes spec.kubelet as it comes, and the controller judges it. Some of what 1.14 "
-    "accepts is refused: podsPerCore on Bottlerocket, several clusterDNS on AL2, Bottlerocket and Windows, negative or "
-    "empty thresholds. No NodePool of a NodeClass that is not ready takes pods.",
+    what="Karpenter 1.15 rejects spec.kubelet or an annotation of an EC2NodeClass, so that it is not ready.",
+    why="Since 1.15 the controller validates spec.kubelet, not the API server. It rejects some settings that 1.14 "
+    "accepts: podsPerCore on Bottlerocket, several clusterDNS on AL2, Bottlerocket and Windows, negative or empty "
+    "thresholds. No NodePool of a NodeClass that is not ready takes pods.",
     source="pkg/controllers/nodeclass/validation.go of the AWS provider, 1.15.1",
     remedy="Fix the cause named in the message; if 1.14 is running, before upgrading to 1.15.",
 )
@@ -125,9 +125,7 @@ def _refused(context: AdviceContext) -> Iterator[Finding]:
         if class_refusal is None:
             continue
         pools = context.pools_with(nodeclass.name)
-        when = (
-            "Karpenter does not call it ready" if runs else "after an upgrade to 1.15 Karpenter would not call it ready"
-        )
+        when = "it is not ready" if runs else "after an upgrade to 1.15 it would not be ready"
         yield Finding(
             severity=(Severity.ERROR if runs else Severity.WARNING) if pools else Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
@@ -137,11 +135,11 @@ def _refused(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "nodeclass-panics",
-    title="a NodeClass that Karpenter chokes on",
+    title="a NodeClass that makes Karpenter panic",
     what="A block device mapping of an EC2NodeClass has no ebs or no deviceName, or a hard eviction threshold is "
     "empty.",
-    why="The schema of v1.14.1 accepts these, and the code that works out the instance types reads the missing part. "
-    "Whether the NodeClass's own validation stops it first is not known.",
+    why="The schema of v1.14.1 accepts these, and the code that resolves instance types reads the missing field. It "
+    "is unknown whether the NodeClass's own validation rejects it first.",
     source="pkg/providers/instancetype/types.go of the AWS provider",
     remedy="Complete the mapping, and give the threshold a value.",
 )
@@ -196,8 +194,8 @@ FEW_ADDRESSES: Final = 32
 @rule(
     "nodeclass-subnet-addresses",
     title="few free addresses",
-    what="The subnets of an EC2NodeClass in a zone have fewer than 32 free IPv4 addresses, or EC2 refused a launch for"
-    " want of addresses within the last three minutes.",
+    what="The subnets of an EC2NodeClass in a zone have fewer than 32 free IPv4 addresses, or EC2 refused a launch "
+    "for lack of addresses within the last three minutes.",
     why="Every node takes an address, and with the VPC CNI its pods take more. Without free addresses EC2 refuses the"
     " launch, Karpenter leaves the subnet out for three minutes, and pods stay pending.",
     source="pkg/providers/subnet/subnet.go of the AWS provider",
@@ -232,7 +230,8 @@ _TENANCY: Final = f"{AWS_GROUP}/instance-tenancy"
     why="Karpenter uses prices of Linux on shared hardware. The order of types is mostly the same; savings and totals "
     "are too low.",
     source="pkg/providers/pricing/pricing.go of the AWS provider",
-    remedy="Nothing to mend: add the surcharge when you read the figures, or give a price multiplier in the settings.",
+    remedy="No change is needed: add the surcharge when you read the figures, or set a price multiplier in the "
+    "settings.",
 )
 def _windows_price(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -244,7 +243,7 @@ def _windows_price(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=(pool_ref(pool),),
-            fact=f"{pool.name} launches {reason}, which Karpenter and karptui reckon at the price of shared Linux: its "
+            fact=f"{pool.name} launches {reason}, which Karpenter and karptui price as Linux on shared hardware: its "
             f"{counted(len(nodes), 'node')}{at_cost(cost)} cost more than is shown.",
             per_hour=cost,
         )

@@ -32,8 +32,8 @@ def _ref(overlay: NodeOverlay) -> ObjectRef:
     title="a NodeOverlay is not applied",
     what="A NodeOverlay sets the same price or resource of a type as another one of the same weight, or is invalid. It "
     "is an error if pending pods request a resource that only this overlay adds.",
-    why="Of two overlays of one weight that set the same, the later in the alphabet applies. The other is dropped "
-    "completely, for all its types, and only its status says so.",
+    why="If two overlays of equal weight set the same value, the one whose name sorts last applies. The other is "
+    "dropped completely, for all its types, and only its status says so.",
     source="pkg/controllers/nodeoverlay/controller.go and store.go",
     remedy="Give the overlays different weights, or requirements that no type meets twice.",
 )

@@ -19,12 +19,13 @@ from karptui.whatif.edits import ObjectRef, SetField
 
 @rule(
     "pdb-contradicts-status",
-    title="a blocking budget that reports room",
+    title="a blocking PDB that reports room",
     what="A PodDisruptionBudget blocks fully by its spec while its status says that disruptions are allowed.",
-    why="Whether a node may go is read from the status, and whether its pods need a place from the spec: pods of a "
-    "fully blocking budget are taken as staying, so no capacity is looked for when the node is removed all the same.",
+    why="Karpenter reads from the status whether a node may be removed, and from the spec whether its pods are "
+    "rescheduled. It assumes that pods of a fully blocking budget stay, so if it removes the node anyway, it makes no "
+    "room for them.",
     source="pkg/utils/pdb/pdb.go and IsCurrentlyReschedulable in the same package",
-    remedy="Find out why the disruption controller does not keep the status up; it should be mended within seconds.",
+    remedy="Find out why the disruption controller does not update the status; it should take seconds.",
 )
 def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
     for pdb in sorted(context.inventory.pdbs, key=lambda budget: budget.key):
@@ -42,12 +43,13 @@ def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "pdb-never-allows",
     title="PDB never allows an eviction",
-    what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
-    "pods as it expects. It is a note if none of the pods runs on a node of Karpenter.",
+    what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable equal to "
+    "its expected pods. The severity is info if none of the pods runs on a node of Karpenter.",
     why="Karpenter does not disrupt a node while one of its pods cannot be evicted, and reports it on the node. A drain"
     " that has begun waits. The usual case is a single replica with minAvailable 1.",
     source="pkg/utils/pdb/pdb.go",
-    remedy="Use maxUnavailable 1, or run more replicas; unhealthyPodEvictionPolicy AlwaysAllow lets unhealthy pods go.",
+    remedy="Use maxUnavailable 1, or run more replicas; unhealthyPodEvictionPolicy AlwaysAllow lets unhealthy pods be "
+    "evicted.",
 )
 def _never_allows(context: AdviceContext) -> Iterator[Finding]:
     pods_of = _pods_by_pdb(context)
@@ -58,8 +60,8 @@ def _never_allows(context: AdviceContext) -> Iterator[Finding]:
             continue
         nodes = context.nodes_with(pods)
         cost = context.cost(nodes)
-        stay = f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} {verb(len(nodes), 'stays', 'stay')} with "
-        stay = stay + verb(len(pods), "it", "them") if nodes else "no node of Karpenter runs any"
+        stay = f"{verb(len(pods), 'it blocks', 'they block')} {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}"
+        stay = stay if nodes else "no node of Karpenter runs any"
         ref = ObjectRef("PodDisruptionBudget", pdb.name, pdb.namespace)
         edits = (SetField(ref, ("spec", "minAvailable")), SetField(ref, ("spec", "maxUnavailable"), 1))
         yield Finding(

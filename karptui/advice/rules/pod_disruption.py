@@ -35,7 +35,7 @@ DEAD: Final = {
     what="Pods or nodes carry do-not-evict, do-not-consolidate, or other names of the v1alpha5 and v1beta1 APIs.",
     why="Karpenter ignores annotation names of older APIs without a warning: the pods are disrupted like any others.",
     source="pkg/apis/v1/labels.go",
-    remedy="Use today's name, on the object that it belongs to.",
+    remedy="Use the current name, on the object that it belongs to.",
 )
 def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
     for key, instead in DEAD.items():
@@ -69,7 +69,7 @@ _OFF: Final = frozenset({"false", "False", "FALSE", ""})
 
 @rule(
     "pod-dead-protection",
-    title="a dead do-not-disrupt on pods",
+    title="do-not-disrupt without effect on pods",
     what="The value of karpenter.sh/do-not-disrupt on a pod is neither true nor a positive duration.",
     why="Only the exact value true and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 "
     "are ignored. A warning event on the pod reports it, but only if nothing else blocks its node.",
@@ -87,7 +87,7 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'has', 'have')} "
             "do-not-disrupt "
             f'"{text}", which protects nothing: {problem}.',
         )
@@ -96,13 +96,13 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "pod-moved-often",
     title="a workload is moved again and again",
-    what="Pods of a workload had to leave nodes that were leaving at least three times in the time that is known, over "
-    "5 minutes or more, and at least twice for each pod that it has.",
+    what="In the observed period, pods of a workload were moved off nodes being removed at least three times, over 5 "
+    "minutes or more, and at least twice per existing pod.",
     why="Each move ends a pod and starts another. Karpenter compares prices and ignores earlier moves: a pod on the "
     "next node to be consolidated is moved again.",
     source="pkg/controllers/node/termination/terminator/eviction.go",
-    remedy="See which NodePool's nodes go and why (Churn); slow consolidation down with consolidateAfter, or protect "
-    "the pods with a PodDisruptionBudget or karpenter.sh/do-not-disrupt with a duration.",
+    remedy="See which NodePool's nodes are removed, and why (Churn); slow consolidation down with consolidateAfter, "
+    "or protect the pods with a PodDisruptionBudget or karpenter.sh/do-not-disrupt with a duration.",
 )
 def _moved_often(context: AdviceContext) -> Iterator[Finding]:
     for loop in context.loops:
@@ -115,7 +115,7 @@ def _moved_often(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "pod-no-cost",
-    title="pods that count as nothing",
+    title="pods that cost nothing to evict",
     what="Workload pods on Karpenter's nodes have an eviction cost of zero or less: a strongly negative "
     "pod-deletion-cost or priority.",
     why="A node is empty if the eviction costs of its pods sum to zero or less. Emptiness deletes such a node without "
@@ -139,20 +139,20 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
         objects=owners,
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'costs', 'cost')} nothing to "
         f"evict, by deletion cost or priority: {counted(empty, 'node')} with nothing else on "
-        f"{verb(empty, 'it counts', 'them count')} as empty and may be deleted without another place for "
-        f"{verb(pods, 'it', 'them')}.",
+        f"{verb(empty, 'it counts', 'them count')} as empty and may be deleted even if "
+        f"{verb(pods, 'it fits', 'they fit')} nowhere else.",
     )
 
 
 @rule(
     "pod-cost-unread",
-    title="a deletion cost that is not read",
-    what="Workload pods on Karpenter's nodes have a pod-deletion-cost that Karpenter 1.15 does not read: it is no "
-    "32-bit whole number, or Karpenter writes these costs itself (gate PodDeletionCostManagement).",
+    title="a deletion cost that is ignored",
+    what="Workload pods on Karpenter's nodes have a pod-deletion-cost that Karpenter 1.15 ignores: it is not a 32-bit "
+    "whole number, or Karpenter writes these costs itself (gate PodDeletionCostManagement).",
     why="Until 1.14 any number was valid, such as -1.4e8; since 1.15 only whole numbers are. With the gate on, "
     "Karpenter removes the annotation from pods whose node it does not rank, even if a user set it.",
     source="pkg/utils/disruption/disruption.go and pkg/controllers/pod/deletioncost",
-    remedy="Write a whole number, before an upgrade to 1.15 where 1.14 still runs; under the gate say "
+    remedy="Write a whole number, before an upgrade to 1.15 if you run 1.14; with the gate on, use "
     "karpenter.sh/disruption-cost instead.",
 )
 def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
@@ -165,12 +165,12 @@ def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
     managed = is_managing_costs(settings)
     for value, groups in sorted(by_value.items()):
         owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
-        because = "Karpenter writes these costs itself" if managed else "it is no 32-bit whole number"
-        when = "Karpenter does not read it" if runs else "after an upgrade to 1.15 Karpenter would not read it"
+        because = "Karpenter writes these costs itself" if managed else "it is not a 32-bit whole number"
+        when = "Karpenter ignores it" if runs else "after an upgrade to 1.15 Karpenter would ignore it"
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'has', 'have')} "
             f'pod-deletion-cost "{value}": {when}, {because}.',
         )
 
@@ -180,8 +180,8 @@ def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
     title="safe-to-evict does nothing here",
     what="Pods with cluster-autoscaler.kubernetes.io/safe-to-evict false and no do-not-disrupt run on Karpenter's "
     "nodes.",
-    why="The annotation belongs to Cluster Autoscaler. Karpenter's counterpart is karpenter.sh/do-not-disrupt; without "
-    "it such a pod is evicted whenever its node drifts, empties or gets cheaper elsewhere.",
+    why="The annotation belongs to Cluster Autoscaler. Karpenter's counterpart is karpenter.sh/do-not-disrupt; "
+    "without it such a pod is evicted whenever its node drifts or is consolidated.",
     source="pkg/utils/pod/scheduling.go",
     remedy="Add karpenter.sh/do-not-disrupt, with a duration if possible.",
 )
@@ -198,7 +198,7 @@ def _safe_to_evict(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} safe-to-evict "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'has', 'have')} safe-to-evict "
             f'"false" and {verb(pods, "runs", "run")} on nodes of Karpenter, which reads only '
             f"karpenter.sh/do-not-disrupt: nothing protects {verb(pods, 'it', 'them')}.",
         )
@@ -211,8 +211,8 @@ _SHOWN: Final = 3
     "pod-several-pdbs",
     title="two PDBs select a pod",
     what="Two or more PodDisruptionBudgets select the same pod.",
-    why="The eviction API refuses a pod that several budgets select, whatever they allow. Karpenter takes its node as "
-    "blocked, and a drain that has begun waits for the pod until terminationGracePeriod ends it, if ever.",
+    why="The eviction API refuses a pod that several budgets select, whatever they allow. Karpenter treats its node "
+    "as blocked, and a drain that has begun waits for the pod until terminationGracePeriod ends it, if ever.",
     source="pkg/utils/pdb/pdb.go; the eviction subresource of the Kubernetes API",
     remedy="Delete one of them, or narrow its selector.",
 )
@@ -243,9 +243,9 @@ def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
     "pod-tolerates-disrupted",
     title="pods that no drain waits for",
     what="Workload pods on Karpenter's nodes tolerate karpenter.sh/disrupted, mostly by a toleration without a key.",
-    why="Karpenter assumes that a pod which tolerates the disrupted taint wants to stay to the end. It does not evict "
-    "the pod or check PodDisruptionBudgets, and terminates the instance once all other pods are gone. do-not-disrupt "
-    "prevents voluntary disruption, but not this.",
+    why="Karpenter assumes that a pod that tolerates the disrupted taint is meant to run until the instance ends. It "
+    "does not evict the pod or check PodDisruptionBudgets, and terminates the instance once all other pods are gone. "
+    "do-not-disrupt prevents voluntary disruption, but not this.",
     source="IsDrainable and ToleratesDisruptedNoScheduleTaint in pkg/utils/pod/scheduling.go",
     remedy="List the tolerated taints instead of operator Exists without a key.",
 )
@@ -268,6 +268,6 @@ def _tolerates_disrupted(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING if held else Severity.INFO,
         objects=owners,
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'tolerates', 'tolerate')} the "
-        f"taint of nodes on their way out: a drain neither evicts nor waits for {them}, new ones may still land there, "
+        f"taint of nodes being disrupted: a drain neither evicts nor waits for {them}, new ones may still land there, "
         f"and {verb(pods, 'it ends', 'they end')} with the instance{also}.",
     )

@@ -184,8 +184,8 @@ def _unseen(template: PodTemplate, spread: TopologySpreadConstraint) -> tuple[ob
     what="A DoNotSchedule spread over zones counts a zone without nodes that only NodePools closed to the pods, or "
     "sold-out offerings, would reach.",
     why="Domains come from every NodePool and instance type, whether or not the pods tolerate the taints and whether "
-    "or not anything is on offer. A zone that stays empty holds the minimum at zero, so no other zone may have more "
-    "than maxSkew pods.",
+    "or not an offering is available. A zone that stays empty holds the minimum at zero, so no other zone may have "
+    "more than maxSkew pods.",
     source="buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go",
     remedy="Set nodeTaintsPolicy: Honor where taints are the cause; else name the zones in the pods' node affinity, or "
     "use ScheduleAnyway.",
@@ -260,7 +260,7 @@ def _finding(group: PodGroup, spread: TopologySpreadConstraint, lost: list[str],
     why="The spread counts every zone that NodePools reach, also zones without the volume. Once a zone has its share, "
     "the next pod with a volume there is unschedulable.",
     source="pkg/controllers/provisioning/scheduling/volumetopology.go and topologygroup.go",
-    remedy="Let pods keep to the zones of their volumes by node affinity, use ScheduleAnyway, or move volumes.",
+    remedy="Restrict pods to the zones of their volumes by node affinity, use ScheduleAnyway, or move volumes.",
 )
 def _spread_zonal_volumes(context: AdviceContext) -> Iterator[Finding]:
     for group in context.workload_groups:

@@ -60,9 +60,9 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "pod-host-port-daemonset",
     title="host port used by a DaemonSet",
-    what="On every instance type of every NodePool open to a pod, a DaemonSet takes a host port that the pod wants.",
-    why="Types whose DaemonSets clash with the pod's ports are left out without being counted, so the error names "
-    "requirements, resources and offerings, and says nothing of ports.",
+    what="On every instance type of every NodePool open to a pod, a DaemonSet uses a host port that the pod requests.",
+    why="Karpenter drops types whose DaemonSets conflict with the pod's ports without counting them, so its error "
+    "names requirements, resources and offerings, but not ports.",
     source="pkg/controllers/provisioning/scheduling/nodeclaim.go",
     remedy="Use another port, or keep the DaemonSet off a NodePool for these pods.",
 )
@@ -103,11 +103,11 @@ _MANY: Final = 10
 @rule(
     "pod-no-requests",
     title="pods without requests",
-    what="Pods on Karpenter's nodes, DaemonSets' left out, request neither cpu nor memory.",
+    what="Pods on Karpenter's nodes, other than DaemonSet pods, request neither cpu nor memory.",
     why="Karpenter plans with requests alone. Pods without them fit anywhere, are packed by the hundred onto small "
     "nodes, and are the first to be evicted when memory runs out; low usage makes no room and high usage takes none.",
     source="pkg/utils/resources/resources.go",
-    remedy="Set requests, at least by a LimitRange of the namespace: memory at the pod's need, cpu at its usual use.",
+    remedy="Set requests, at least by a LimitRange of the namespace: memory for the peak, cpu for typical usage.",
 )
 def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     groups = [
@@ -162,9 +162,9 @@ _FEWEST: Final = 3
     "pod-nominated-limbo",
     title="pods nominated again and again",
     what="A pending pod has been nominated three times or more, for more than ten minutes and within the last ten.",
-    why="Karpenter found room on an existing node or on one in flight, and kube-scheduler does not agree: a scheduler "
-    "plugin, a volume limit, ports, or a node that offers less than was promised. No further node is made for the pod, "
-    "and each nomination keeps its node from being disrupted for some twenty seconds more.",
+    why="Karpenter found room on an existing node or on one in flight, but kube-scheduler disagrees, because of a "
+    "scheduler plugin, a volume limit, ports, or a node with less than planned. Karpenter launches no further node "
+    "for the pod, and each nomination keeps its node from being disrupted for some twenty seconds more.",
     source="pkg/controllers/provisioning/scheduling/events.go and Nominate in pkg/controllers/state/statenode.go",
     remedy="Compare both messages on the Pending screen; kube-scheduler names the rule that Karpenter ignores.",
 )
@@ -215,10 +215,9 @@ def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.INFO,
         objects=owners,
-        fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) "
-        f"{verb(len(waiting), 'has', 'have')} waited for up to {span(context.now_ns - oldest)}: every simulated "
-        f"removal of a node has to place {verb(len(waiting), 'it', 'them')} too, which can turn a delete into a "
-        "replacement or prevent it.",
+        fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(waiting), 'has', 'have')} "
+        f"been pending for up to {span(context.now_ns - oldest)}: every simulated removal of a node has to place "
+        f"{verb(len(waiting), 'it', 'them')} too, which can turn a delete into a replacement or prevent it.",
     )
 
 
@@ -263,9 +262,9 @@ class _Waste(NamedTuple):
     "usage, and leave at least a core or 4Gi unused in total. Needs metrics-server, which karptui queries while "
     "a history is recorded, or Pods, Advice, a node or the wide Nodes are on the screen; `karptui advice --usage` "
     "queries it once.",
-    why="Requests alone decide which nodes there are and which may go; usage frees nothing. A node full of requests "
-    "is kept however idle it is, and every new one is sized by requests. One measurement says nothing of peaks: look "
-    "at days before lowering anything, and at the workload's own start-up.",
+    why="Karpenter launches and removes nodes by requests, not by usage. A node full of requests stays however idle "
+    "it is, and new nodes are sized by requests. One measurement shows no peaks: before you lower requests, look at "
+    "several days and at the workload's start-up.",
     source="pkg/utils/resources/resources.go; metrics.k8s.io/v1beta1",
     remedy="Lower requests towards long-term measurements, or the recommendation of a VerticalPodAutoscaler; try the "
     "effect in the what-if.",
@@ -329,5 +328,5 @@ def _seen(pods: Iterable[_Measured]) -> str:
     used = [pod.used for pod in pods]
     most = max(used, key=lambda used: used.samples)
     if most.samples == 1:
-        return "one sample, which says nothing of peaks"
+        return "one sample, which shows no peaks"
     return f"the most of {most.samples:,} samples seen over {span(most.latest.at_ns - most.first_ns)}"

@@ -32,13 +32,13 @@ _CONSOLIDATE_AFTER: Final = ("spec", "disruption", "consolidateAfter")
 
 @rule(
     "pool-balanced-silent",
-    title="Balanced refuses silently",
+    title="Balanced rejects silently",
     what="A NodePool with nodes has consolidationPolicy Balanced.",
     why="Balanced compares the share of the pool's cost that a move saves with the share of its pods that it disrupts, "
     "and approves a score of 0.5 or more. An approved move gets the event ConsolidationApproved. A rejected node gets "
     "no event, and neither does a node without budget.",
     source="pkg/controllers/disruption/balanced.go",
-    remedy="Nothing to mend: look at the score in the WHY column of the Nodes screen.",
+    remedy="No change is needed: the WHY column of the Nodes screen shows the score.",
 )
 def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -48,7 +48,7 @@ def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
                 fact=f"{pool.name} ({counted(len(nodes), 'node')}) consolidates by the Balanced policy: a node whose "
-                "saving is small against the pods it disturbs is refused, and nothing on the node says so.",
+                "removal saves little for the pods it disrupts is rejected, and nothing on the node shows it.",
             )
 
 
@@ -89,8 +89,8 @@ _OLD: Final = 3
 @rule(
     "pool-consolidate-after-churn",
     title="pods outpace consolidateAfter",
-    what="At least three nodes, and half of those three times as old as consolidateAfter, saw a pod come or go within "
-    "consolidateAfter. It is a warning if pods request less than half of most of them.",
+    what="At least three nodes, and half of those three times as old as consolidateAfter, had a pod added or removed "
+    "within consolidateAfter. It is a warning if pods request less than half of most of them.",
     why="Every pod that is bound to a node or leaves it restarts consolidateAfter, including CronJob and batch pods. A "
     "pool with more frequent pod changes is never consolidated, however empty its nodes are.",
     source="pkg/controllers/nodeclaim/podevents and pkg/controllers/nodeclaim/disruption/consolidation.go",
@@ -159,7 +159,7 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
     why="With consolidateAfter Never the Consolidatable condition is never set, which emptiness and consolidation "
     "require; consolidationPolicy has no effect. Drift, expiration and deletion still apply.",
     source="pkg/controllers/nodeclaim/disruption/consolidation.go",
-    remedy="Set consolidateAfter to a duration where nodes should go when they are empty or cheaper elsewhere.",
+    remedy="Set consolidateAfter to a duration if empty or underutilized nodes should be removed.",
 )
 def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -172,8 +172,8 @@ def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if empty else Severity.INFO,
             objects=(pool_ref(pool),),
-            fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilised nodes go, whatever "
-            f"consolidationPolicy ({pool.consolidation_policy}) says. It has {counted(len(nodes), 'node')}{of_these}.",
+            fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilized nodes are removed, whatever "
+            f"consolidationPolicy is ({pool.consolidation_policy}). It has {counted(len(nodes), 'node')}{of_these}.",
             edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m"),),
             per_hour=cost,
         )
@@ -188,11 +188,11 @@ _LIGHT_NS: Final = 3600 * NS_PER_SECOND
     title="only empty nodes are consolidated",
     what="At least three nodes of a NodePool with consolidationPolicy WhenEmpty, and half of its nodes, are older than "
     "an hour and run pods that request less than a quarter of them and can be evicted.",
-    why="With consolidationPolicy WhenEmpty, a node stays as long as one pod runs on it that is no DaemonSet's, "
+    why="With consolidationPolicy WhenEmpty, a node stays as long as one pod that is not a DaemonSet's runs on it, "
     "however small. Pods are never moved together onto fewer nodes.",
     source="pkg/controllers/disruption/consolidation.go",
-    remedy="Set consolidationPolicy WhenEmptyOrUnderutilized if the pods may be evicted. A what-if shows what goes "
-    "then.",
+    remedy="Set consolidationPolicy WhenEmptyOrUnderutilized if the pods may be evicted. A what-if shows which nodes "
+    "are then removed.",
 )
 def _only_empty_nodes(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -234,12 +234,12 @@ _SHARE: Final = 3
 @rule(
     "pool-expiry-wave",
     title="many nodes expire at once",
-    what="Within the next week at least three nodes, and a third of a NodePool, expire within half an hour, "
-    "twice as many as expireAfter makes expire on average.",
-    why="Expiry is forceful: a NodeClaim older than expireAfter is deleted, whatever budgets say and without waiting "
-    "for a replacement. Nodes that were made together, for a deployment or an upgrade, go together.",
+    what="Within the next week at least three nodes, and a third of a NodePool, expire within half an hour, twice the "
+    "average rate of expireAfter.",
+    why="Expiry is forceful: a NodeClaim older than expireAfter is deleted, regardless of budgets and without waiting "
+    "for a replacement. Nodes launched together, for a deployment or an upgrade, expire together.",
     source="pkg/controllers/nodeclaim/expiration/controller.go",
-    remedy="Let some of them go earlier, a few at a time (delete NodeClaims, or let drift do it within the budgets), "
+    remedy="Replace some of them earlier, a few at a time (delete NodeClaims, or let drift do it within the budgets), "
     "and set a terminationGracePeriod so that every drain ends.",
 )
 def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
@@ -261,8 +261,8 @@ def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"{share(len(wave), len(nodes), 'node')} of {pool.name}{at_cost(cost)} expire within 30m of each "
-            f"other, from {format_second(wave[0].at_ns)} on (in {span(until_ns)}). "
-            f"Disruption budgets do not hold expiry back.{drains}",
+            f"other, from {format_second(wave[0].at_ns)} on (in {span(until_ns)}). Disruption budgets do not limit "
+            f"expiration.{drains}",
         )
 
 
@@ -272,14 +272,14 @@ _GRACE_PERIOD_PATH: Final = ("spec", "template", "spec", "terminationGracePeriod
 @rule(
     "pool-no-grace-period",
     title="do-not-disrupt without an end",
-    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod. It is a note "
-    "while none of the nodes expires, has drifted or is being deleted.",
-    why="do-not-disrupt keeps drift and consolidation from the node, and a drain that has begun anyway (expiry, "
-    "deletion) waits for the pod. Only terminationGracePeriod ends that wait; with it drift may take the node too. "
-    "It never lets consolidation take a node with a protected pod.",
+    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod. The "
+    "severity is info while none of the nodes expires, has drifted or is being deleted.",
+    why="do-not-disrupt blocks drift and consolidation of the node, and a drain that begins anyway (expiration, "
+    "deletion) waits for the pod. Only terminationGracePeriod ends that wait; it also lets drift replace the node. It "
+    "never lets consolidation remove a node with a protected pod.",
     source="pkg/controllers/state/statenode.go and pkg/controllers/node/termination/terminator",
-    remedy="Set terminationGracePeriod on the NodePool to the longest that such a pod may take (changing it makes the "
-    "present nodes drift), or give the annotation a duration, such as 4h, instead of true.",
+    remedy="Set terminationGracePeriod on the NodePool to the longest that such a pod may take (changing it makes "
+    "existing nodes drift), or give the annotation a duration, such as 4h, instead of true.",
 )
 def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
     predicates = context.fleet.pods
@@ -314,7 +314,7 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if goes_anyway else Severity.INFO,
             objects=(pool_ref(pool), *owners),
-            fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'says', 'say')} "
+            fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'has', 'have')} "
             f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "
             "terminationGracePeriod: when such a node drifts it stays, and when it expires or is deleted its drain "
             f"has no end while {verb(len(pods), 'it runs', 'they run')}.{endless}",
@@ -331,10 +331,10 @@ _ANNOTATIONS_PATH: Final = ("spec", "template", "metadata", "annotations", DO_NO
     title="the pool protects all its nodes",
     what="The template of a NodePool carries karpenter.sh/do-not-disrupt.",
     why="Annotations of the template are copied to each node once, when it registers. On a node only the value true "
-    "counts, and it never runs out; durations are understood on pods alone. Adding or removing the annotation changes "
-    "the template's hash, so that every present node drifts.",
+    "counts, and it never expires; durations work on pods only. Adding or removing the annotation changes the "
+    "template's hash, so that every existing node drifts.",
     source="pkg/controllers/nodeclaim/lifecycle/registration.go and pkg/controllers/state/statenode.go",
-    remedy="Take it out; protect the pods that need it, or close the pool for a reason with a disruption budget.",
+    remedy="Remove it; protect the pods that need it, or close the pool for a reason with a disruption budget.",
 )
 def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -344,8 +344,8 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
         nodes = [node for node in context.nodes_of(pool) if protects_node(node.annotations)]
         cost = context.cost(nodes)
         if protects_node(pool.template_annotations):
-            fact = f"Every new node of {pool.name} says do-not-disrupt: neither consolidation nor drift ever takes "
-            fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} of it {verb(len(nodes), 'does', 'do')} now."
+            fact = f"Every new node of {pool.name} has do-not-disrupt: neither consolidation nor drift removes "
+            fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} {verb(len(nodes), 'has', 'have')} it now."
         else:
             fact = f'The template of {pool.name} has do-not-disrupt "{value}": on nodes only "true" counts, so it '
             fact += "protects nothing."
@@ -361,13 +361,13 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "pool-spot-gate-off",
     title="spot-to-spot consolidation is off",
-    what="A NodePool that consolidates underutilised nodes has spot nodes, and the gate SpotToSpotConsolidation is "
+    what="A NodePool that consolidates underutilized nodes has spot nodes, and the gate SpotToSpotConsolidation is "
     "off.",
-    why="Replacing spot by spot is behind a feature gate that is off by default. Without it a large spot node with "
-    "little on it goes only when its pods fit elsewhere.",
+    why="Replacing spot with spot is behind a feature gate that is off by default. Without it a large spot node with "
+    "few pods is removed only if they fit elsewhere.",
     source="computeSpotToSpotConsolidation in pkg/controllers/disruption/consolidation.go",
     remedy="Set FEATURE_GATES=SpotToSpotConsolidation=true on the controller, with pools that allow at least 15 "
-    "cheaper types; or leave it off on purpose where interruptions cost more.",
+    "cheaper types; or leave it off on purpose if interruptions cost more.",
 )
 def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
     if context.settings.gate(SPOT_TO_SPOT_GATE):

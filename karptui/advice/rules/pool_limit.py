@@ -107,7 +107,7 @@ _FEW_NODES: Final = 2
     "small nodes would fit.",
     why="While it plans, Karpenter does not know which type a claim will get and subtracts the largest capacity among "
     "the claim's types. One claim with open requirements can use up the limit for a whole run; the other pods wait "
-    "for the next run, after the node has turned out small.",
+    "for the next run, when the node's real size is known.",
     source="subtractMax in pkg/controllers/provisioning/scheduling/scheduler.go",
     remedy="Bound the size with requirements (instance-cpu Lt 33), or leave more headroom in the limit.",
 )
@@ -146,11 +146,11 @@ def _amounts(context: AdviceContext, pool: str, types: int, resource: str) -> It
     "pool-limit-nodes",
     title="a node limit can be overshot",
     what="A NodePool that takes pods limits its nodes and has not reached the limit.",
-    why="New claims of a run do not count as nodes while the run plans: only a limit that is exactly used up stops it. "
-    "A burst of pods can go past the limit in one run; over the limit, the message speaks of instance types that "
-    "exceed limits.",
+    why="While a run plans, its new NodeClaims do not count as nodes: only a limit that is exactly used up stops it. "
+    "A burst of pods can exceed the limit in one run; above the limit, the message names instance types that exceed "
+    "limits.",
     source="pkg/controllers/provisioning/scheduling/scheduler.go, subtractMax and the nodes limit",
-    remedy="Limit cpu and memory as well where the number matters for quotas or licences.",
+    remedy="Limit cpu and memory as well if the number matters for quotas or licences.",
 )
 def _limit_nodes(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.tried_pools:

@@ -33,8 +33,8 @@ from karptui.whatif.field_path import POOL_REQUIREMENTS, path_text
     "pool-arm64-image",
     title="no image for an architecture",
     what="A NodePool allows types of an architecture without a resolved image in its EC2NodeClass.",
-    why="Images play no part in scheduling. Types without a matching image are planned for, also as the cheapest "
-    "choice, and dropped when the instance is launched; if none is left the launch fails and is tried again.",
+    why="Scheduling ignores images. Karpenter plans with types without a matching image, even as the cheapest choice, "
+    "and drops them at launch; if no type is left the launch fails and is retried.",
     source="pkg/providers/amifamily/resolver.go of the AWS provider",
     remedy="Add a requirement on kubernetes.io/arch to the NodePool, or an image for the other architecture.",
 )
@@ -99,7 +99,7 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
         )
         pinned = "replacements that are not reserved" if is_reserved else "its replacements"
         consolidation = f" Consolidation pins {pinned} to spot: {consequence}." if pool.consolidates_used_nodes else ""
-        fact = f"{pool.name} does not say which capacity type it wants: new nodes are "
+        fact = f"{pool.name} requires no capacity type: new nodes are "
         fact += "reserved while a reservation has room, else " if is_reserved else ""
         fact += "on-demand, as no spot is offered" if no_spot else "spot wherever spot is offered"
         are = verb(len(spot) or len(nodes), "is", "are")
@@ -164,8 +164,7 @@ def _finding(template: Template, types: PoolTypes, removed: list[TypeVerdict]) -
         severity=Severity.ERROR if is_dead else Severity.WARNING if 2 * len(removed) > allowed else Severity.INFO,
         objects=(pool_ref(pool),),
         fact=f"A new node of {pool.name} carries {carried}: {len(removed):,} of {counted(allowed, 'allowed type')} "
-        f"{verb(len(removed), 'has', 'have')} no room for a pod beside them, {listed(map(_short, removed))}; "
-        f"{consequence}.",
+        f"{verb(len(removed), 'has', 'have')} no room for another pod, {listed(map(_short, removed))}; {consequence}.",
     )
 
 
@@ -230,8 +229,8 @@ def _min_values(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
-                fact=f"{pool.name} asks for minValues ({joined(floors)}): at launch exotic types are not kept out, and "
-                "spot offerings dearer than the cheapest on-demand type are not either.",
+                fact=f"{pool.name} requires minValues ({joined(floors)}): launches then exclude neither exotic types "
+                "nor spot offerings dearer than the cheapest on-demand type.",
             )
 
 
@@ -248,7 +247,7 @@ _WORDS: Final = {
     "pool-no-types",
     title="no instance type is left",
     what="Requirements, offerings and reservations leave a NodePool without a single instance type, or with fewer "
-    "values than its minValues ask.",
+    "values than its minValues require.",
     why="Karpenter skips such a NodePool before it considers any pod, and logs that once. Pods that need the pool fail "
     "with a message about all pools, or stay pending without a message.",
     source="NewScheduler in pkg/controllers/provisioning/scheduling/scheduler.go",
@@ -271,7 +270,8 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
-                fact=f"What {pool.name} launches is not known: {context.evidence.lacks_text(pool_types.unlisted)}.",
+                fact=f"The types that {pool.name} launches are unknown: "
+                f"{context.evidence.lacks_text(pool_types.unlisted)}.",
             )
             continue
         because = _unreserved(context, pool) or (pool_types.why_not if left_out else _why_no_types(pool_types))
@@ -319,8 +319,8 @@ def _reasons(count: FilterCount) -> str:
     "pool-not-ready",
     title="the NodePool is not ready",
     what="A NodePool's Ready condition is not True.",
-    why="Karpenter passes over NodePools that are not ready, most often because their NodeClass is missing or cannot "
-    "be resolved; pods go to other pools or fail. With no usable NodePool at all there is neither error nor event.",
+    why="Karpenter skips NodePools that are not ready, most often because their NodeClass is missing or cannot be "
+    "resolved; pods go to other pools or fail. With no usable NodePool at all there is neither error nor event.",
     source="pkg/controllers/nodepool/readiness and pkg/controllers/provisioning/provisioner.go",
     remedy="Fix the cause named in the condition. For an EC2NodeClass it is usually a selector for subnets, security "
     "groups or images that matches nothing, or the instance profile's role.",
@@ -365,7 +365,8 @@ def _why_not_ready(text: str, type_: str) -> str:
     " without a slot gets neither spot nor on-demand in the same run, without an event; the next run, within ten "
     "seconds, schedules it.",
     source="pkg/controllers/provisioning/scheduling/reservationmanager.go and nodeclaim.go",
-    remedy="Nothing to mend where a short wait does no harm; narrow which pods may use a reservation by its own pool.",
+    remedy="No change is needed if a short wait does no harm; a separate NodePool restricts the pods that may use a "
+    "reservation.",
 )
 def _reserved_waits(context: AdviceContext) -> Iterator[Finding]:
     if not context.settings.gate("ReservedCapacity"):
@@ -435,7 +436,7 @@ def _respelled(pool: NodePool) -> tuple[SetField, ...]:
     why="Label values are compared, never matched as patterns: In [*] asks for a type whose label is a star, and there "
     "is none, so the pool launches nothing and the next one takes its pods.",
     source="pkg/scheduling/requirement.go",
-    remedy="Leave the requirement out to allow every value, use operator Exists, or list the values.",
+    remedy="Omit the requirement to allow every value, use operator Exists, or list the values.",
 )
 def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:

@@ -49,7 +49,7 @@ def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
             objects=(ObjectRef("Setting", f"{kind}-node consolidation"),),
             fact=f"{kind.capitalize()}-node consolidation has run out of its {counted(minutes, 'minute')} "
             f"{counted(times, 'time')} in the {span(running_ns)} since Karpenter started; it has "
-            f"{counted(nodes, 'node')} to look at.",
+            f"{counted(nodes, 'node')} to evaluate.",
         )
 
 
@@ -72,7 +72,12 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
     lacks_added = any(not added.isdisjoint(pod.requests) for pod in context.solution.failed)
     buffers = [ObjectRef("CapacityBuffer", buffer.name, buffer.namespace) for buffer in inventory.capacity_buffers]
     for gate, kind, refs, effect in (
-        ("StaticCapacity", "static NodePool", static, f"{verb(len(static), 'its', 'their')} replicas are not kept up"),
+        (
+            "StaticCapacity",
+            "static NodePool",
+            static,
+            f"{verb(len(static), 'its', 'their')} replicas are not maintained",
+        ),
         ("NodeOverlay", "NodeOverlay", overlays, "prices and extended resources stay as the provider has them"),
         ("CapacityBuffer", "CapacityBuffer", buffers, f"no room is kept for {verb(len(buffers), 'it', 'them')}"),
     ):
@@ -97,7 +102,7 @@ _PATIENCE_NS: Final = 15 * 60 * NS_PER_SECOND
     title="spot counts at on-demand prices",
     what="Karpenter's metrics can be read, it has run for 15 minutes, and no spot price differs from the on-demand "
     "price of the same offering.",
-    why="Until it has read spot prices Karpenter takes each type's on-demand price for them. A filter at launch then "
+    why="Until it has read spot prices, Karpenter uses each type's on-demand price instead. A filter at launch then "
     "drops the spot offerings of every type dearer than the cheapest on-demand type, so that a mixed NodePool "
     "collapses to its cheapest type.",
     source="pkg/providers/pricing/pricing.go and pkg/providers/instance/filter/filter.go of the AWS provider",
@@ -127,9 +132,10 @@ _WORTH_BYTES: Final = 1 << 30
     "setting-overhead-high",
     title="the memory overhead is too high",
     what="All types that run report more memory than VM_MEMORY_OVERHEAD_PERCENT leaves, one of them by 1Gi or more.",
-    why="Until a node of a type has registered, Karpenter reckons its memory as the advertised size less this share, "
-    "0.075 unless it is set. Large instances lose far less, so a pod that fits the real node is sent to a larger type. "
-    "Once a node has reported, its memory is used for the type and NodeClass. A NodeOverlay cannot change memory.",
+    why="Until a node of a type has registered, Karpenter computes its memory as the advertised size less this share, "
+    "0.075 unless it is set. Large instances lose far less, so a pod that fits the real node is sent to a larger "
+    "type. Once a node has reported, its memory is used for the type and NodeClass. A NodeOverlay cannot change "
+    "memory.",
     source="memory in pkg/providers/instancetype/types.go of the AWS provider",
     remedy="Set VM_MEMORY_OVERHEAD_PERCENT on the controller to the suggested share. It applies to every type, also "
     "without nodes: leave a margin if pools allow very different families.",
@@ -162,8 +168,8 @@ def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
     "setting-overhead-low",
     title="the memory overhead is too low",
     what="Nodes of some types report less memory than VM_MEMORY_OVERHEAD_PERCENT leaves.",
-    why="Karpenter packs the first node of a type to the estimate. If the real node is smaller, pods that it was made "
-    "for do not fit, stay pending and get another node of the same kind, until the memory has been learned.",
+    why="Karpenter packs the first node of a type to the estimate. If the real node is smaller, the pods it was "
+    "launched for do not fit, stay pending and get another node of the same kind, until the memory has been learned.",
     source="memory in pkg/providers/instancetype/types.go of the AWS provider",
     remedy="Raise VM_MEMORY_OVERHEAD_PERCENT to the suggested share.",
 )
@@ -194,10 +200,10 @@ def _overhead_low(context: AdviceContext) -> Iterator[Finding]:
     "setting-reserved-enis",
     title="RESERVED_ENIS keeps kubeReserved",
     what="RESERVED_ENIS is above 0 and the cluster has EC2NodeClasses.",
-    why="The setting takes interfaces away from the count of pods. Its help text says that kubeReserved follows; since "
+    why="The setting subtracts interfaces from the pod limit. Its help text says that kubeReserved follows; since "
     "version 1.6 it does not on AL2, AL2023 and Custom.",
     source="pkg/operator/options/options.go and pkg/providers/instancetype/types.go of the AWS provider",
-    remedy="Set spec.kubelet.kubeReserved memory yourself where the difference matters.",
+    remedy="Set spec.kubelet.kubeReserved memory yourself if the difference matters.",
 )
 def _reserved_enis(context: AdviceContext) -> Iterator[Finding]:
     count = context.settings.reserved_enis
@@ -213,7 +219,7 @@ def _reserved_enis(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-others-labelled",
     title="something else is labelled as Karpenter",
-    what="Deployments or pods that nothing shows to be Karpenter carry app.kubernetes.io/name=karpenter.",
+    what="Deployments or pods that are not recognizable as Karpenter have the label app.kubernetes.io/name=karpenter.",
     why="Tools find Karpenter by that label. karptui reads settings and prices only from kube-system, from a service "
     "account that may write NodeClaims, or from the holder of the lease karpenter-leader-election next to NodePools "
     "that Karpenter has written. Other tools may trust any pod with the label. Two controllers on the same NodePools "
@@ -228,10 +234,11 @@ def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
     others = evidence.others_labelled
     refs = [(kind, *key.partition("/")[::2]) for kind, _, key in (other.partition(" ") for other in others)]
     if evidence.controller is None:
-        besides = "and nothing shows that Karpenter is behind it; its settings and prices are not believed"
+        besides = "but not recognizable as Karpenter; karptui ignores the settings and prices there"
     else:
         besides = (
-            f"beside {evidence.controller.title}; settings and prices are taken from {evidence.controller.title} alone"
+            f"in addition to {evidence.controller.title}; settings and prices are taken from "
+            f"{evidence.controller.title} alone"
         )
     yield Finding(
         severity=Severity.WARNING,
@@ -242,11 +249,11 @@ def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "setting-unread",
-    title="a setting that is not read",
-    what="An environment variable of the controller has text that is no number, boolean or duration.",
+    title="a setting that cannot be parsed",
+    what="An environment variable of the controller is not a valid number, boolean or duration.",
     why="Numbers, booleans and durations that cannot be parsed leave the default in force, without a message.",
     source="pkg/utils/env/env.go",
-    remedy="Write it as Karpenter reads it: 0.075, true, 30s.",
+    remedy="Use a form that Karpenter can parse: 0.075, true, 30s.",
 )
 def _unread(context: AdviceContext) -> Iterator[Finding]:
     for name in context.settings.unread:
@@ -254,7 +261,7 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=(ObjectRef("Setting", name),),
-            fact=f'{name} is "{value}", which Karpenter cannot read: it takes the default and says nothing.',
+            fact=f'{name} is "{value}", which Karpenter cannot parse: it silently uses the default.',
         )
 
 
@@ -262,8 +269,8 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
     "setting-version",
     title="another version is modelled",
     what="Karpenter's metrics, image or labels show a version that karptui does not model. It models 1.14 and 1.15.",
-    why="Everything that is worked out here follows the source of the nearest version of Karpenter. Rules change "
-    "between minor versions: when a node counts as empty, the order of candidates, which gates there are.",
+    why="All results follow the source of the nearest version of Karpenter. Rules change between minor versions: when "
+    "a node counts as empty, the order of candidates, which gates there are.",
     source="pkg/operator/operator.go for the reported version, and the tags of Karpenter's repository",
     remedy="Read verdicts of another minor version with care, and check surprising ones against Karpenter's events.",
 )

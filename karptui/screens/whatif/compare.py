@@ -111,10 +111,8 @@ class CompareScreen(FrameScreen):
 
     def explain(self) -> Pieces:
         if len(self._book.sheets) == 1:
-            return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
-        others = (
-            f"all as {mode_text(self._mode)}, though some scenarios have another mode · " if self._has_others else ""
-        )
+            return (("there is only one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
+        others = f"all as {mode_text(self._mode)}, although some have another mode · " if self._has_others else ""
         return ((f"{others}best: {SCALE}, against the current cluster", Tone.MUTED),)
 
     def focus_body(self) -> None:

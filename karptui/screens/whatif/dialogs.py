@@ -37,8 +37,8 @@ GROUP: Final = "asking"
 POLICIES: Final = "policies"
 FORMS: Final = (
     Choice("patch", "kubectl commands", "a patch per object, and the steps without a patch"),
-    Choice("yaml", "YAML", "the edited objects, whole"),
-    Choice("diff", "difference", "the current objects against the edited ones"),
+    Choice("yaml", "YAML", "the edited objects, in full"),
+    Choice("diff", "difference", "diff of the current and the edited objects"),
     Choice("scenario", "scenario", "for karptui simulate --scenario"),
 )
 SWEPT: Final = frozenset({Input.NUMBER, Input.QUANTITY, Input.DURATION})
@@ -189,7 +189,7 @@ class Dialogs:
             return self._whatif.save_scenarios(target)
         except FileIsThereError:
             choices = (Choice("replace", f"replace {target}"), Choice("keep", "keep the existing file"))
-            chosen = await pick(self._app, "The file is there already", choices)
+            chosen = await pick(self._app, "The file already exists", choices)
         return self._whatif.save_scenarios(target, replaces=True) if chosen == "replace" else None
 
     async def _open(self) -> None:
@@ -223,7 +223,7 @@ class Dialogs:
         from karptui.screens.whatif.compare import CompareScreen  # noqa: PLC0415 - only when asked for
 
         if len(self._whatif.book.sheets) == 1:
-            self._whatif.say("there is one scenario; s duplicates it or begins another", Tone.MUTED)
+            self._whatif.say("there is only one scenario; s duplicates it or begins another", Tone.MUTED)
         self._app.push_screen(CompareScreen(self._whatif))
 
     async def sweep(self, document: Document | None, control_id: str = "") -> None:

@@ -212,7 +212,7 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
     try:
         write_file(path, write_scenarios(scenarios).encode("utf-8", "replace"), may_replace=replaces)
     except FileExistsError:
-        raise FileIsThereError(f"{path} is there already") from None
+        raise FileIsThereError(f"{path} already exists") from None
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror}") from error
     return path

@@ -93,7 +93,7 @@ def find(question: GoalQuestion) -> Solved:
         effort=Effort(
             tried=len(line.tried),
             all=len(LADDER),
-            how=f"{counted(len(LADDER), 'value')} from 0s to 24h and Never by halving, each played for {span}",
+            how=f"{counted(len(LADDER), 'value')} from 0s to 24h and Never by halving, each simulated for {span}",
             is_monotone=line.is_monotone and is_cheaper_when_shorter,
         ),
         approximated=(

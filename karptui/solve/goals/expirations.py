@@ -22,8 +22,8 @@ from karptui.whatif.scenario import Replay
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 _APPROXIMATED: Final = (
-    "hours count from now: any 60 minutes across two of them may hold twice as many",
-    "replacing early is deleting: Karpenter drains the node under PodDisruptionBudgets, and waits for no replacement",
+    "hours count from now: 60 minutes that span two of them may have twice as many expirations",
+    "replacing early is deleting: Karpenter drains the node under PodDisruptionBudgets, and awaits no replacement",
     "the what-if of the answer removes all of these nodes at once",
 )
 _PERMANENT: Final = (
@@ -62,7 +62,7 @@ def find(question: GoalQuestion) -> Solved:
     )
     because = f"at most {worst} of {counted(len(expiring), 'node')} expire in an hour" if worst <= most else ""
     if left:
-        because = f"{left} {verb(left, 'node expires', 'nodes expire')} before there is an hour left to replace them in"
+        because = f"{left} {verb(left, 'node expires', 'nodes expire')} before any hour has room to replace them"
     return Solved(
         replay=Replay.PENDING,
         now=now,

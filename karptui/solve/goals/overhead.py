@@ -21,9 +21,9 @@ from karptui.whatif.scenario import Replay
 
 STEPS: Final = 1000
 """A step is a tenth of a percent point."""
-_NOTHING_HANGS: Final = f"all that fits today fits with every value of {SETTING} that was tried"
-_NO_OTHER: Final = "all that fits today still fits, as it does without it"
-_LOWER: Final = "lower, and all that fits today fits with more"
+_NOTHING_HANGS: Final = f"all pods that fit today fit with every value of {SETTING} that was tried"
+_NO_OTHER: Final = "all pods that fit today still fit, as they do without it"
+_LOWER: Final = "lower, and all pods that fit today also fit with a higher value"
 _SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
 
 
@@ -68,8 +68,8 @@ def find(question: GoalQuestion) -> Solved:
     rest = sorted(others, key=_percent, reverse=True)
     accuracy = question.accuracy(best.edits if best is not None else (), Replay.SCRATCH)
     how = (
-        f"{counted(STEPS, 'value')} from 0 to {(STEPS - 1) / STEPS:g} by halving, then values on either side:"
-        " pods that wait, and all workload pods from scratch"
+        f"{counted(STEPS, 'value')} from 0 to {(STEPS - 1) / STEPS:g} by halving, then values on either side: pending "
+        "pods, and all workload pods from scratch"
     )
     notes = () if line.is_monotone else (f"values between the {len(line.tried)} that were tried",)
     return Solved(
@@ -106,7 +106,7 @@ def _tried(position: int, measured: tuple[Figures, ...] | None, bounds: _Bounds)
     lost = tuple(dict.fromkeys((*waiting.lost, *scratch.lost)))
     figures = replace(scratch, lost=lost)
     why = _why_not(figures, bounds)
-    outcome = why or "all that fits today still fits"
+    outcome = why or "all pods that fit today still fit"
     return Tried(parts=parts, outcome=outcome, edits=edits, figures=figures, is_enough=not why, why_not=why)
 
 
@@ -122,9 +122,9 @@ def _why_not(figures: Figures, bounds: _Bounds) -> str:
 
 def _because(best: Tried | None, today: int) -> str:
     if best is None:
-        return "no value keeps all that fits today"
+        return "with no value do all pods that fit today still fit"
     if _percent(best) == today / STEPS:
-        return "it is as high as it can be"
+        return "it cannot be higher"
     return ""
 
 

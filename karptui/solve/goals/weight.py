@@ -64,7 +64,7 @@ def find(question: GoalQuestion) -> Solved:
     pool = question.pool("nodepool")
     pods, mode = _asked(question, question.text("pods"))
     asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"
-    question.asked = f"the weights that bring {asked} to NodePool {pool.name}"
+    question.asked = f"the weights that move {asked} to NodePool {pool.name}"
     wanted = frozenset(pod.key for pod in pods)
     as_it_is = question.as_it_is(mode)
     now = _with_pods(question.now(mode), as_it_is, as_it_is, wanted, pool.name)
@@ -122,8 +122,8 @@ def find(question: GoalQuestion) -> Solved:
     effort = Effort(
         tried=sets.tried,
         all=sets.all,
-        how=f"orders of {counted(len(pools), 'NodePool')} that other weights of up to {MOST_POOLS} of them make,"
-        " as few as will do",
+        how=f"orders of {counted(len(pools), 'NodePool')} from changed weights of up to {MOST_POOLS} of them, the "
+        "fewest changes first",
     )
     solved = question.answer(mode, now, tried, criteria, effort)
     if solved.is_reached:
@@ -221,7 +221,7 @@ def _criteria(asked: int, weights: dict[str, int], *, has_prices: bool) -> tuple
             lambda attempt: sum(
                 abs(edit.value - weights[edit.object.name]) for edit in attempt.edits if isinstance(edit, SetField)
             ),
-            lambda ours, theirs: f"the same, with weights {int(theirs - ours)} further from today's",
+            lambda ours, theirs: f"the same, with weights {int(theirs - ours)} further from the current weights",
         ),
     )
 

@@ -80,14 +80,14 @@ def find(question: GoalQuestion) -> Solved:
 
 def _replaced(pools: list[NodePool]) -> str:
     names = [pool.name for pool in pools if pool.budgets]
-    return f"the present budgets of {first_of(names, 3)} are replaced" if names else ""
+    return f"the current budgets of {first_of(names, 3)} are replaced" if names else ""
 
 
 def _zone_risk(zone: str, changes_at: datetime | None) -> str:
     if changes_at is None:
         return ""
     day = f"{changes_at:%Y-%m-%d}"
-    return f"schedules are in UTC: the clocks of {zone} change on {day}, from then on the window is off by that much"
+    return f"schedules are in UTC: the clocks of {zone} change on {day}, which shifts the window by as much"
 
 
 def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, ...], share: str, now_ns: int) -> None:

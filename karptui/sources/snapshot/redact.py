@@ -32,7 +32,7 @@ class Redactor:
         self.objects = Objects(self.values)
 
     def redact(self, objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the objects with pseudonyms; all objects of a recording must be given at once."""
+        """Return the objects with pseudonyms; all objects of a recording is required at once."""
         given: list[dict[str, Any]] = self.redact_document({"objects": list(objects)})["objects"]
         return given
 

@@ -256,7 +256,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "object",
             "OBJECT",
-            "The pod, node or NodePool that has it; of a group how many, and the kind of the first.",
+            "The pod, node or NodePool that blocks; for a group, their number and the kind of the first.",
             min_width=OBJECT_WIDTH,
             max_width=46,
             is_name=True,
@@ -343,8 +343,8 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "without",
             "IF REMOVED",
-            "The node if this blocker is removed (simulated): freed, replaced, or also blocked by others. Of a group,"
-            " the nodes that are freed, each simulated alone.",
+            "Outcome for the node if this blocker is removed (simulated): freed, replaced, or also blocked by "
+            "others. For a group, the nodes freed, each simulated alone.",
             min_width=10,
             max_width=24,
         ),

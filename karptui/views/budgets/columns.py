@@ -184,7 +184,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         NumberHeading(
             "nodes",
             "NODES",
-            "Nodes that percentages are of: managed, initialized, their instance not terminating.",
+            "Nodes that percentages refer to: managed, initialized, and not terminating.",
             5,
             9,
             is_wide_only=True,
@@ -222,7 +222,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         filters=Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), "nodes being removed"),
     ),
     Column(
-        NumberHeading("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 7, 9, drop_order=6),
+        NumberHeading("notready", "−NOTRDY", "Nodes that are not Ready: each uses up the budget.", 7, 9, drop_order=6),
         _used(_not_ready, Tone.FAULT),
         lambda entry: len(_not_ready(entry)),
         values=(

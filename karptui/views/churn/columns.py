@@ -64,7 +64,7 @@ _COUNTERS: Final[tuple[Value[Counters], ...]] = (
         "karpenter_since",
         lambda counters, _: second_value(counters.since_ns),
         INSTANT_OR_NULL,
-        "When Karpenter's own counters began.",
+        "When Karpenter's own counters started.",
     ),
     Value("karpenter_created", lambda counters, _: counters.created, int | None),
     Value(
@@ -201,7 +201,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         json="same_type_again",
     ),
     count_column(
-        NumberHeading("moved", "MOVED", "Pods seen to leave nodes of the pool that were leaving.", 5, 7, drop_order=8),
+        NumberHeading("moved", "MOVED", "Pods seen to move off the pool's nodes being removed.", 5, 7, drop_order=8),
         lambda entry: entry.figures.moves,
         zero=ZERO,
         is_at_least=lambda entry: entry.is_moves_partial,
@@ -210,7 +210,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "pods_moved",
                 lambda entry, _: entry.figures.moves,
                 int,
-                "Pods seen to leave nodes of the pool that were leaving.",
+                "Pods seen to move off the pool's nodes being removed.",
             ),
             Value(
                 "pods_moved_per_hour",
@@ -231,7 +231,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filters=Field(FieldKind.TEXT, lambda entry, _: tuple(_loop_kinds(entry)), "short-lived…"),
     ),
     Column(
-        Heading("counters", "KARPENTER", "Its own counters, since its controller began.", 12, 40, is_wide_only=True),
+        Heading("counters", "KARPENTER", "Karpenter's counters, since it started.", 12, 40, is_wide_only=True),
         lambda entry, _: _counters(entry),
         lambda entry: entry.counters.created if entry.counters is not None else None,
         values=lifted(_COUNTERS, lambda entry: entry.counters),

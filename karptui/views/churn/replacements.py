@@ -132,17 +132,17 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         ),
     ),
     Column(
-        NumberHeading("moved", "PODS", "Pods seen to leave it.", 4, 6, drop_order=3),
+        NumberHeading("moved", "PODS", "Pods seen to move off it.", 4, 6, drop_order=3),
         lambda item, _: _pods(item),
         lambda item: item.moves,
         values=Value("pods_moved", lambda item, _: item.moves, int),
-        filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, "pods seen to leave it")},
+        filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, "pods seen to move off it")},
     ),
     Column(
         Heading(
             "by",
             "REPLACED BY",
-            "Replacements, inferred from times and reasons; = is the same type.",
+            "Replacements, inferred from times and reasons; = marks the same type.",
             14,
             120,
             drop_order=2,

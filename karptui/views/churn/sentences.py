@@ -274,7 +274,7 @@ def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...
     elif item.back is not None:
         lines.append(((f"not replaced, but followed soon by {successors_text(item)}", Tone.WARNING),))
     if item.moves:
-        lines.append(((f"{counted(item.moves, 'pod')} seen to leave it", Tone.NORMAL),))
+        lines.append(((f"{counted(item.moves, 'pod')} seen to move off it", Tone.NORMAL),))
     return tuple(lines)
 
 

@@ -147,7 +147,7 @@ def _end(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> Pieces:
 def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
     deadline, grace_ns = entry.deadline, entry.grace_ns
     if deadline is not None:
-        written = "" if not deadline.is_provisional else ", reckoned from its terminationGracePeriod"
+        written = "" if not deadline.is_provisional else ", computed from its terminationGracePeriod"
         return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"
     if grace_ns is None:
         return "no terminationGracePeriod: nothing bounds its drain"

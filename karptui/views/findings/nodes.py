@@ -85,7 +85,7 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         pods = f"evicted {counted(finding.pods, 'pod')} in the last hour"
         if not finding.nodes:
             ago = f", the last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
-            return f"kubelets {pods} for want of {finding.detail} ({names}){ago}"
+            return f"kubelets {pods} for lack of {finding.detail} ({names}){ago}"
         return f"{nodes} {has}; the kubelet {pods} ({names})"
     if not others:
         return f"{nodes} {has}"

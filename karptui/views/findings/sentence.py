@@ -41,7 +41,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
-    read = "by what was read, " if is_guess(view) else ""
+    read = "judging by the objects read, " if is_guess(view) else ""
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
@@ -113,7 +113,7 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "on-request":
-        return f"next command: press {finding.key}: in so large a cluster it is computed only while Next is open"
+        return f"next command: press {finding.key}: in a cluster of this size it is computed only while Next is open"
     decision, method = finding.detail.split(" ", 1)
     after = "next, once unblocked" if finding.manner == "after-others" else "next"
     saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""

@@ -263,7 +263,7 @@ _STEP: Final[tuple[Value[Step], ...]] = (
         one_of(*Decision),
         is_optional=True,
     ),
-    texts("candidates", lambda step: step.nodes, "Nodes that are removed, or that the step is about."),
+    texts("candidates", lambda step: step.nodes, "Nodes that the step removes or concerns."),
     Value("replacements", lambda step, _: list(step.claims), {"type": "array", "items": {}}, "As in simulate."),
     Value(
         "savings",

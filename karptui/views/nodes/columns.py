@@ -100,7 +100,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         words=Words(4, capacity_type_words, joins=True),
     ),
     text_column(
-        Heading("zone", "ZONE", "The zone; where room is short without the region.", 4, 20, drop_order=6),
+        Heading("zone", "ZONE", "The zone; without the region if the column is narrow.", 4, 20, drop_order=6),
         lambda entry: entry.zone,
         short=lambda entry: short_zone(entry.zone),
         values=Value("zone", lambda entry, _: entry.zone or None, str | None),
@@ -210,7 +210,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading(
             "image",
             "IMAGE",
-            "The machine image of the NodeClaim, or the system the node reports.",
+            "The machine image of the NodeClaim, or the operating system that the node reports.",
             max_width=32,
             is_wide_only=True,
         ),

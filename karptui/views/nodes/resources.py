@@ -207,7 +207,7 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
 
 USED_CPU: Final[Column[NodeEntry]] = used_column(
     resources.CPU,
-    "Cpu usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
+    "Cpu usage in percent of allocatable (metrics-server, latest measurement); Karpenter uses requests instead.",
     lambda entry: entry.used,
     _used_cpu_cell,
     after="arch",
@@ -216,7 +216,7 @@ USED_CPU: Final[Column[NodeEntry]] = used_column(
 
 USED_MEMORY: Final[Column[NodeEntry]] = used_column(
     resources.MEMORY,
-    "Memory usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
+    "Memory usage in percent of allocatable (metrics-server, latest measurement); Karpenter uses requests instead.",
     lambda entry: entry.used,
     _used_memory_cell,
 )
@@ -293,7 +293,7 @@ FREE: Final[Column[NodeEntry]] = Column(
             "free_cpu_millis",
             lambda entry, _: entry.cpu.free if _is_known(entry) else None,
             int | None,
-            "Allocatable less requested; negative where more is requested than there is.",
+            "Allocatable less requested; negative if requests exceed allocatable.",
             after="age_seconds",
         ),
         Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, int | None),

@@ -108,7 +108,7 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
     delta = entry.delta
     if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
         return []
-    return [(f"offers {delta_text(delta)} against its NodeClaim", Tone.WARNING)]
+    return [(f"has {delta_text(delta)} compared with its NodeClaim", Tone.WARNING)]
 
 
 def asking_text(claim: NodeClaim) -> str:

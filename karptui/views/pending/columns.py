@@ -156,7 +156,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         about="Of the oldest.",
     ),
     Column(
-        Heading("karpenter", "KARPENTER", "Latest of Karpenter's events, and its age.", 8, 32, drop_order=3),
+        Heading("karpenter", "KARPENTER", "Karpenter's newest event, and its age.", 8, 32, drop_order=3),
         _karpenter,
         lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
         values=Value(
@@ -171,7 +171,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         Heading(
             "scheduler",
             "SCHEDULER",
-            "The newest of the scheduler's events or the PodScheduled condition, and how old it is.",
+            "The newest of the scheduler's events or the PodScheduled condition, and its age.",
             8,
             24,
             drop_order=6,
@@ -248,7 +248,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                 "problems",
                 lambda entry, _: list(entry.group.diagnosis.problems),
                 list[str],
-                "What Karpenter finds faulty about the pods.",
+                "Faults of the pods, according to Karpenter.",
             ),
         ),
         filters={"turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.cause), "no place, new node, gated…")},

@@ -70,7 +70,7 @@ def explained_lines(
         lines.append((("nodes  ", Tone.STRONG), (refusals_text(explanation), Tone.NORMAL)))
         if explanation.given_up:
             given_up = "; ".join(map(clean, explanation.given_up))
-            lines.append((("relaxed in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
+            lines.append((("relaxed without success: ", Tone.MUTED), (given_up, Tone.NORMAL)))
         lines += _findings(explanation, around)
         lines.append(())
     lines += quote_lines(group, now_ns, may_list_events=may_list_events)

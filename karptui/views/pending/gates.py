@@ -122,7 +122,7 @@ def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], *, is_short: boo
     parts = []
     for reason in reasons:
         if isinstance(reason, UndefinedKey):
-            hint = f" (is {reason.hint} meant?)" if reason.hint else ""
+            hint = f" (did you mean {reason.hint}?)" if reason.hint else ""
             nodes = "" if is_short else "its nodes have "
             parts.append(f"{nodes}no label {_label(reason.key, is_short=is_short)}{clean(hint)}")
         else:

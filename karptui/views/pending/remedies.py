@@ -32,7 +32,7 @@ def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+
     lines = [
         f"{clean(remedy.subject)}: {clean(remedy.words)}",
         "",
-        f"Tried on the engine: {count_text(gain.placed)} of {count_text(gain.asked)} of {clean(pods)} fit.",
+        f"Simulated: {count_text(gain.placed)} of {count_text(gain.asked)} of {clean(pods)} fit.",
         f"They land on {gain_text(gain)}{price}.",
     ]
     if gain.displaced:
@@ -43,7 +43,7 @@ def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+
         "",
         *_fields(remedy.edits, origin),
         "",
-        f"In the list {try_key} opens it as a what-if. karptui changes nothing itself.",
+        f"In the list {try_key} opens it as a what-if; karptui itself changes nothing.",
     ]
     return "\n".join(lines)
 

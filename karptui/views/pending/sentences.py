@@ -113,8 +113,8 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool or existing node fits",
     Cause.UNKNOWN: "unknown whether it is schedulable: instance types are known only from nodes",
     Cause.RESERVED: (
-        "reserved capacity is held by another new node of this pass: Karpenter does not fall back in the"
-        " same pass, and reports nothing"
+        "another new node of this pass holds the reserved capacity: Karpenter does not fall back in the same pass, "
+        "and reports nothing"
     ),
     Cause.FULL: (
         "only full reservations fit: Karpenter waits until one has room, tries no NodePool of lower weight,"
@@ -216,10 +216,10 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
             return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
         return f"→ {first_of([destination_text(destination) for destination in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
-        return "✘ no NodePool can take pods"
+        return "✘ no NodePool accepts pods"
     if group.cause is Cause.OTHER_SCHEDULER:
         message = group.messages.scheduler
-        verdict = " has written no condition or event" if message is None else ""
+        verdict = " has reported no condition or event" if message is None else ""
         if message is not None and message.reason == FAILED:
             words = _cut_words(clean(message.message), MOST_PROBLEM if is_short else MOST_QUOTED)
             verdict = f" refuses {_them(group)}: {words}"

@@ -128,8 +128,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         NumberHeading(
             "weight",
             "WEIGHT",
-            "An order, not a share: higher goes first. = another has the same: the name that sorts last goes first. "
-            "≈ another's is within 10.",
+            "An order, not a share: the highest is tried first. = equal to another pool's: the name that sorts last "
+            "is tried first. ≈ within 10 of another pool's.",
             6,
             12,
         ),
@@ -282,9 +282,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters=Field(FieldKind.TEXT, lambda row, _: policy_text(row), "consolidation policy"),
     ),
     Column(
-        NumberHeading(
-            "drifted", "DRIFTED", "Nodes that no longer match the pool or its NodeClass, of all.", 7, 12, drop_order=7
-        ),
+        NumberHeading("drifted", "DRIFTED", "Drifted nodes / all nodes of the pool.", 7, 12, drop_order=7),
         cells.drifted_cell,
         lambda row: row.drifted,
         values=Value("drifted", _of_nodes(lambda row: row.drifted), int),
@@ -292,7 +290,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     ),
     Column(
         NumberHeading(
-            "shared", "SHARED", "Matching pods that also match other pools, of all matching pods.", 6, 12, drop_order=11
+            "shared", "SHARED", "Matching pods that also match other pools / all matching pods.", 6, 12, drop_order=11
         ),
         cells.shared_cell,
         _shared,
@@ -310,7 +308,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         NumberHeading(
             "created",
             "NEW",
-            "NodeClaims created: by Karpenter's own counters, else in the last day; the check below shows which.",
+            "NodeClaims created: by Karpenter's own counters, or else in the last day (see the check below).",
             4,
             12,
             drop_order=12,

@@ -117,7 +117,7 @@ def _limits(row: PoolRow) -> tuple[Pieces, ...]:
         count = row.deleting
         text = "1 node being deleted does" if count == 1 else f"{count_text(count)} nodes being deleted do"
         lines.append(((f"{text} not count", Tone.MUTED),))
-    return tuple(lines) or ((("none: only the cloud's quotas limit it", Tone.MUTED),),)
+    return tuple(lines) or ((("none: only cloud quotas limit it", Tone.MUTED),),)
 
 
 def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
@@ -148,8 +148,8 @@ def _counted(row: PoolRow) -> tuple[Pieces, ...]:
         return (((f"{counted(row.pods, 'pod')} on its nodes, DaemonSets included", Tone.NORMAL),),)
     others = counts.created - counts.provisioned
     text = f"{count_text(counts.created)} NodeClaims created, by Karpenter's own counters"
-    split = f": {count_text(counts.provisioned)} for pods that waited, {count_text(others)} to replace others"
-    lately = f" · {count_text(counts.created_since_look)} since karptui looks" if counts.created_since_look else ""
+    split = f": {count_text(counts.provisioned)} for pending pods, {count_text(others)} to replace others"
+    lately = f" · {count_text(counts.created_since_look)} since karptui started" if counts.created_since_look else ""
     count = row.pods if counts.pods is None else counts.pods
     pods = f"{counted(count, 'pod')} on its nodes, DaemonSets included"
     return ((((text + split), Tone.NORMAL), (lately, Tone.ACTIVE)), ((pods, Tone.NORMAL),))
@@ -208,7 +208,7 @@ def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     if not row.is_carried:
         return f"not running: {daemon_set.why_not}", Tone.MUTED
     if daemon_set.excluded:
-        return f"without it room on {first_of(daemon_set.excluded, _TYPES_NAMED)}", Tone.WARNING
+        return f"without it, room on {first_of(daemon_set.excluded, _TYPES_NAMED)}", Tone.WARNING
     if daemon_set.one_too_many:
         return (
             f"with the DaemonSets before it, too large for {first_of(daemon_set.one_too_many, _TYPES_NAMED)}",
@@ -260,7 +260,7 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
             filter_name="mem",
         ),
         Column(
-            NumberHeading("types", "ON TYPES", "Number of allowed and offered types that it runs on.", 8, 11),
+            NumberHeading("types", "ON TYPES", "Number of allowed and available types that it runs on.", 8, 11),
             _types,
             lambda row: row.daemonset.types,
             values=(
@@ -272,7 +272,7 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
             NumberHeading(
                 "excludes",
                 "EXCLUDES",
-                "Types with room for the DaemonSets before it by name, but not for it.",
+                "Types with room for the DaemonSets whose names sort before it, but not for it.",
                 8,
                 9,
                 drop_order=1,

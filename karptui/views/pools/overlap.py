@@ -20,7 +20,7 @@ from karptui.views.sanitize import clean
 _NAMED: Final = 3
 _NAMED_SHORT: Final = 5
 SPREAD: Final = (
-    "weights give no ratio: spread the pods over a label that the pools' templates set (Q tries it as a "
+    "weights give no ratio: for a ratio, spread the pods over a label that the pools' templates set (Q tries it as a "
     "what-if), or over karpenter.sh/capacity-type"
 )
 

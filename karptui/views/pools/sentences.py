@@ -179,7 +179,7 @@ def carries_line(row: PoolRow) -> Pieces:
         return ()
     heaviest = row.types.heaviest
     if heaviest is None or not heaviest.daemon_pods:
-        return (("a new node carries no DaemonSets", Tone.MUTED),)
+        return (("a new node runs no DaemonSets", Tone.MUTED),)
     count = heaviest.daemon_pods
     noun = f"DaemonSet pod{'s' * (count != 1)}"
     amounts = requests_text(heaviest.daemons, " / ")

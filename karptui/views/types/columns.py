@@ -223,7 +223,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 "mem_capacity_bytes",
                 lambda entry, _: resources.memory_bytes(entry.capacity),
                 int | None,
-                "As planned, or as a node has reported it.",
+                "As planned, or as reported by a node.",
             ),
             Value("mem_allocatable_bytes", lambda entry, _: _allocatable_bytes(entry), int | None),
             Value(

@@ -129,7 +129,7 @@ def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
     if ledger.is_memory_discovered:
         planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes
         lost = {MEMORY: -(planned - resources.memory_bytes(ledger.capacity)) * NANO}
-        steps.append(LedgerStep("vm_overhead", "VM overhead", lost, f"reported, {percent} is void"))
+        steps.append(LedgerStep("vm_overhead", "VM overhead", lost, f"reported, so {percent} is not used"))
     else:
         taken = {MEMORY: -ledger.vm_overhead_bytes * NANO}
         steps.append(LedgerStep("vm_overhead", f"VM overhead {percent}", taken, origin))
@@ -242,7 +242,7 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
             sign = "+" if delta >= 0 else "−"
             tone = Tone.NORMAL if delta >= 0 else Tone.WARNING
             least = mebibytes_text(allocatable.smallest.units)
-            lines.append(((f"allocatable {least}: {sign}{mebibytes_text(abs(delta))} against the plan", tone),))
+            lines.append(((f"allocatable {least}: {sign}{mebibytes_text(abs(delta))} compared with the plan", tone),))
         if (percent := matching_percent(entry)) is not None:
             lines.append(((f"overhead {percent:.4f} would match them", Tone.NORMAL),))
     if (safe := safe_percent(pool)) is not None:

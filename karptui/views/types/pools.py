@@ -290,5 +290,5 @@ def aws_sentence(evidence: Evidence) -> str:
         else:
             missing = [kind for kind, status in evidence.fact_statuses.items() if status.phase is FactPhase.UNAVAILABLE]
             if missing:
-                words.append(f"AWS does not tell {', '.join(missing)} (see :sources)")
+                words.append(f"AWS does not return {', '.join(missing)} (see :sources)")
     return " · ".join(words)

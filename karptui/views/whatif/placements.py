@@ -91,7 +91,7 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     lines += [_claim_line(alike, "edited") for alike in _alike(claims)]
     if before:
         title = f"New nodes no longer launched: {count_text(len(before))}"
-        lines.append(heading("claims-before", title, "as things are now", Tone.MUTED))
+        lines.append(heading("claims-before", title, "in the current cluster", Tone.MUTED))
         lines += [_claim_line(alike, "now") for alike in _alike(before)]
     return tuple(lines)
 

@@ -154,7 +154,7 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
         return _side_lines("next-after", "Karpenter's next command, now and edited", difference.next_after)
     return (
         *_side_lines("next-after", "Karpenter's next command, edited", difference.next_after),
-        *_side_lines("next-before", "As things are now", difference.next_before),
+        *_side_lines("next-before", "In the current cluster", difference.next_before),
     )
 
 

@@ -95,7 +95,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.PRICE: Label("no cheaper type", "no cheaper", "no replacement is cheaper (simulated)"),
     WhyCode.UNKNOWN: Label("prices unknown", "unknown", "instance types or prices are unknown, and so is the outcome"),
     WhyCode.SPOT: Label(
-        "spot: {} types", "spot {}", "cheaper types found / needed to replace spot by spot (simulated)"
+        "spot: {} types", "spot {}", "cheaper types found / needed to replace spot with spot (simulated)"
     ),
     WhyCode.GATE_OFF: Label("spot-to-spot off", "spot off", "the feature gate SpotToSpotConsolidation is off"),
     WhyCode.SCORE: Label("score {}", "score {}", "score; the Balanced policy needs 0.50 (simulated)"),

@@ -45,8 +45,8 @@ _LACKS: Final = {
 LANES: Final[Schema] = {
     "type": ["object", "null"],
     "description": (
-        "Lanes by method in Karpenter's order, with expiry and interruption, and Repair of an unhealthy node even"
-        " if a controller of its own deletes it; null if unknown or Karpenter does not manage the node."
+        "Lanes by method in Karpenter's order, with expiration and interruption, and Repair of an unhealthy node "
+        "even if a separate controller deletes it; null if unknown or Karpenter does not manage the node."
     ),
     "additionalProperties": {
         "type": "object",

@@ -201,7 +201,7 @@ _PLAIN: Final = {
     "NOT_CHEAPER": "its pods fit no cheaper node",
     "NEEDS_N_NODES": "its pods would need {nodes}, and Karpenter replaces a node with at most one",
     "SPOT_TO_SPOT_OFF": "spot is replaced with spot only with the feature gate SpotToSpotConsolidation, which is off",
-    "SPOT_FLEXIBILITY": "Karpenter requires 15 cheaper types to replace spot by spot, and {count} are cheaper",
+    "SPOT_FLEXIBILITY": "Karpenter requires 15 cheaper types to replace spot with spot, and {count} are cheaper",
 }
 """Refusals in plain words, by Karpenter's reason."""
 

@@ -194,7 +194,7 @@ class _Offered:
             if asked.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 return None
         where = f"{claim.labels.get(CAPACITY_TYPE, '')} {name} in {claim.labels.get(ZONE, '')}"
-        return Drift(DriftReason.TYPE_NOT_FOUND, f"{where} is no offering any more")
+        return Drift(DriftReason.TYPE_NOT_FOUND, f"{where} is no longer an offering")
 
 
 def _unmet(claim: NodeClaim, requirements: Requirements) -> Drift | None:
@@ -212,7 +212,7 @@ _UNMARKED: Final = "as it was"
 """Hash of objects without Karpenter's annotation."""
 _CHANGED: Final = "changed"
 """Hash that differs from the previous one but cannot be computed."""
-_MADE_EARLIER: Final = "it was made from an earlier template"
+_MADE_EARLIER: Final = "it was created from an earlier template"
 
 
 def _new_nodeclass_hash(nodeclass: NodeClass, node_class: NodeClass) -> tuple[str | None, str]:
@@ -220,7 +220,7 @@ def _new_nodeclass_hash(nodeclass: NodeClass, node_class: NodeClass) -> tuple[st
     version = node_class.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
     fields = () if nodeclass is node_class else changed_nodeclass_fields(node_class, nodeclass, version)
     if not fields:
-        return annotated, "it was made from an earlier NodeClass"
+        return annotated, "it was created from an earlier NodeClass"
     because = f"{nodeclass.kind} {nodeclass.name}: {_listed(fields)} changed"
     return shifted_nodeclass_hash(annotated, node_class, nodeclass, version) or _CHANGED, because
 

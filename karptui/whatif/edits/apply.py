@@ -148,7 +148,7 @@ def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
 def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
     document = record_document(kind, item)
     if document is None:
-        raise EditError(f"{path_text(edit.path)} cannot be set on its own: put the whole object")
+        raise EditError(f"{path_text(edit.path)} cannot be set alone: give the whole object")
     document = with_field(document, edit.path, edit.value)
     edited_item = taken_over(kind, item, convert(kind, document))
     if edited_item is item:
@@ -343,7 +343,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
     except SettingsError as error:
         raise EditError(str(error)) from None
     if name in settings.unread:
-        raise EditError(f"{name} is {value!r}, which Karpenter cannot read: it would take its default")
+        raise EditError(f"{name} is {value!r}, which Karpenter cannot parse: it would use its default")
     draft.settings = settings
 
 

@@ -84,7 +84,7 @@ def put_object(draft: ClusterDraft, text: str) -> None:
     api_version, api_kind, name = document["apiVersion"], document["kind"], document["metadata"]["name"]
     kind = kind_of(api_version, api_kind)
     if kind is None:
-        draft.note(f"{api_kind} {name}: objects of this kind are not modelled, it changes nothing")
+        draft.note(f"{api_kind} {name}: objects of this kind are not modelled, so it has no effect")
         return
     if kind not in CLUSTER_SCOPED:
         metadata = document["metadata"]
@@ -102,7 +102,7 @@ def read_document(text: str) -> dict[str, Any]:
     except YamlError as error:
         raise EditError(f"the document is not YAML: {error}") from None
     if len(documents) != 1:
-        raise EditError(f"the document holds {len(documents)} objects, must be one")
+        raise EditError(f"the document has {len(documents)} objects, must have one")
     document = documents[0]
     if not isinstance(document, dict):
         raise EditError("the document is not an object")
@@ -284,7 +284,7 @@ def delete_object(draft: ClusterDraft, ref: ObjectRef) -> None:
             _release_claims(draft, ref.name)
         case Kind.POD if item.owners:
             draft.note(
-                f"Pod {ref.key}: its owner would make another one, which is left out; scale the workload instead"
+                f"Pod {ref.key}: its owner would recreate it, which is not simulated; scale the workload instead"
             )
         case _ if isinstance(item, Workload | DaemonSet):
             _drop_workload(draft, ref, item)
@@ -354,5 +354,5 @@ def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
     was_refused = any(c.type == _VALIDATION and c.reason in REASONS for c in nodeclass.conditions)
     if not was_refused or nodeclass.is_ready:
         return nodeclass
-    draft.note(f"{EC2_KIND} {nodeclass.name} is ready, as far as spec.kubelet and its annotations tell")
+    draft.note(f"{EC2_KIND} {nodeclass.name} is ready, judging by spec.kubelet and its annotations")
     return replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("True")))

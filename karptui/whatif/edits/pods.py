@@ -173,7 +173,7 @@ def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
         owner = OwnerReference(workload.api_version, ref.kind, ref.name, workload.uid or f"whatif-{ref.key}", True)
         add_first(draft, replace(workload.template, owners=(owner,)), workload.volumes, ref.name, missing)
     elif missing:
-        raise EditError(f"{ref.kind} {ref.key} has no pods, and its template is not known: put the whole object")
+        raise EditError(f"{ref.kind} {ref.key} has no pods, and its template is unknown: give the whole object")
 
 
 def copy(draft: ClusterDraft, ref: ObjectRef, count: int) -> None:

@@ -84,7 +84,7 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         title="VM overhead",
         input=Input.NUMBER,
         stride=0.005,
-        hint="share of a type's memory that its machines do not have",
+        hint="share of a type's memory that its instances do not have",
     ),
     SettingEdit(
         name="RESERVED_ENIS",
@@ -170,11 +170,11 @@ def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
     for word in answers.get("offerings", "").split():
         sort = "capacity type" if word in _CAPACITY_TYPES else "zone" if _ZONE.fullmatch(word) else "instance type"
         if sort in patterns:
-            raise refuse(f"{word}: {patterns[sort]} is the {sort} already; take further ones out separately")
+            raise refuse(f"{word}: {patterns[sort]} is already the {sort}; remove others separately")
         is_part = sort == "instance type" and "." not in word and "*" not in word
         patterns[sort] = f"*{word}*" if is_part else word
     if not patterns:
-        raise refuse("name an instance type, a zone or a capacity type: without one every offering would be out")
+        raise refuse("name an instance type, a zone or a capacity type: without one every offering would be removed")
     return (TakeOut(patterns.get("instance type", ""), patterns.get("zone", ""), patterns.get("capacity type", "")),)
 
 
@@ -205,7 +205,7 @@ QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
     QuickAction(id="cordon", title="cordon this node", kinds=frozenset({"Node"}), asks=(), make=cordon_node),
     QuickAction(
         id="delete",
-        title="take this object away",
+        title="delete this object",
         kinds=frozenset({"PodDisruptionBudget", "NodePool", "DaemonSet", "Deployment", "StatefulSet", "Job", "Pod"}),
         asks=(),
         make=delete_object,

@@ -46,7 +46,7 @@ def _count_or_percent(text: str) -> str:
 _POLICIES: Final = (
     ("WhenEmpty", "only nodes without workload pods"),
     ("WhenEmptyOrUnderutilized", "also nodes whose pods fit elsewhere"),
-    ("Balanced", "also, where the saving is worth the disruption"),
+    ("Balanced", "also, if the savings are worth the disruption"),
 )
 _POOL_EDITS: Final = (
     number_field(
@@ -184,7 +184,7 @@ _WORKLOAD_EDITS: Final = (
             kinds,
             (*metadata, "annotations", "karpenter.sh/do-not-disrupt"),
             fault=_disrupt_fault,
-            hint="true, or a duration such as 4h; nothing removes it",
+            hint="true, or a duration such as 4h; empty removes it",
         )
         for prefix, kinds, metadata in (("workload", _TEMPLATED, _META), ("pod", ("Pod",), ("metadata",)))
     ),

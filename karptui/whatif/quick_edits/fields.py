@@ -171,7 +171,7 @@ def duration_field(
 
     def fault(text: str) -> str:
         if not text:
-            return "" if removable else "must be given"
+            return "" if removable else "is required"
         return "" if DURATION.match(text) or (text == NEVER and NEVER in ladder) else f"must be {words}"
 
     def step(body: Body, direction: int) -> str:

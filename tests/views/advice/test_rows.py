@@ -142,7 +142,7 @@ def test_freshness() -> None:
     assert freshness(None, overview_of(view), NOW_NS) == (("the rules are running", Tone.ACTIVE),)
     failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
     assert freshness(None, overview_of(failed), NOW_NS) == (("the rules failed: oh", Tone.FAULT),)
-    assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("on their way")
+    assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("loading")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
     assert freshness(advice_around(report), overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
     partial = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))

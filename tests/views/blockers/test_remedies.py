@@ -115,7 +115,7 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     assert line == (
         'What to do (r): own pool for these pods · cordon · do-not-disrupt: "8h"'
         " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
-        " · take the annotation away (4 nodes, up to $3.02/h)"
+        " · remove the annotation (4 nodes, up to $3.02/h)"
     )
 
 
@@ -131,7 +131,7 @@ def test_the_table_of_remedies() -> None:
         ("terminationGracePeriod: 8h", "-", "-", "-"),
         ("spread", "-", "-", "-"),
         ("priority: -1000 (preemption)", "-", "-", "-"),
-        ("take the annotation away", "4 of 4", "…", "up to $3.0220"),
+        ("remove the annotation", "4 of 4", "…", "up to $3.0220"),
     ]
     assert trial_text(rows.items[0]) == ""
     for column in TABLE.columns:
@@ -219,7 +219,9 @@ def test_a_node_counts_once_however_much_keeps_it() -> None:
 def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:
     trial = Trial(2, held=((Holder("web/\x1b[31mred"), 2), (Holder("general", Code.BUDGET_ZERO), 1)), risk="none")
     row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
-    assert trial_text(row) == ("Frees no node alone: 2 nodes are still held by web/␛[31mred, 1 by other things; none.")
+    assert trial_text(row) == (
+        "Frees no node alone: 2 nodes are still blocked by web/␛[31mred, 1 by other things; none."
+    )
     assert REPORT.values(row, NOW_NS)["still_held"] == [
         {"by": "web/\x1b[31mred", "nodes": 2},
         {"by": "a disruption budget of general", "nodes": 1},

@@ -210,9 +210,8 @@ def test_replacements() -> None:
 def test_replacements_in_sentences() -> None:
     left = said(replacement_sentences(one("left"), NOW_NS))
     assert left == (
-        "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\n"
-        "replaced by (inferred from time and reason): for-left m5.large (same type)\n"
-        "1 pod seen to leave it"
+        "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\nreplaced by (inferred from "
+        "time and reason): for-left m5.large (same type)\n1 pod seen to move off it"
     )
     assert "not replaced, but followed soon by back c5.large (same type)" in said(
         replacement_sentences(one("empty"), NOW_NS)

@@ -95,8 +95,8 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
         a_pod(node_selector={"topology.kubernetes.io/zon": "a"}),
         a_nodepool(),
         "LABELS",
-        "its nodes have no label topology.kubernetes.io/zon (is topology.kubernetes.io/zone meant?)",
-        "no label zon (is topology.kubernetes.io/zone meant?)",
+        "its nodes have no label topology.kubernetes.io/zon (did you mean topology.kubernetes.io/zone?)",
+        "no label zon (did you mean topology.kubernetes.io/zone?)",
     ),
     (
         a_pod(node_selector={CAPACITY_TYPE: "spot"}),
@@ -460,7 +460,7 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
     [group] = report.groups
     text = said(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
-    assert "relaxed in vain: preferred node affinity of weight 5" in text
+    assert "relaxed without success: preferred node affinity of weight 5" in text
 
 
 class TestRarerMisses:

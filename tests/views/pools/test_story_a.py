@@ -125,7 +125,7 @@ def test_story_a_counts_by_karpenter() -> None:
     assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
     assert cells(rows[0])["created"] == "43"
     detail = said(detail_lines(rows[0]))
-    assert "43 NodeClaims created, by Karpenter's own counters: 41 for pods that waited, 2 to replace others" in detail
+    assert "43 NodeClaims created, by Karpenter's own counters: 41 for pending pods, 2 to replace others" in detail
     assert "62 pods on its nodes" in detail
     assert "52 pods on its nodes" in said(detail_lines(ROWS["primary"]))
 
@@ -139,8 +139,8 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     assert "created by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
     detail = said(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
-    assert "1 NodeClaims created, by Karpenter's own counters: 1 for pods that waited" in detail
-    assert "1 since karptui looks" in detail
+    assert "1 NodeClaims created, by Karpenter's own counters: 1 for pending pods" in detail
+    assert "1 since karptui started" in detail
     assert "0 pods on its nodes" in detail
     assert pools_table().values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
     same = msgspec.structs.replace(now, pools=before.pools)

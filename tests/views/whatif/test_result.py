@@ -245,7 +245,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
         "    Emptiness: delete n1  saves $0.5000/h",
         "    Drift: replace n2 → m7i.large in general  saves nothing",
         "    StaticDrift: replace n3 → a new node in general",
-        "As things are now  every budget is used up",
+        "In the current cluster  every budget is used up",
         "Disruption budgets",
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",
     ]

@@ -309,12 +309,12 @@ def test_freshness(view: ClusterView) -> None:
 @pytest.mark.parametrize(
     ("kind", "phase", "said_"),
     [
-        (Kind.POD, Phase.SYNCING, "pods are on their way"),
+        (Kind.POD, Phase.SYNCING, "pods are loading"),
         (Kind.POD, Phase.FORBIDDEN, "pods may not be listed"),
         (Kind.NODECLAIM, Phase.NOT_INSTALLED, "Karpenter is not installed"),
-        (Kind.NODE, Phase.DISCONNECTED, "nodes are on their way"),
-        (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are on their way"),
-        (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are on their way"),
+        (Kind.NODE, Phase.DISCONNECTED, "nodes are loading"),
+        (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are loading"),
+        (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are loading"),
         (Kind.PDB, Phase.FORBIDDEN, ""),
     ],
 )
@@ -359,7 +359,7 @@ def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
 
 
 def test_nothing_arrived_yet() -> None:
-    assert unready_because(ClusterView(story_view().state, {})) == "nodes are on their way"
+    assert unready_because(ClusterView(story_view().state, {})) == "nodes are loading"
 
 
 def test_next_in_words(view: ClusterView) -> None:
@@ -374,7 +374,7 @@ def test_next_in_words(view: ClusterView) -> None:
         "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
     )
     closed = lines(NextReport(closed=3, generation=at))
-    assert closed == "Karpenter would do nothing now: disruption budgets allow none of 3 nodes to go"
+    assert closed == "Karpenter would do nothing now: disruption budgets allow none of 3 nodes to be removed"
     assert "until NodeClaim new has a provider ID" in lines(NextReport(paused_by=("new",), generation=at))
     repaired = lines(NextReport(unhealthy=("ip-1.ec2.internal",), generation=at))
     assert "Node repair deletes ip-1.ec2.internal now: unhealthy" in repaired

@@ -223,7 +223,7 @@ def test_instance_types_that_are_no_longer_there() -> None:
     moved = claim(labels={ZONE: "us-east-1z"})
     found = DriftModel(cluster(moved), cluster(moved)).of(moved)
     assert found is not None
-    assert found.because == "on-demand m5.large in us-east-1z is no offering any more"
+    assert found.because == "on-demand m5.large in us-east-1z is no longer an offering"
 
 
 def test_what_karpenter_has_not_marked_drifts_for_another_reason() -> None:

@@ -227,7 +227,7 @@ def test_amounts_of_a_disruption_budget_must_be_numbers() -> None:
 def test_kinds_whose_fields_cannot_be_set_alone() -> None:
     claim = PersistentVolumeClaim(name="data", namespace="default")
     ref = ObjectRef("PersistentVolumeClaim", "data", "default")
-    assert "put the whole object" in refusal(base(claims=(claim,)), SetField(ref, ("spec", "storageClassName"), "x"))
+    assert "give the whole object" in refusal(base(claims=(claim,)), SetField(ref, ("spec", "storageClassName"), "x"))
 
 
 # Workloads
@@ -325,7 +325,7 @@ def test_a_statefulset_loses_its_highest_ordinals_and_gains_the_next_with_their_
 
 
 def test_scaling_what_has_no_pods() -> None:
-    assert "its template is not known" in refusal(base(workloads=deployment()), ScaleWorkload(WEB, 1))
+    assert "its template is unknown" in refusal(base(workloads=deployment()), ScaleWorkload(WEB, 1))
     assert names(edited(base(workloads=deployment()), ScaleWorkload(WEB, 0))) == []
     workload = Workload(
         name="web", namespace="default", api_version="apps/v1", kind="Deployment", template=a_pod_template(cpu="3")
@@ -498,15 +498,15 @@ def test_other_objects() -> None:
     namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n"
     assert edited(base(), put(namespace)).inventory.namespaces[0].name == "team"
     unknown = edited(base(), put("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"))
-    assert unknown.notes == ("ConfigMap x: objects of this kind are not modelled, it changes nothing",)
+    assert unknown.notes == ("ConfigMap x: objects of this kind are not modelled, so it has no effect",)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("a: [", "the document is not YAML"),
-        ("", "the document holds 0 objects, must be one"),
-        ("a: 1\n---\nb: 2\n", "the document holds 2 objects, must be one"),
+        ("", "the document has 0 objects, must have one"),
+        ("a: 1\n---\nb: 2\n", "the document has 2 objects, must have one"),
         ("- 1", "the document is not an object"),
         ("kind: Pod", "the document has no apiVersion"),
         ("apiVersion: v1", "the document has no kind"),
@@ -534,7 +534,7 @@ def test_deleting_objects() -> None:
     assert (side.inventory.pods, side.inventory.workloads) == ((), ())
     one = edited(start, DeleteObject(ObjectRef("Pod", "web-0", "default")))
     assert names(one) == ["web-1"]
-    assert "its owner would make" in one.notes[0]
+    assert "its owner would recreate" in one.notes[0]
     assert not pool(edited(start, DeleteObject(ObjectRef("EC2NodeClass", "default")))).is_ready
     alone = base(pods=(a_pod(name="alone", template=a_pod_template()),))
     assert edited(alone, DeleteObject(ObjectRef("Pod", "alone", "default"))).notes == ()
@@ -628,7 +628,7 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
     [
         ("PREFERENCE_POLICY", "x", "must be Respect or Ignore"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "-1", "must not be negative"),
-        ("VM_MEMORY_OVERHEAD_PERCENT", "a lot", "which Karpenter cannot read"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "a lot", "which Karpenter cannot parse"),
         ("FEATURE_GATES.Nonsense", "true", "there is no feature gate Nonsense"),
         ("FEATURE_GATES.NodeOverlay", "maybe", "must be true or false"),
     ],

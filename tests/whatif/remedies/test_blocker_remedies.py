@@ -110,7 +110,7 @@ def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Changed
         "terminationGracePeriod: 8h",
         "spread",
         "priority: -1000 (preemption)",
-        "take the annotation away",
+        "remove the annotation",
     ]
     all_gone = Effect(deleted=4, saves_per_hour=approx(1.008 * 2 + 0.768 + 0.238))
     assert found[Kind.REMOVE_ANNOTATION].effect == all_gone

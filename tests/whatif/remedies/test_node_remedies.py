@@ -49,7 +49,7 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
     more = solve(apply(base, (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0489"),)).prepared)
     assert "trino/worker-0" in more.errors
     [request] = of_kind(report, RemedyKind.REQUEST)
-    assert request.words == "ask for at most 238,914Mi (233Gi) of memory"
+    assert request.words == "request at most 238,914Mi (233Gi) of memory"
 
 
 def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ class TestRequests:
         daemonset = a_daemonset(cpu="100m", memory="200Mi")
         report = asked(a_base(pod, daemonsets=(daemonset,)), pod)
         [remedy] = of_kind(report, RemedyKind.REQUEST)
-        assert remedy.words == "ask for at most 32,568Mi (31Gi) of memory"
+        assert remedy.words == "request at most 32,568Mi (31Gi) of memory"
         assert fields_of(remedy)[0].value == "32568Mi"
         assert remedy.gain.instance_type == "r5.xlarge"
 
@@ -81,7 +81,7 @@ class TestIgnored:
     @pytest.mark.parametrize(
         ("fields", "words"),
         [
-            ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer ask for {HOSTNAME}=node-1"),
+            ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer request {HOSTNAME}=node-1"),
             (
                 {
                     "preferred_node_terms": (
@@ -94,7 +94,7 @@ class TestIgnored:
             ),
             (
                 {"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
-                "no longer ask for metadata.name In x",
+                "no longer request metadata.name In x",
             ),
         ],
     )

@@ -90,7 +90,7 @@ class TestLabels:
         assert remedy.words == "give its nodes the label company.io/tier=gold"
         assert fields_of(remedy)[0].path == ("spec", "template", "metadata", "labels", "company.io/tier")
         [other] = of_kind(report, RemedyKind.POD_SELECTOR)
-        assert other.words == "no longer ask for company.io/tier=gold"
+        assert other.words == "no longer request company.io/tier=gold"
         assert fields_of(other)[0].path == ("spec", "nodeSelector", "company.io/tier")
 
     def test_another_value_of_a_label(self) -> None:
@@ -128,7 +128,7 @@ class TestLabels:
         term = NodeSelectorTerm((a_requirement(ARCH, "In", "arm64"), a_requirement(ZONE, "Exists")))
         pod = a_pod(required_node_terms=(term,))
         [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.POD_SELECTOR)
-        assert remedy.words == f"no longer ask for {ARCH} In arm64"
+        assert remedy.words == f"no longer request {ARCH} In arm64"
         assert fields_of(remedy)[0].path[-3:] == (0, "matchExpressions", 0)
 
 

@@ -97,6 +97,6 @@ def test_the_trial_of_a_lower_priority_says_who_would_come() -> None:
     (trial,) = try_remedies(base, [preemption_remedy([job])], [blocker])
     assert (trial.preempting, trial.cut, trial.freed) == (1, 1, ())
     assert trial.why == (
-        "Frees no node; 1 waiting pod would take their place and end 1 of them after 60m of work (approximated);"
-        " any pod of higher priority may end them later."
+        "Frees no node; 1 waiting pod would preempt them and end 1 of them after 60m of work (approximated); any pod "
+        "of higher priority may preempt them later."
     )

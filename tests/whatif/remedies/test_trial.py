@@ -74,11 +74,11 @@ def test_what_is_cut_is_counted_with_the_work_that_is_lost(tried: Tried) -> None
 
 def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -> None:
     assert of(tried, Kind.GRACE).why == (
-        "Frees no node alone; a job that runs longer than 8h on a node that drifts is cut, and 3 nodes would drift."
+        "Frees no node alone; a job that runs longer than 8h on a drifted node is ended, and 3 nodes would drift."
     )
     assert of(tried, Kind.PRIORITY).why == (
-        "Frees no node, and no waiting pod would take their place now (approximated);"
-        " any pod of higher priority may end them later."
+        "Frees no node, and no pending pod would preempt them now (approximated); any pod of higher priority may "
+        "preempt them later."
     )
 
 
@@ -106,7 +106,7 @@ def test_pods_that_run_for_ever_are_no_jobs() -> None:
     own, taken = of(tried, Kind.OWN_POOL), of(tried, Kind.REMOVE_ANNOTATION)
     assert (own.freed, own.wait_seconds) == (("node-1",), 0)
     assert own.saves_per_hour == pytest.approx(0.4 - 0.1), "its pod is on a node of 0.1 then"
-    assert own.risk == "one NodePool more to keep, and the pods are made again there"
+    assert own.risk == "one more NodePool to maintain, and the pods are recreated there"
     assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
     assert "moves 1 pod; nothing" in taken.why
     unprotected = of(tried, Kind.DURATION)

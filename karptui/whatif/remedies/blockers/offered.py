@@ -43,8 +43,8 @@ def exhausted_remedies(
             edits.append(SetField(ref, ("spec", "maxUnavailable"), 1))
     yield BlockerRemedy(
         BlockerRemedyKind.ALLOW_EVICTION,
-        "maxUnavailable: 1 lets pods go one at a time; unhealthyPodEvictionPolicy: AlwaysAllow lets those go that are"
-        " not ready.",
+        "maxUnavailable: 1 lets pods be evicted one at a time; unhealthyPodEvictionPolicy: AlwaysAllow lets unready "
+        "pods be evicted.",
         tuple(edits),
         effect,
     )
@@ -52,7 +52,7 @@ def exhausted_remedies(
     if owners := _counting_owners(blockers, objects):
         yield BlockerRemedy(
             BlockerRemedyKind.MORE_REPLICAS,
-            "With one pod more than minAvailable asks for, one may be evicted.",
+            "With one pod more than minAvailable requires, one may be evicted.",
             tuple(_one_more(owners, objects)) if makes_edits else (),
         )
 
@@ -101,7 +101,7 @@ def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Find
     names = dict.fromkeys(blocker.node_name for blocker in blockers)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_NODE_ANNOTATION,
-        'On a node only "true" counts, and it never runs out.',
+        'On a node only "true" counts, and it never expires.',
         tuple(SetField(ObjectRef("Node", name), ("metadata", "annotations", DO_NOT_DISRUPT), None) for name in names),
         effect_of(blockers, findings),
     )
@@ -126,7 +126,7 @@ def budget_remedies(
             before.append(line.budget.nodes)
     yield BlockerRemedy(
         BlockerRemedyKind.WIDER_BUDGET,
-        "Changes only the budgets that leave nothing now; nodes that are deleted or NotReady use the allowance up.",
+        "Changes only budgets with no disruption left now; nodes being deleted or NotReady use them up.",
         tuple(edits),
         effect_of(blockers, findings),
         before=tuple(before),
@@ -161,7 +161,7 @@ def headroom_remedies(
     }
     yield BlockerRemedy(
         BlockerRemedyKind.NODE_LIMIT,
-        "limits.nodes one above replicas lets a replacement start before the node goes.",
+        "limits.nodes one above replicas lets a replacement start before the node is removed.",
         tuple(
             SetField(ObjectRef("NodePool", name), ("spec", "limits", "nodes"), str(limit.units + 1))
             for name, limit in limits.items()

@@ -70,7 +70,7 @@ def protected_pod_remedies(
     if nodes:
         yield BlockerRemedy(
             BlockerRemedyKind.CORDON,
-            "No new pods land on the node, so it goes once the protected ones have ended. Undo with kubectl uncordon.",
+            "No new pods land on the node, so it is removed once the protected ones end. Undo with kubectl uncordon.",
             tuple(CordonNode(name) for name in nodes),
             later,
         )
@@ -97,9 +97,9 @@ def protected_pod_remedies(
         cuts = "cuts none of them" if jobs else "these pods with it"
         yield BlockerRemedy(
             BlockerRemedyKind.GRACE,
-            f"{because} {value} ends the wait of nodes that drift, expire or are deleted, and {cuts};"
-            " consolidation never takes a node with a protected pod. It holds for new nodes, and changing it makes the"
-            " present ones drift.",
+            f"{because} {value} ends the wait of nodes that drift, expire or are deleted, and {cuts}; consolidation "
+            "never removes a node with a protected pod. It applies to new nodes, and changing it makes existing "
+            "nodes drift.",
             tuple(
                 SetField(ObjectRef("NodePool", name), (*_TEMPLATE, "spec", "terminationGracePeriod"), value)
                 for name in pools
@@ -110,15 +110,15 @@ def protected_pod_remedies(
     if (rule := _spread(pods)) is not None:
         yield BlockerRemedy(
             BlockerRemedyKind.SPREAD,
-            "New ones go where the fewest of them run, so that no node is filled up with them again and again; more"
-            " nodes may hold one at the same time.",
+            "New pods go to the nodes with the fewest of them, so that no node fills up with them again; more nodes "
+            "may run one at the same time.",
             tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in edited),
             replay=Replay.SCRATCH,
         )
     yield preemption_remedy(pods)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_ANNOTATION,
-        "These pods may then be evicted at any time, also halfway.",
+        "These pods may then be evicted at any time, even halfway.",
         tuple(_annotated(ref, None) for ref in edited),
         effect_of(blockers, findings),
     )

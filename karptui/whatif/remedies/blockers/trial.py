@@ -38,22 +38,22 @@ from karptui.whatif.situation import Situation, WhatIfBase
 DAY_SECONDS: Final = 86_400
 _GOES: Final = frozenset({Outcome.DELETE, Outcome.REPLACE})
 _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
-    BlockerRemedyKind.OWN_POOL: "one NodePool more to keep",
+    BlockerRemedyKind.OWN_POOL: "one more NodePool to maintain",
     BlockerRemedyKind.CORDON: "uncordon a node to keep it",
-    BlockerRemedyKind.DURATION: "later jobs block the node longer, and a job that runs longer than {value} is cut",
-    BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a node that drifts is cut",
+    BlockerRemedyKind.DURATION: "later jobs block the node longer, and one that runs longer than {value} is ended",
+    BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a drifted node is ended",
     BlockerRemedyKind.SPREAD: "more nodes may hold one pod each",
-    BlockerRemedyKind.PRIORITY: "any pod of higher priority may end them later",
-    BlockerRemedyKind.REMOVE_ANNOTATION: "nothing protects them any more",
+    BlockerRemedyKind.PRIORITY: "any pod of higher priority may preempt them later",
+    BlockerRemedyKind.REMOVE_ANNOTATION: "nothing protects the pods any more",
     BlockerRemedyKind.REMOVE_NODE_ANNOTATION: "nothing protects the node any more",
-    BlockerRemedyKind.ALLOW_EVICTION: "one pod of it is down at a time",
-    BlockerRemedyKind.MORE_REPLICAS: "one pod more to pay for",
-    BlockerRemedyKind.ONE_PDB: "the other PodDisruptionBudget alone protects",
-    BlockerRemedyKind.WIDER_BUDGET: "more nodes go at the same time",
-    BlockerRemedyKind.NODE_LIMIT: "for a while one node more",
+    BlockerRemedyKind.ALLOW_EVICTION: "one of its pods is down at a time",
+    BlockerRemedyKind.MORE_REPLICAS: "one more pod to pay for",
+    BlockerRemedyKind.ONE_PDB: "only the other PodDisruptionBudget protects",
+    BlockerRemedyKind.WIDER_BUDGET: "more nodes are removed at the same time",
+    BlockerRemedyKind.NODE_LIMIT: "one more node for a while",
 }
 _RISKS_OF_SERVICES: Final[Mapping[BlockerRemedyKind, str]] = {
-    BlockerRemedyKind.OWN_POOL: "one NodePool more to keep, and the pods are made again there",
+    BlockerRemedyKind.OWN_POOL: "one more NodePool to maintain, and the pods are recreated there",
     BlockerRemedyKind.DURATION: "each of them may be evicted {value} after its start",
     BlockerRemedyKind.GRACE: "each of them is ended at the latest {value} after its node begins to drain",
 }
@@ -140,9 +140,9 @@ class Trial(msgspec.Struct, frozen=True):
         if self.preempting:
             cut = f"end {count_text(self.cut)} of them after {duration_text(self.lost_seconds)} of work"
             whose = counted(self.preempting, "waiting pod")
-            return f"Frees no node; {whose} would take their place and {cut} (approximated); {self._aside}."
+            return f"Frees no node; {whose} would preempt them and {cut} (approximated); {self._aside}."
         if self.preempting == 0:
-            return f"Frees no node, and no waiting pod would take their place now (approximated); {self._aside}."
+            return f"Frees no node, and no pending pod would preempt them now (approximated); {self._aside}."
         if not self.freed:
             held = f": {self._held}" if self.held else ""
             return f"Frees no node alone{held}; {self._aside}."
@@ -174,7 +174,7 @@ class Trial(msgspec.Struct, frozen=True):
         by = f" by {holder.text}" if holder.name else f", as {holder.text}"
         rest = sum(nodes for _, nodes in self.held[1:])
         more = f", {count_text(rest)} by other things" if rest else ""
-        return f"{counted(count, 'node')} {'is' if count == 1 else 'are'} still held{by}{more}"
+        return f"{counted(count, 'node')} {'is' if count == 1 else 'are'} still blocked{by}{more}"
 
     @property
     def _aside(self) -> str:

@@ -94,7 +94,7 @@ def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iter
     for key, words, path in _asks(question.first.template):
         if wanted is None or key in wanted:
             edits = set_fields(question.siblings, lambda _, path=path: (path, None))  # type: ignore[misc]
-            yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer ask for {words}", edits)
+            yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer request {words}", edits)
     if wanted is None:
         for index, term in enumerate(question.first.template.preferred_node_terms):
             place: Path = ("spec", "affinity", "nodeAffinity", _PREFERRED, index)
@@ -122,7 +122,7 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
         seen.add(left)
         words = ", ".join(f"{amount_words(name, nano)} of {name}" for name, nano in left)
         edits = [edit for name, nano in left for edit in _request(question.siblings, name, quantity_text(name, nano))]
-        yield Attempt(RemedyKind.REQUEST, SUBJECT, (AttemptStep(f"ask for at most {words}", tuple(edits)),))
+        yield Attempt(RemedyKind.REQUEST, SUBJECT, (AttemptStep(f"request at most {words}", tuple(edits)),))
 
 
 def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, ...]:

@@ -56,7 +56,7 @@ def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
             if daemonset.key not in seen and _covers(daemonset, miss.nearest.shortages):
                 seen.add(daemonset.key)
                 edit = DeleteObject(ObjectRef("DaemonSet", daemonset.name, daemonset.namespace))
-                words = "take it away, or keep it off these nodes"
+                words = "delete it, or exclude it from these nodes"
                 yield once(RemedyKind.DAEMONSET, f"DaemonSet {daemonset.key}", words, (edit,))
 
 
