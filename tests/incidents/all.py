@@ -33,6 +33,7 @@ from tests.incidents import (
     several_faults,
     starting,
     two_faults,
+    unlaunched,
     unplaced,
     volumes,
     workloads,
@@ -73,6 +74,7 @@ MODULES = (
     several_faults,
     healthy_operations,
     capacity,
+    unlaunched,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
