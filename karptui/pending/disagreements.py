@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -14,13 +14,14 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.kube.objects import Event, condition_of
+from karptui.kube.objects import Event, condition_of, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
-from karptui.provisioning.volumes import VolumeIndex
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
@@ -51,6 +52,14 @@ class DisagreementCode(StrEnum):
     """Nodes that were launched meanwhile have a taint that their NodePool does not announce."""
     GATE_UNSERVED = "gate not served"
     """The controller of its scheduling gate runs no pod."""
+    NOT_ADMITTED = "not admitted"
+    """The quota of its queue does not admit its group: a PodGroup of Volcano, or a Workload of Kueue."""
+    SCHEDULER_ABSENT = "no such scheduler"
+    """Its scheduler has said nothing, and no ready pod has the scheduler's name."""
+    VICTIMS_REMAIN = "nominated node in use"
+    """Pods of lower priority take long to end on the node that kube-scheduler nominated."""
+    TOO_MANY_VOLUMES = "too many volumes"
+    """It has more volumes of a driver than any node attaches."""
     HOST_GONE = "selected node gone"
     """It selects by hostname a node that does not exist."""
     NOMINATED = "nominated"
@@ -77,10 +86,20 @@ DECISIVE: Final = frozenset(
         DisagreementCode.NO_STORAGE_CLASS,
         DisagreementCode.FOREIGN_TAINT,
         DisagreementCode.GATE_UNSERVED,
+        DisagreementCode.NOT_ADMITTED,
+        DisagreementCode.SCHEDULER_ABSENT,
+        DisagreementCode.VICTIMS_REMAIN,
+        DisagreementCode.TOO_MANY_VOLUMES,
         DisagreementCode.HOST_GONE,
     }
 )
-"""Disagreements about a volume, a node or a taint that keeps a pod pending whatever Karpenter launches."""
+"""Disagreements about what keeps a pod pending whatever Karpenter launches."""
+_GROUP_KINDS: Final = frozenset({"PodGroup", "Workload"})
+"""Kinds by which Volcano and Kueue admit the pods of a workload together."""
+_NOT_ADMITTED: Final = ("queue resource quota insufficient", "> maximum capacity (")
+"""In Volcano's messages about a full queue, and in Kueue's about a request above the quota."""
+_ADMITTED_LATER: Final = "insufficient unused quota"
+"""In Kueue's messages about quota that other Workloads use: the group is next in turn."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
 WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
@@ -107,9 +126,11 @@ class Disagreement(msgspec.Struct, frozen=True):
     message: str = ""
     """Error message of a failed launch without a code."""
     user: str = ""
-    """The pod that uses the volume, or the controller of the gate."""
+    """The pod that uses the volume, the controller of the gate, or the scheduler if it is not kube-scheduler."""
     nodes: tuple[str, ...] = ()
-    """Nodes on which the pods fit, the missing node of a volume, or NodeClaims that cannot launch."""
+    """Nodes on which the pods fit, the missing node of a volume, NodeClaims that cannot launch, or preempted pods."""
+    volumes: tuple[int, int] = (0, 0)
+    """The number of its volumes, and the most that a node attaches."""
     pods: int = 1
     """Number of pods with the same cause."""
     destination: PodDestination | None = None
@@ -139,19 +160,58 @@ def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
     return events
 
 
+def groups_not_admitted(state: ClusterState) -> dict[str, Event]:
+    """Return an event about each group of pods (``namespace/name``) that the quota of its queue does not admit."""
+    return {
+        f"{event.involved_namespace}/{event.involved_name}": event
+        for event in state.events.values()
+        if event.involved_kind in _GROUP_KINDS
+        if any(words in event.message for words in _NOT_ADMITTED) and _ADMITTED_LATER not in event.message
+    }
+
+
+def _group_event(pod: Pod, groups: Mapping[str, Event]) -> Event | None:
+    """Return the event about a pod's group: a label of the pod or its controller names it."""
+    owner = controller_of(pod.owners)
+    named = {*pod.labels.values(), *((owner.name, f"podgroup-{owner.uid}") if owner is not None else ())}
+    return next((groups[key] for name in sorted(named) if (key := f"{pod.namespace}/{name}") in groups), None)
+
+
 def held_by(
-    pod: Pod, state: ClusterState, volumes: VolumeIndex, failed: Mapping[str, Event] = MappingProxyType({})
+    pod: Pod,
+    messages: PodMessages,
+    *,
+    state: ClusterState,
+    volumes: VolumeIndex,
+    failed: Mapping[str, Event],
+    groups: Mapping[str, Event],
+    now_ns: int,
 ) -> Disagreement | None:
-    """Return the volume or the missing node that keeps a pod pending whatever Karpenter launches; None without one.
+    """Return what keeps a pod pending whatever Karpenter launches; None without it.
 
     Args:
+        messages: What its scheduler has said.
         state: Has the nodes, and the local volumes that are on them.
         volumes: Has the claims that other pods use.
         failed: Events about claims whose volume cannot be created.
+        groups: Events about groups of pods that the quota of their queue does not admit.
     """
+    refused = _group_event(pod, groups)
+    # Volcano repeats its event each second; Kueue only if its queue changes, but its gate shows that it still holds.
+    if refused is not None and (pod.trouble.gates or now_ns - refused.last_ns <= SHORT_PATIENCE_NS):
+        name, message = f"{refused.involved_kind} {refused.involved_name}", refused.message
+        return Disagreement(DisagreementCode.NOT_ADMITTED, name=name, user=refused.source, message=message)
     if pod.trouble.gates and (unserved := _unserved_gate(pod, state)) is not None:
         gate, controller = unserved
         return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
+    scheduler = pod.template.scheduler_name
+    if messages.scheduler is None and not is_kube_scheduled(pod) and not _runs(scheduler, state):
+        return Disagreement(DisagreementCode.SCHEDULER_ABSENT, name=scheduler)
+    if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
+        ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
+        return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
+    if (excess := _too_many_volumes(pod, state, volumes)) is not None:
+        return excess
     if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
     if (gone := gone_node(pod, state)) is not None:
@@ -171,6 +231,37 @@ def held_by(
             classes = state.of(Kind.STORAGE_CLASS).values()
             has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)
             return Disagreement(DisagreementCode.NO_STORAGE_CLASS, name=claim, has_default=has_default)
+    return None
+
+
+def _runs(scheduler: str, state: ClusterState) -> bool:
+    """Return whether a ready pod has the name of a scheduler."""
+    return any(pod.ready and scheduler in pod.name for pod in state.pods.values())
+
+
+def _slow_victims(pod: Pod, state: ClusterState, now_ns: int) -> list[Pod]:
+    """Return pods of lower priority that terminate on a pod's nominated node if that takes long, else none."""
+    others = state.pods_on(pod.nominated_node_name).values()
+    victims = [o for o in others if o.is_terminating and not o.is_terminal]
+    victims = [victim for victim in victims if victim.template.priority < pod.template.priority]
+    left_ns = max((victim.deletion_ns for victim in victims), default=now_ns) - now_ns
+    return victims if left_ns > PATIENCE_NS or left_ns < -SHORT_PATIENCE_NS else []
+
+
+def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:
+    """Return that a pod has more volumes of a driver than any node attaches: no node that is launched takes more."""
+    if not pod.volumes:
+        return None
+    try:
+        attachments = volumes.attachments(pod)
+    except VolumeLookupError:
+        return None
+    for driver, count in Counter(driver for driver, _ in attachments).items():
+        nodes = state.of(Kind.CSI_NODE).values()
+        limits = [limit for node in nodes for name, limit in node.driver_limits if name == driver]
+        known = [limit for limit in limits if limit is not None]
+        if known and len(known) == len(limits) and count > max(known):
+            return Disagreement(DisagreementCode.TOO_MANY_VOLUMES, name=driver, volumes=(count, max(known)))
     return None
 
 
@@ -261,6 +352,7 @@ class Nominations:
         now_ns: int,
         nodes: Sequence[str] = (),
         *,
+        scheduler: str = "",
         held: Disagreement | None = None,
         knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
@@ -269,11 +361,19 @@ class Nominations:
         Args:
             since_ns: Start of the pod's wait: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
-            held: Which volume or missing node keeps it pending.
+            scheduler: The pod's scheduler if it is not kube-scheduler.
+            held: What keeps it pending whatever Karpenter launches.
         """
         if held is not None:
             return (held,)
-        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes))
+        found = self._found(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes)
+        message = messages.scheduler.message if scheduler and messages.scheduler is not None else ""
+        return tuple(
+            msgspec.structs.replace(each, user=scheduler, message=message)
+            if each.code is DisagreementCode.REFUSED_BY_SCHEDULER
+            else each
+            for each in found
+        )
 
     def _found(
         self,

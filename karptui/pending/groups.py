@@ -17,6 +17,7 @@ from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, 
 from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
 from karptui.pending.messages import FAILED, NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
 
 MOST_NUMBERS: Final = 6
 """Ordinals that are listed one by one; more are shown as a range or by their number."""
@@ -126,7 +127,7 @@ def fold(
     origins: OriginIndex,
     nominations: Nominations,
     now_ns: int,
-    held_by: Callable[[Pod], Disagreement | None],
+    held_by: Callable[[Pod, PodMessages], Disagreement | None],
     knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, unschedulable ones first, then the largest.
@@ -134,7 +135,7 @@ def fold(
     Args:
         pods: Pods without a node that runs them.
         messages: What events tell about them, by key.
-        held_by: Finds a volume or a missing node that keeps a pod pending whatever Karpenter launches.
+        held_by: Finds what keeps a pod pending whatever Karpenter launches.
     """
     diagnosed: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
@@ -155,7 +156,8 @@ def fold(
             _waits_since(pod),
             now_ns,
             nodes,
-            held=held_by(pod) or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns),
+            scheduler="" if is_kube_scheduled(pod) else pod.template.scheduler_name,
+            held=held_by(pod, pod_messages) or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns),
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))

@@ -11,7 +11,7 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
-from karptui.pending.disagreements import Nominations, failed_volumes, held_by
+from karptui.pending.disagreements import Nominations, failed_volumes, groups_not_admitted, held_by
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
@@ -69,7 +69,6 @@ class PendingStudy:
         solution = self._solution = solve(self._prepared, reporter=reporter)
         pods = tuple(waiting_pods(self._state))
         events = self._state.events.values()
-        failed = failed_volumes(self._state, self._prepared.now_ns)
         remembered_ns = self._prepared.now_ns - REFUSED_NS
         nominations = Nominations(
             self._state.nodes,
@@ -86,7 +85,14 @@ class PendingStudy:
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
-            held_by=partial(held_by, state=self._state, volumes=self._prepared.volumes, failed=failed),
+            held_by=partial(
+                held_by,
+                state=self._state,
+                volumes=self._prepared.volumes,
+                failed=failed_volumes(self._state, self._prepared.now_ns),
+                groups=groups_not_admitted(self._state),
+                now_ns=self._prepared.now_ns,
+            ),
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}

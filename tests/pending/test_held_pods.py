@@ -11,6 +11,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodTrouble, PodVolume
 from karptui.kube.taints import Taint, Toleration
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.volumes import CSINode, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Workload
 from karptui.pending.study import study_pending
@@ -107,3 +108,79 @@ def test_a_taint_that_keeps_pods_off_nodes_launched_meanwhile_is_named(
         nodeclaims=(a_nodeclaim(node="n1", **{"created_ns": NOW_NS - 10 * MINUTE_NS, **claim}),),
     )
     assert any("has the taint scan.example/pending:NoSchedule" in text for text in said) is is_told
+
+
+FULL = "queue resource quota insufficient: insufficient cpu"
+ABOVE = "couldn't assign flavors to pod set main: insufficient quota for cpu in a, request > maximum capacity (9 > 8)"
+IN_USE = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a, 4 more needed"
+
+
+@pytest.mark.parametrize(
+    ("about", "message", "seconds", "gates", "text"),
+    [
+        ("PodGroup/default/web", FULL, 5, (), f"volcano does not admit PodGroup web: {FULL}"),
+        ("PodGroup/default/web", FULL, 600, (), ""),
+        ("PodGroup/other/web", FULL, 5, (), ""),
+        ("PodGroup/default/db", FULL, 5, (), ""),
+        ("PodGroup/default/web", "1/1 tasks in gang unschedulable: pod group is not ready", 5, (), ""),
+        (
+            "Workload/default/llm-5c",
+            ABOVE,
+            3000,
+            ("kueue.x-k8s.io/admission",),
+            f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}",
+        ),
+        ("Workload/default/llm-5c", IN_USE, 60, ("kueue.x-k8s.io/admission",), ""),
+    ],
+)
+def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
+    about: str, message: str, seconds: int, gates: tuple[str, ...], text: str
+) -> None:
+    pod = a_pod(labels={"kueue.x-k8s.io/pod-group-name": "llm-5c"}, scheduler_name="volcano")
+    pod = replace(pod, trouble=PodTrouble(gates=gates), scheduled_reason=SCHEDULING_GATED if gates else "Unschedulable")
+    event = an_event(about=about, message=message, source="volcano", last_ns=NOW_NS - seconds * NS_PER_SECOND)
+    said = held(pods=(pod,), events=(event,))
+    assert [line for line in said if "admit" in line] == ([text] if text else [])
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "ready", "is_told"), [("bins", False, True), ("bins", True, False), ("", False, False)]
+)
+def test_a_scheduler_that_has_said_nothing_and_runs_no_pod(scheduler: str, *, ready: bool, is_told: bool) -> None:
+    pod = a_pod(scheduler_name=scheduler, scheduled_reason="")
+    other = a_pod(name="bins-7d9", node="n1", is_ready=ready)
+    said = held(pods=(pod, other), nodes=(a_node(name="n1"),))
+    text = "scheduler bins has written no condition or event, and no ready pod has its name"
+    assert said == ([text] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "priority", "end"),
+    [(87, 0, "may take 87m more to end"), (-10, 0, "should have ended 10m ago"), (1, 0, ""), (87, 200, "")],
+)
+def test_pods_that_take_long_to_end_on_the_nominated_node_are_named(minutes: int, priority: int, end: str) -> None:
+    victim = a_pod(name="build", node="n1", deletion_ns=NOW_NS + minutes * MINUTE_NS, priority=priority)
+    said = held(pods=(a_pod(nominated_node="n1", priority=100), victim), nodes=(a_node(name="n1"),))
+    where = "kube-scheduler nominated n1, where pods of lower priority (default/build)"
+    assert said == ([f"{where} {end}; Karpenter launches nothing for nominated pods"] if end else [])
+
+
+@pytest.mark.parametrize(("limits", "is_told"), [((3, 3), True), ((3, 4), False), ((3, None), False)])
+def test_a_pod_with_more_volumes_than_any_node_attaches(limits: tuple[int | None, ...], *, is_told: bool) -> None:
+    names = ("a", "b", "c", "d")
+    claims = (PersistentVolumeClaim(name=name, namespace="default", storage_class_name="gp3") for name in names)
+    said = held(
+        pods=(a_pod(volumes=tuple(PodVolume(name, name) for name in names)),),
+        claims=tuple(claims),
+        storage_classes=(StorageClass(name="gp3", provisioner="ebs", volume_binding_mode="WaitForFirstConsumer"),),
+        csi_nodes=tuple(CSINode(name=f"n{limit}", driver_limits=(("ebs", limit),)) for limit in limits),
+    )
+    assert said == (["4 volumes of ebs a pod, but no node attaches more than 3 (CSINode)"] if is_told else [])
+
+
+def test_a_refusal_of_another_scheduler_is_not_called_kube_schedulers() -> None:
+    pod = a_pod(scheduler_name="volcano", scheduled_message="pod group is not ready")
+    said = held(pods=(pod,), nodes=(a_node(name="n1"),))
+    assert said[-1].startswith(
+        "scheduler volcano refuses it (pod group is not ready), but by Karpenter's rules it fits on n1"
+    )

@@ -23,6 +23,7 @@ from karptui.kube.units import (
     first_of,
     memory_text,
     short_age_text,
+    span_text,
 )
 from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
@@ -30,6 +31,7 @@ from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, Disagreeme
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning import PlacementGate, PoolExplanation
+from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview
@@ -97,6 +99,7 @@ _LONG_WORD: Final = 8
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
 _CSI: Final = "csi"
 """In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
+_POD_SET: Final = re.compile(r"couldn't assign flavors to pod set [^:]+: ")
 _AWAITED_DRIVER: Final = re.compile(r"by the external provisioner '([^']+)'")
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
@@ -333,14 +336,14 @@ def _ago(message: PodMessage, now_ns: int) -> str:
 
 
 def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:
-    """Return the messages of Karpenter and kube-scheduler about the pods, or that there is none."""
-    sources = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, "kube-scheduler"))
+    """Return the messages of Karpenter and the scheduler about the pods, or that there is none."""
+    sources = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, scheduler_words(group.first)))
     messages = tuple(_quoted(who, message, now_ns) for message, who in sources if message is not None)
     return (*messages, *_silence_lines(group, may_list_events=may_list_events))
 
 
 def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Pieces, ...]:
-    """Return which of Karpenter and kube-scheduler have no message about the pods."""
+    """Return which of Karpenter and the scheduler have no message about the pods."""
     lines: list[Pieces] = []
     if group.messages.karpenter is None and not may_list_events:
         lines.append((("Karpenter: events may not be listed, so its message is unknown", Tone.WARNING),))
@@ -348,7 +351,7 @@ def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Piece
         expected = ", as expected in this case" if group.cause in SILENT else ""
         lines.append(((f"Karpenter: no event about {_them(group)}{expected}", Tone.MUTED),))
     if group.messages.scheduler is None:
-        lines.append(((f"kube-scheduler: no message about {_them(group)}", Tone.MUTED),))
+        lines.append(((f"{scheduler_words(group.first)}: no message about {_them(group)}", Tone.MUTED),))
     return tuple(lines)
 
 
@@ -411,9 +414,10 @@ def disagreement_text(disagreement: Disagreement) -> str:
             return f"kube-scheduler refuses {them}; without {its} volumes, which were not read, {fits} on {where}"
         case DisagreementCode.REFUSED_BY_SCHEDULER:
             fits = "it fits" if disagreement.pods == 1 else "they fit"
+            said = f" ({_cut_words(clean(disagreement.message), MOST_QUOTED)})" if disagreement.message else ""
             return (
-                f"kube-scheduler refuses {them}, but by Karpenter's rules {fits} on {where},"
-                f" so Karpenter launches no node for {them}"
+                f"{_scheduler_words(disagreement.user)} refuses {them}{said}, but by Karpenter's rules"
+                f" {fits} on {where}, so Karpenter launches no node for {them}"
             )
         case _:
             return _decisive_text(disagreement)
@@ -432,6 +436,24 @@ def _decisive_text(disagreement: Disagreement) -> str:
         case DisagreementCode.GATE_UNSERVED:
             gate = f"scheduling gate {clean(disagreement.name)} is not removed"
             return f"{gate}: {clean(disagreement.user)} has no ready pod"
+        case DisagreementCode.NOT_ADMITTED:
+            error = _cut_words(clean(_POD_SET.sub("", disagreement.message)), MOST_QUOTED)
+            return f"{clean(disagreement.user)} does not admit {clean(disagreement.name)}: {error}"
+        case DisagreementCode.SCHEDULER_ABSENT:
+            silent = f"{_scheduler_words(disagreement.name)} has written no condition or event"
+            return f"{silent}, and no ready pod has its name"
+        case DisagreementCode.VICTIMS_REMAIN:
+            left_ns, pods = disagreement.since_ns - disagreement.now_ns, clean(first_of(disagreement.nodes, 1))
+            late = f"should have ended {span_text(-left_ns)} ago"
+            end = f"may take {span_text(left_ns)} more to end" if left_ns > 0 else late
+            node = short_name(clean(disagreement.name))
+            where = f"kube-scheduler nominated {node}, where pods of lower priority ({pods}) {end}"
+            return f"{where}; Karpenter launches nothing for nominated pods"
+        case DisagreementCode.TOO_MANY_VOLUMES:
+            count, most = disagreement.volumes
+            return (
+                f"{count} volumes of {clean(disagreement.name)} a pod, but no node attaches more than {most} (CSINode)"
+            )
         case DisagreementCode.FOREIGN_TAINT:
             pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
             nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
@@ -445,6 +467,15 @@ def _decisive_text(disagreement: Disagreement) -> str:
             return (
                 f"node {where}, selected by {HOSTNAME}, does not exist, and Karpenter launches no node for a hostname"
             )
+
+
+def scheduler_words(pod: Pod) -> str:
+    """Return ``kube-scheduler``, or the name of another scheduler that a pod has."""
+    return _scheduler_words("" if is_kube_scheduled(pod) else pod.template.scheduler_name)
+
+
+def _scheduler_words(name: str) -> str:
+    return f"scheduler {clean(name)}" if name else "kube-scheduler"
 
 
 def _driver_error(message: str, drivers: Sequence[str]) -> str:
