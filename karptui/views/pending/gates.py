@@ -145,7 +145,8 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
     if pool.nearest is not None and pool.nearest.shortages:
         if is_short:
             return shortages_text(pool.nearest.shortages, is_short=True)
-        return _nearest_text(pool.nearest) + _cut_text(pool)
+        daemons = f"; DaemonSets use {_carried_text(pool)} there" if is_for_daemons(pool) else ""
+        return _nearest_text(pool.nearest) + daemons + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:
         return "its host ports are used by DaemonSets"
     if not rejection.with_labels:
@@ -431,7 +432,7 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
         return
     parts = [f"{count_text(count)} {words}" for words, count in row.types_left]
     text = "types: " + " → ".join(parts)
-    if row.carried:
+    if row.carried and row.carried not in row.reason:
         text += f"; DaemonSets request {row.carried} of a new node"
     yield from wrapped_below(((" " * indent, Tone.NORMAL), (text, Tone.MUTED)), width)
 
