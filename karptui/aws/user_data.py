@@ -28,6 +28,23 @@ NUMBERS: Final = ("maxPods", "podsPerCore")
 _FLAG: Final = re.compile(
     r"--(max-pods|pods-per-core|kube-reserved|system-reserved|eviction-hard)(?:=|\s+)(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))"
 )
+_LABELS_FLAG: Final = re.compile(r"--node-labels(?:=|\s+)[\"']?([^\s\"']+)")
+_KUBELET_DOMAINS: Final = (".kubelet.kubernetes.io", ".node.kubernetes.io")
+_KUBELET_LABELS: Final = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+"""Labels of Kubernetes' own domains that --node-labels may set, besides those of the kubelet's domains."""
 _FLAG_FIELDS: Final = {
     "max-pods": "maxPods",
     "pods-per-core": "podsPerCore",
@@ -82,6 +99,29 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
     yield from _flags(_uncommented(part), "kubelet flags")
     for match in _ASSIGNED.finditer(_uncommented(part)):
         yield KubeletSetting(match[1], "", match[2], _FILE_EDITED)
+
+
+def refused_labels(user_data: str) -> tuple[str, ...]:
+    """Return the node labels in userData with which the kubelet does not start, sorted.
+
+    Source: ``UnknownKubernetesLabels`` in cmd/kubelet/app/options of Kubernetes.
+    """
+    keys = {key for part in _parts(user_data) for key in _label_keys(part)}
+    return tuple(sorted(key for key in keys if _is_refused(key)))
+
+
+def _label_keys(part: str) -> Iterator[str]:
+    if (bottlerocket := _toml(part)) is not None:
+        kubernetes = _mapping(_mapping(bottlerocket.get("settings")).get("kubernetes"))
+        yield from map(str, _mapping(kubernetes.get("node-labels")))
+    for match in _LABELS_FLAG.finditer(_uncommented(part)):
+        yield from (pair.partition("=")[0] for pair in match[1].split(","))
+
+
+def _is_refused(key: str) -> bool:
+    domain = f".{key.partition('/')[0]}" if "/" in key else ""
+    may_be_set = domain.endswith(_KUBELET_DOMAINS) or key in _KUBELET_LABELS
+    return domain.endswith((".kubernetes.io", ".k8s.io")) and not may_be_set
 
 
 def _uncommented(script: str) -> str:

@@ -97,12 +97,15 @@ class InitializationObstacles(NamedTuple):
     startup_taints: tuple[str, ...] = ()
     message: str = ""
     """The NodeClaim's condition message."""
+    similar_resources: tuple[str, ...] = ()
+    """Resources of the same vendor that the node reports instead: device plugins rename shared and divided devices."""
 
     @property
     def text(self) -> str:
         """The first obstacle, as short text."""
         if self.missing_resources:
-            return ", ".join(self.missing_resources)
+            instead = f" (the node has {', '.join(self.similar_resources)})" if self.similar_resources else ""
+            return f"{', '.join(self.missing_resources)}{instead}"
         return f"startup taint {', '.join(self.startup_taints)}" if self.startup_taints else self.message
 
 
@@ -112,14 +115,15 @@ def initialization_obstacles(claim: NodeClaim, node: Node) -> InitializationObst
     Source: pkg/controllers/nodeclaim/lifecycle/initialization.go.
     """
     condition = claim.condition("Initialized")
+    missing = tuple(
+        name for name, amount in claim.requests.items() if amount.nano and not resources.nano(node.allocatable, name)
+    )
+    vendors = {vendor for vendor, slash, _ in (name.partition("/") for name in missing) if slash and "." in vendor}
     return InitializationObstacles(
-        tuple(
-            name
-            for name, amount in claim.requests.items()
-            if amount.nano and not resources.nano(node.allocatable, name)
-        ),
+        missing,
         tuple(str(taint) for taint in node.taints if any(map(taint.matches, claim.startup_taints))),
         condition.message if condition is not None else "",
+        tuple(n for n, amount in node.allocatable.items() if n.partition("/")[0] in vendors and amount.nano),
     )
 
 

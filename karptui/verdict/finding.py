@@ -364,6 +364,11 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()
     """NodePools of its nodes."""
+    user_data: tuple[str, ...] = ()
+    """EC2NodeClass whose user data keeps its instances from joining, and the labels there that the kubelet refuses.
+
+    Without labels there is no user data, and no AMI family that Karpenter writes some for.
+    """
     user_pods: int = 0
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Final
 
 from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.aws.nodeclass import CUSTOM
+from karptui.aws.user_data import refused_labels
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
@@ -15,7 +17,7 @@ from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
 from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
-from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -152,7 +154,7 @@ def _failing(conditions: Sequence[Condition]) -> Condition | None:
 
 def _words(condition: Condition) -> str:
     """Return a condition's type and message; of Ready, which only sums up, the message alone."""
-    message = condition.message or condition.reason
+    message = (condition.message or condition.reason).removesuffix(", ValidationSucceeded=Unknown")
     return message if condition.type == "Ready" else f"{condition.type}: {message}"
 
 
@@ -350,6 +352,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     """Yield NodeClaims that were refused, or whose instance has not registered, unless they stop everything."""
     stuck: defaultdict[str, list[NodeClaim]] = defaultdict(list)
     joined: defaultdict[str, list[NodeClaim]] = defaultdict(list)
+    unjoined: defaultdict[tuple[str, ...], list[NodeClaim]] = defaultdict(list)
     lost: list[NodeClaim] = []
     lines = {line.claim.name: line for line in case.nodes if line.claim is not None}
     stopping = stopping_refusal(case)
@@ -370,9 +373,11 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
         elif not case.sees_nodes:
             continue
         elif claim.provider_id and _is_late(claim, case.now_ns):
-            (lost if claim.is_true("Registered") else stuck[""]).append(claim)
-    groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items() if claims]
-    groups += [(message, claims, Manner.UNREGISTERED) for message, claims in joined.items()]
+            (lost if claim.is_true("Registered") else unjoined[_user_data_fault(case, claim)]).append(claim)
+    groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items()]
+    groups += [("", claims, Manner.PLAIN) for claims in unjoined.values()]
+    for message, claims in joined.items():  # several Nodes may have a NodeClaim's provider ID
+        groups.append((message, [*{claim.name: claim for claim in claims}.values()], Manner.UNREGISTERED))
     if lost:
         groups.append(("", lost, Manner.NODE_GONE))
     for detail, claims, manner in groups:
@@ -392,18 +397,33 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             since_ns=since_ns,
             until_ns=since_ns + REGISTRATION_TTL_NS if since_ns and not is_refused else None,
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
-            names=tuple(
-                line.name if line.has_node else claim.name for line, claim in zip(of_claims, claims, strict=True)
-            ),
+            names=tuple(_node_names(case, claims) or [claim.name for claim in claims]),
             zones=_only_zone(case, of_claims) if not detail and not manner else (),
             nodes=len(claims),
             detail=detail,
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
             reasons=_replaces(case, {claim.name for claim in claims}),
+            user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
             pending=explained,
             screen="claims",
         )
+
+
+def _node_names(case: VerdictCase, claims: Sequence[NodeClaim]) -> list[str]:
+    names = {claim.name for claim in claims}
+    return [line.name for line in case.nodes if line.has_node and line.claim is not None and line.claim.name in names]
+
+
+def _user_data_fault(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
+    """Return the EC2NodeClass whose user data keeps instances from joining, with refused labels; empty without one."""
+    nodeclass = case.nodeclasses.get(claim.node_class_ref.key)
+    if nodeclass is None or nodeclass.kind != EC2_KIND:
+        return ()
+    user_data = nodeclass.spec.get("userData") or ""
+    labels = refused_labels(str(user_data))
+    is_bare = nodeclass.spec.get("amiFamily") == CUSTOM.name and not user_data
+    return (nodeclass.name, *labels) if labels or is_bare else ()
 
 
 def _is_late(claim: NodeClaim, now_ns: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.aws.user_data import kubelet_settings, user_data_settings
+from karptui.aws.user_data import kubelet_settings, refused_labels, user_data_settings
 from tests.aws.builders import a_nodeclass
 
 NODE_CONFIG = """\
@@ -155,3 +155,18 @@ def test_any_text_is_accepted(user_data: str) -> None:
 def test_endless_nesting_gives_no_settings() -> None:
     assert kubelet_settings("[" * 100_000) == ()
     assert kubelet_settings("a = " + "[" * 100_000) == ()
+
+
+@pytest.mark.parametrize(
+    ("user_data", "labels"),
+    [
+        (NODE_CONFIG, ()),
+        (NODE_CONFIG.replace("a=b", "a=b,node-role.kubernetes.io/batch=true"), ("node-role.kubernetes.io/batch",)),
+        ("/etc/eks/bootstrap.sh c --kubelet-extra-args '--node-labels=kops.k8s.io/x=y --v=2'", ("kops.k8s.io/x",)),
+        ("# --node-labels=kubernetes.io/role=x\n--node-labels=node.kubernetes.io/x=y,kubernetes.io/os=linux", ()),
+        ('[settings.kubernetes.node-labels]\n"kubernetes.io/role" = "x"\n"x.io/y" = "z"', ("kubernetes.io/role",)),
+        ("--node-labels=sub.node.kubernetes.io/x=y,mykubernetes.io/x=y", ()),
+    ],
+)
+def test_labels_with_which_the_kubelet_does_not_start(user_data: str, labels: tuple[str, ...]) -> None:
+    assert refused_labels(user_data) == labels

@@ -12,7 +12,7 @@ from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.karpenter.labels import RESERVATION_ID
-from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.kube.objects import Condition, Event
 from karptui.kube.timestamps import format_second
 from karptui.pending.causes import Cause
@@ -375,6 +375,47 @@ def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() ->
     assert text(by_code[FindingCode.NOT_INITIALIZED]) == (
         "1 node (gpu-1) has not been initialized for 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
     )
+
+
+def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    claim = a_nodeclaim(node_name="gpu-1", conditions=(joined,), requests=amounts({"nvidia.com/gpu": "1"}))
+    devices = amounts({"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4", "smarter-devices/fuse": "1"})
+    node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=replace(a_node(name="gpu-1"), allocatable=devices))
+    said = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
+    assert said.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
+        ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),
+        (
+            {"userData": "--node-labels=kubernetes.io/x=y"},
+            ": the kubelet does not start with the node label kubernetes",
+        ),
+    ],
+)
+def test_user_data_that_keeps_instances_from_joining_is_named(spec: dict[str, str], why: str) -> None:
+    ref = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "batch")
+    claim = a_nodeclaim(name="c-a", stage="Launched", created_ns=NOW_NS - 7 * MINUTE_NS, node_class_ref=ref)
+    nodeclass = NodeClass(name="batch", group="karpenter.k8s.aws", kind="EC2NodeClass", spec=spec)
+    line = VerdictNode("c-a", "general", claim, has_node=False)
+    pending = replace(WEB, since_ns=NOW_NS - HOUR_NS, nodes=frozenset({"c-a"}))
+    finding = findings(nodes=[line], pending=[pending], nodeclasses={nodeclass.key: nodeclass})[FindingCode.CLAIM_STUCK]
+    assert f"has not registered as a node for 7m{why}" in text(finding)
+    assert text(finding).endswith("; 2 pods pending for 60m (shop/web-*)")
+
+
+def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
+    unmet = Condition(type="Registered", status="False", reason="MultipleNodesFound", message="matched multiple nodes")
+    claim = a_nodeclaim(name="c", created_ns=NOW_NS - 9 * MINUTE_NS, conditions=(a_condition("Launched"), unmet))
+    lines = [VerdictNode(name, "general", claim, has_node=True, per_hour=0.2) for name in ("localhost", "ip-1")]
+    finding = findings(nodes=lines)[FindingCode.CLAIM_STUCK]
+    assert (finding.nodes, finding.price_per_hour) == (1, 0.2)
+    said = "1 instance of general joined as 2 nodes (localhost, ip-1) and has not been registered for 9m"
+    assert text(finding).startswith(f"{said}: matched multiple nodes")
 
 
 def test_protected_pods_that_expiration_ends_are_named_with_the_minute() -> None:

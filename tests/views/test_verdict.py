@@ -49,6 +49,22 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "NodeClaim a cannot launch for 60m: insufficient capacity in EC2",
         ),
         (
+            a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail="Error creating fleet: Instance launch failed"),
+            (
+                "NodeClaim a cannot launch for 60m: Error creating fleet: Instance launch failed (the error is in "
+                "Karpenter's log)"
+            ),
+        ),
+        (
+            a_finding(
+                FindingCode.NODECLASS_NOT_READY, names=("EC2NodeClass a", "b"), detail="InstanceProfileReady=Unknown"
+            ),
+            (
+                "EC2NodeClass a has not been ready for 60m (InstanceProfileReady=Unknown; see Karpenter's log): "
+                "NodePool b launches no nodes"
+            ),
+        ),
+        (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=f"{'words ' * 30}end"),
             f"NodeClaim a cannot launch for 60m: {'words ' * 10}… {'words ' * 16}end",
         ),

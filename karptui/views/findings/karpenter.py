@@ -78,7 +78,7 @@ def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if not finding.detail:
         claims = f"{count} NodeClaims ({first_of(finding.names, NAMED)})" if count > NAMED else claims
         why = f"{claims} {verb(count, 'has', 'have')} no provider ID"
-    why += pods_pending(finding)
+    why += pods_pending(finding, now_ns)
     nodes = nodes_text(finding)
     removable = f". {nodes[:1].upper()}{nodes[1:]} could be removed" if finding.nodes else ""
     paused = "Launches and disruption are paused" if finding.pending.pods else "Disruption is paused"

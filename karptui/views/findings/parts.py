@@ -36,6 +36,8 @@ _BOILERPLATE: Final = re.compile(
 """The beginning of each error of EC2's CreateFleet, and links, which leave little room for the cause."""
 _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
+_HIDDEN: Final = "Instance launch failed"
+"""Karpenter's message for EC2 errors that it does not classify: pkg/errors/errors.go of its AWS provider."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 Reasons = Mapping[str, str]
@@ -91,14 +93,20 @@ def last_text(finding: ClusterFinding, now_ns: int) -> str:
     return f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
 
 
-def pods_pending(finding: ClusterFinding) -> str:
-    """Return ``; 9 pods pending (shop/web-*)``; nothing if no pod is pending because of a finding."""
+def pods_pending(finding: ClusterFinding, now_ns: int = 0) -> str:
+    """Return ``; 9 pods pending (shop/web-*)``; nothing if no pod is pending because of a finding.
+
+    Args:
+        now_ns: The time if a finding is about retries: pods that are pending for longer get their age.
+    """
     pending = finding.pending
     if not pending.pods:
         return ""
     count = len(pending.pods)
     names = uncounted(pending.names, count) if len(pending.names) == 1 else pending.names
-    text = f"; {counted(count, 'pod')} pending{f' ({first_of(names, NAMED)})' if names else ''}"
+    is_older = now_ns and pending.since_ns and now_ns - pending.since_ns > 2 * (now_ns - (finding.since_ns or now_ns))
+    age = f" for {age_text(pending.since_ns, now_ns)}" if is_older and pending.since_ns else ""
+    text = f"; {counted(count, 'pod')} pending{age}{f' ({first_of(names, NAMED)})' if names else ''}"
     if pending.bound_names and len(pending.bound_zones) == 1:
         count = len(pending.bound_names)
         the, are = verb(count, "the volume", "the volumes"), verb(count, "is", "are")
@@ -131,6 +139,8 @@ def quoted(message: str) -> str:
     message = _BOILERPLATE.sub("", " ".join(message.split())).removesuffix(".")
     cause = _CAUSE.search(message)
     message = cause[1] if cause is not None else message
+    if message.endswith(_HIDDEN):
+        message += " (the error is in Karpenter's log)"
     if plain or len(message) <= QUOTED:
         return plain or message
     head, tail = message[:_HEAD], message[_HEAD - QUOTED :]

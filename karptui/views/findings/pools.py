@@ -53,7 +53,8 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
     elif finding.manner == "incomplete":
         state = f"{name} has no conditions, because nothing has reconciled it"
     else:
-        state = f"{name} has not been ready{lasting(finding, now_ns)} ({quoted(finding.detail)})"
+        log = "; see Karpenter's log" if finding.detail.endswith("=Unknown") else ""
+        state = f"{name} has not been ready{lasting(finding, now_ns)} ({quoted(finding.detail)}{log})"
     launch = f"{of_kind('NodePool', pools)} {verb(len(pools), 'launches', 'launch')} no nodes"
     return f"{state}: {launch}{pods_pending(finding)}"
 
@@ -108,18 +109,35 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         first = "on the first " if many else ""
         gives_up = f"; Karpenter should have given up {first}{age_text(finding.until_ns, now_ns)} ago"
     if finding.manner == "unregistered":
-        nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
-        joined = f"{nodes} joined and {has} not been registered{lasting(finding, now_ns)}: {quoted(finding.detail)}"
-        return f"{joined}{gives_up}{pods_pending(finding)}"
+        has, several = verb(finding.nodes, "has", "have"), counted(len(finding.names), "node")
+        nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)}) joined"
+        if len(finding.names) > finding.nodes:
+            instances = f"{counted(finding.nodes, 'instance')}{of_pools(finding)}"
+            nodes = f"{instances} joined as {several} ({names_text(finding.names)})"
+        joined = f"{nodes} and {has} not been registered{lasting(finding, now_ns)}: {quoted(finding.detail)}"
+        return f"{joined}{gives_up}{pods_pending(finding, now_ns)}"
     if finding.detail:
-        return f"{claims} cannot launch{lasting(finding, now_ns)}: {quoted(finding.detail)}{pods_pending(finding)}"
+        state = f"{claims} cannot launch{lasting(finding, now_ns)}: {quoted(finding.detail)}"
+        return f"{state}{pods_pending(finding, now_ns)}"
     if finding.manner == "node-gone":
         return f"{claims} {has} an instance, but the Node is gone{pods_pending(finding)}"
     where = f" (all in {finding.zones[0]})" if finding.zones else ""
     instances = "instances that have" if many else "an instance that has"
     state = f"{has} {instances} not registered as a node{lasting(finding, now_ns)}"
     replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
-    return f"{claims}{where}{replaces} {state}{gives_up}{pods_pending(finding)}"
+    return f"{claims}{where}{replaces} {state}{_user_data_text(finding)}{gives_up}{pods_pending(finding, now_ns)}"
+
+
+def _user_data_text(finding: ClusterFinding) -> str:
+    """Return how user data keeps instances from joining; empty if it does not."""
+    if not finding.user_data:
+        return ""
+    nodeclass, *labels = finding.user_data
+    if not labels:
+        lacks = f"EC2NodeClass {nodeclass} has amiFamily Custom and no userData"
+        return f": {lacks}, so nothing but the AMI can make them join"
+    refused = f"the kubelet does not start with the node label {first_of(labels, NAMED)}"
+    return f": {refused} in the user data of EC2NodeClass {nodeclass}"
 
 
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
