@@ -23,6 +23,8 @@ from karptui.session.pods import PodEntry
 from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import may_list_events
+from karptui.session.verdict import verdict_of_view
+from karptui.views.findings.sentence import pending_reasons, sentence
 from karptui.views.pending.explained import explained_lines, explained_values, title_text
 from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
 from karptui.views.pods import TABLE as PODS
@@ -55,6 +57,10 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns)}
     width = width_of_terminal()
     lines: list[Pieces] = [((title_text(group, loaded.now_ns), Tone.STRONG),), ()]
+    if detail is not None and detail.explanation is not None:
+        others = (other for other in report.groups if other is not group)
+        report = replace(report, groups=(group.explained(detail.explanation), *others))
+    lines += _findings_about(pod.key, view.with_answers(pending=report), loaded.now_ns)
     lines += explained_lines(
         group,
         detail,
@@ -65,6 +71,14 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     )
     lines += _remedies(detail, group.name)
     return [values], lines, loaded
+
+
+def _findings_about(key: str, view: ClusterView, now_ns: int) -> Iterator[Pieces]:
+    """Yield the sentences of the first screen about what keeps a pod pending."""
+    reasons = pending_reasons(view)
+    for finding in verdict_of_view(view, now_ns):
+        if key in finding.pending.pods:
+            yield (("✘ ", Tone.FAULT), (sentence(finding, now_ns, reasons), Tone.NORMAL))
 
 
 def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
