@@ -7,7 +7,7 @@ import copy
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import GPU_POD, GPU_TAINT, NO_TYPE, fleet, nominated, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
-from tests.incidents.node_objects import add_node
+from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import Object, condition, uid
 from tests.incidents.pods import SELECTOR, add_claim, add_daemonset, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
@@ -58,6 +58,7 @@ def shared_gpus_are_renamed(c: Cluster) -> None:
     for pair in pairs:
         for place in ("capacity", "allocatable"):
             pair.status[place] |= {"nvidia.com/gpu.shared": "4"}
+            both(pair)[1]["status"][place] |= {"nvidia.com/gpu": "1"}
     text = no_node({SELECTOR: 6, "Insufficient nvidia.com/gpu": 2})
     pods = waiting(c, "ml/infer", 3, "26m", text, cpu="3", memory="12Gi", requests={"nvidia.com/gpu": "1"}, spec=GPU_POD)  # fmt: skip
     nominated(c, pods, pairs, last="20s", count=120)
@@ -137,7 +138,7 @@ def preemptor_waits_for_its_victims(c: Cluster) -> None:
     story="A chart was copied from another cluster, which has a second scheduler. Its pods name the scheduler bin-packing-scheduler, and nothing of that name runs here. Four pods have no condition and no event for 52 minutes.",
     cause="4 pods of ads/ranker are pending for 52 minutes: they name the scheduler bin-packing-scheduler, and the cluster has none of that name.",
     thread="kubernetes/kubernetes#116982",
-    must=["ads/ranker", "bin-packing-scheduler", n(4), r"5[12] ?m", r"no (pod|workload|scheduler|controller)|none|not (exist|found|run|installed)|unknown|missing"],
+    must=["ads/ranker", "bin-packing-scheduler", n(4), r"5[12] ?m", r"no (ready )?(pod|workload|scheduler|controller)|none|not (exist|found|run|installed)|unknown|missing"],
     must_not=[LAUNCHES, ROOM, ICE, r"0 replicas|scaled to"],
 )  # fmt: skip
 def scheduler_of_another_cluster(c: Cluster) -> None:
