@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -145,7 +145,8 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
     if pool.nearest is not None and pool.nearest.shortages:
         if is_short:
             return shortages_text(pool.nearest.shortages, is_short=True)
-        daemons = f"; DaemonSets use {_carried_text(pool)} there" if is_for_daemons(pool) else ""
+        carried = _carried_text(pool, frozenset(shortage.resource for shortage in pool.nearest.shortages))
+        daemons = f"; DaemonSets use {carried} there" if carried and is_for_daemons(pool) else ""
         return _nearest_text(pool.nearest) + daemons + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:
         return "its host ports are used by DaemonSets"
@@ -198,8 +199,8 @@ def _set_by_class(nearest: NearestMiss) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _carried_text(pool: PoolExplanation) -> str:
-    """Return the DaemonSet requests on a new node, if the gate was reached: ``490m 938Mi``."""
+def _carried_text(pool: PoolExplanation, names: Collection[str] = (CPU, MEMORY)) -> str:
+    """Return the DaemonSet requests of cpu and memory on a new node, if the gate was reached: ``490m 938Mi``."""
     rejection = pool.rejection
     if not isinstance(rejection, TypesExhausted):
         return ""
@@ -207,8 +208,8 @@ def _carried_text(pool: PoolExplanation) -> str:
     if not loads:
         return ""
     most = resources.maximum(loads)
-    parts = [lacking_text(name, resources.nano(most, name)) for name in (CPU, MEMORY) if resources.nano(most, name)]
-    return " ".join(parts)
+    amounts = ((name, resources.nano(most, name)) for name in (CPU, MEMORY) if name in names)
+    return " ".join(lacking_text(name, nano) for name, nano in amounts if nano)
 
 
 def _gate_word(gate: PlacementGate) -> str:
@@ -432,7 +433,7 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
         return
     parts = [f"{count_text(count)} {words}" for words, count in row.types_left]
     text = "types: " + " → ".join(parts)
-    if row.carried and row.carried not in row.reason:
+    if row.carried:
         text += f"; DaemonSets request {row.carried} of a new node"
     yield from wrapped_below(((" " * indent, Tone.NORMAL), (text, Tone.MUTED)), width)
 

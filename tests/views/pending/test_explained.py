@@ -178,6 +178,13 @@ class TestGates:
         [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
         assert miss_text(pool) == "pod slots short by 1: 2 of 3 on small"
 
+    def test_daemonsets_without_which_the_pod_would_fit_are_named(self) -> None:
+        types = (an_instance_type(name="small", cpu="2", memory="8Gi"),)
+        [pool] = explained(a_pod(cpu="1"), types=types, daemonsets=(a_daemonset(cpu="1500m"),)).pools
+        assert miss_text(pool).endswith("on small; DaemonSets use 1500m there")
+        [pool] = explained(a_pod(cpu="3"), types=types, daemonsets=(a_daemonset(cpu="1500m"),)).pools
+        assert miss_text(pool).endswith("on small")
+
     def test_host_ports_that_daemonsets_take(self) -> None:
         port = (HostPort(8080),)
         explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
