@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents import (
+    aftermath,
     capacity,
     constraints,
     controllers,
@@ -75,6 +76,7 @@ MODULES = (
     healthy_operations,
     capacity,
     unlaunched,
+    aftermath,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
