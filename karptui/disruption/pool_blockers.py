@@ -213,10 +213,11 @@ class PoolBlockers:
         return max(began, default=None)
 
     def _first_end(self, state: BudgetState) -> int | None:
-        """Return the earliest deadline of the nodes being deleted."""
+        """Return the next deadline of the nodes being deleted; those past it do not end as they should."""
         claims = (self._by_name[name].claim for name in state.deleting)
         deadlines = (deadline_of(claim) for claim in claims if claim is not None)
-        return min((deadline.at_ns for deadline in deadlines if deadline is not None), default=None)
+        ends = (deadline.at_ns for deadline in deadlines if deadline is not None)
+        return min((end for end in ends if end > self._fleet.now_ns), default=None)
 
     def _of_replicas(self, pool: NodePool) -> Iterator[Blocker]:
         headroom = self._headroom.get(pool.name)

@@ -517,7 +517,7 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
 
 
 def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
-    """Return a limit that is used up, with the workload whose pods request more than half of what all request."""
+    """Return a limit that is used up, with the workload whose pods request more than half of the nodes' capacity."""
     origins, asked, pods = OriginIndex(view.owners), Counter[str](), Counter[str]()
     for state in nodes:
         for pod in view.state.pods_on(state.name).values():
@@ -527,7 +527,8 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -
                 asked[origin] += amount
                 pods[origin] += 1
     user, most = next(iter(asked.most_common(1)), ("", 0))
-    return replace(line, user=user, user_pods=pods[user]) if 2 * most > asked.total() else line
+    used = sum(state.capacity_nano.get(line.resource, 0) for state in nodes)
+    return replace(line, user=user, user_pods=pods[user]) if 2 * most > used else line
 
 
 def _by_types(view: ClusterView, line: LimitLine) -> LimitLine:

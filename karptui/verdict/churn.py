@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from karptui.disruption.churn.life import TERMINATING, Removal, command_reason
@@ -28,6 +28,8 @@ _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?
 _RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
+TERMINATION_HANDLER: Final = "aws-node-termination-handler"
+"""Source of the events of the AWS Node Termination Handler."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
 """Reasons for which nodes are removed because too little runs on them."""
 
@@ -37,6 +39,7 @@ def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from _loops(case)
     yield from _interrupted_again(case)
     yield from _scaled_again(case)
+    yield from _rebalanced(case)
 
 
 def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -168,13 +171,40 @@ def _count_rescales(
             replicas[key], events[key] = {low, high}, [*by_size.values()]
 
 
-def _removed_since(case: VerdictCase, first_ns: int) -> tuple[str, ...]:
-    """Return the NodeClaims that Karpenter has removed as empty or underutilized since a time."""
+def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that the AWS Node Termination Handler drains nodes on recommendations, and Karpenter removes them."""
+    told: defaultdict[str, dict[str, Event]] = defaultdict(dict)
+    for event in case.events:
+        if event.source == TERMINATION_HANDLER and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            told[event.reason][event.involved_name] = event
+    recommended = told["RebalanceRecommendation"]
+    drained = [event for name, event in told["CordonAndDrain"].items() if name in recommended]
+    first_ns = min((event.first_ns for event in drained), default=0)
+    removed = _removed_since(case, first_ns, (Removal.EMPTY,))
+    if len(drained) < FEWEST_SWINGS or 2 * len(removed) < len(drained):
+        return
+    names = {pool.name for pool in case.pools}
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.CHURN,
+        since_ns=first_ns or None,
+        objects=(*(f"Node/{event.involved_name}" for event in drained), *(f"NodeClaim/{name}" for name in removed)),
+        names=("",),
+        nodes=len(removed),
+        of_nodes=len(drained),
+        pools=tuple(sorted({pool_in_name(name, names) for name in removed} - {""})),
+        manner=Manner.REBALANCED,
+        screen="events",
+    )
+
+
+def _removed_since(case: VerdictCase, first_ns: int, reasons: Collection[Removal] = _SAVING) -> tuple[str, ...]:
+    """Return the NodeClaims that Karpenter has removed as empty, or underutilized, since a time."""
     return tuple(
         dict.fromkeys(
             event.involved_name
             for event in case.events
             if event.involved_kind == "NodeClaim" and event.reason == TERMINATING and event.last_ns >= first_ns
-            if command_reason(event.message) in _SAVING
+            if command_reason(event.message) in reasons
         )
     )

@@ -25,9 +25,16 @@ from karptui.verdict.pending_pods import folded_by_namespace, folded_names, pods
 
 STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
 """Images and volumes take minutes; containers that are not created by then need attention."""
-_FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount", "Failed")
-"""Event reasons that explain a failed start, the most specific first; the kubelet's ``Failed`` is about images and
-settings.
+_FAILED_STARTS: Final = (
+    "BranchAllocationFailed",
+    "BranchENIAnnotationFailed",
+    "FailedCreatePodSandBox",
+    "FailedAttachVolume",
+    "FailedMount",
+    "Failed",
+)
+"""Event reasons that explain a failed start, the most specific first: two are the VPC resource controller's, and the
+kubelet's ``Failed`` is about images and settings.
 """
 _IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 IMAGE: Final = "image"

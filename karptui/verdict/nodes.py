@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from karptui.disruption.churn.moves import KUBELET
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
@@ -41,8 +42,10 @@ FEWEST_OF_A_ZONE: Final = 2
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
 NODE_NOT_READY: Final = "NodeNotReady"
 """Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
+REBOOTED: Final = "Rebooted"
+"""Reason of the kubelet's events about nodes with a new boot ID."""
 FEWEST_FLAPS: Final = 3
-"""A node may be not ready once, for a restart; from this many times within an hour on it is ill."""
+"""A node may reboot, or be not ready, once for an update; from this many times within an hour on it is ill."""
 FLAPPED_NS: Final = 30 * 60 * NS_PER_SECOND
 """A node that has been ready for longer is well again."""
 CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
@@ -64,9 +67,11 @@ _PRESSURES: Final[Mapping[str, Sequence[str]]] = {
 """Conditions of nodes that are short of something, and its names in the kubelet's events about evictions."""
 _PROBLEM: Final = re.compile(r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Unhealthy|Deadlock|Shutdown|ErrorFatal)")
 """Conditions of node problem detectors that are True while something is wrong."""
-_EVICTED_NS: Final = 60 * 60 * NS_PER_SECOND
+_HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
+_OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
+"""In the kubelet's events about pods that it evicts because they use more storage than they may."""
 _MANY_EVICTED: Final = 3
 """From this many evictions on they are reported although no node is short of anything at the moment."""
 
@@ -75,9 +80,10 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     """Yield findings about nodes."""
     yield from _zonal_shifts(case, pending)
     yield from _not_ready(case, pending)
-    yield from _flapping(case)
+    yield from _again(case)
     yield from _interrupted(case, pending)
     yield from _under_pressure(case)
+    yield from _past_own_limits(case)
     yield from _broken(case)
     yield from _cordoned(case)
     yield from _old_kubelets(case)
@@ -135,37 +141,41 @@ def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
     return is_short and line.is_cordoned and 0 < cordoned_ns <= since_ns and not line.pods and case.sees_pods
 
 
-def _flapping(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes that were not ready several times within the last hour, and are ready now."""
-    times: dict[str, dict[str, Event]] = {}
-    for event in case.events:
-        is_about = event.involved_kind == "Node" and event.reason == NODE_NOT_READY
-        if is_about and case.now_ns - event.last_ns <= FLAPPED_NS:
-            times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
-    flapping: dict[str, int] = {}
-    ready = [line for line in case.nodes if line.has_node and line.not_ready_ns is None and not line.goes]
-    for line in ready:
-        sources = Counter[str]()  # the kubelet and the node controller tell of the same
-        for event in times.get(line.name, {}).values():
-            sources[event.source] += event.count
-        if max(sources.values(), default=0) >= FEWEST_FLAPS:
-            flapping[line.name] = max(sources.values())
-    lines = [line for line in ready if line.name in flapping]
-    events = [event for name in flapping for event in times[name].values()]
-    if lines:
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.UNHEALTHY,
-            since_ns=min(event.first_ns for event in events) or None,
-            last_ns=max(event.last_ns for event in events),
-            objects=tuple(f"Node/{line.name}" for line in lines),
-            names=tuple(line.name for line in lines),
-            nodes=len(lines),
-            of_nodes=sum(flapping.values()),
-            pools=tuple(sorted({line.pool for line in lines if line.pool})),
-            manner=Manner.FLAPPING,
-            screen="events",
-        )
+def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that rebooted, or were not ready, several times within the last hour, and are ready now."""
+    told: set[str] = set()
+    for manner, reason in ((Manner.REBOOTING, REBOOTED), (Manner.FLAPPING, NODE_NOT_READY)):
+        times: dict[str, dict[str, Event]] = {}
+        for event in case.events:
+            is_about = event.involved_kind == "Node" and event.reason == reason
+            if is_about and case.now_ns - event.last_ns <= _HOUR_NS:
+                times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
+        counts: dict[str, int] = {}
+        for name, events in times.items():
+            sources = Counter[str]()  # the kubelet and the node controller tell of the same
+            for event in events.values():
+                sources[event.source] += event.count
+            is_over = case.now_ns - max(event.last_ns for event in events.values()) > FLAPPED_NS
+            if max(sources.values()) >= FEWEST_FLAPS and not is_over:
+                counts[name] = max(sources.values())
+        ready = [line for line in case.nodes if line.has_node and line.not_ready_ns is None and not line.goes]
+        lines = [line for line in ready if line.name in counts and line.name not in told]
+        events = [event for line in lines for event in times[line.name].values()]
+        told |= {line.name for line in lines}
+        if lines:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.UNHEALTHY,
+                since_ns=min(event.first_ns for event in events) or None,
+                last_ns=max(event.last_ns for event in events),
+                objects=tuple(f"Node/{line.name}" for line in lines),
+                names=tuple(line.name for line in lines),
+                nodes=len(lines),
+                of_nodes=sum(counts[line.name] for line in lines),
+                pools=tuple(sorted({line.pool for line in lines if line.pool})),
+                manner=manner,
+                screen="events",
+            )
 
 
 def _not_ready_finding(
@@ -285,11 +295,34 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
 
 
+def _past_own_limits(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that kubelets evicted again and again because they used more storage than their own limit."""
+    groups: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
+    for event in case.events:
+        is_eviction = event.reason == "Evicted" and event.source == KUBELET
+        if is_eviction and case.now_ns - event.last_ns <= _HOUR_NS and _OWN_LIMIT.search(event.message):
+            groups[event.involved_namespace, event.message].append(event)
+    for (_, message), events in groups.items():
+        pods, last_ns = pods_of(events), max(event.last_ns for event in events)
+        if len(pods) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.NODE_PRESSURE,
+                last_ns=last_ns,
+                objects=tuple(f"Pod/{key}" for key in pods),
+                names=folded_by_namespace(pods),
+                pods=len(pods),
+                detail=message,
+                manner=Manner.OWN_LIMIT,
+                screen="events",
+            )
+
+
 def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:
     """Return the events of the last hour about pods that kubelets evicted for want of resources, by resource."""
     wanted: dict[str, list[Event]] = {}
     for event in case.events:
-        if event.reason == "Evicted" and event.source == "kubelet" and case.now_ns - event.last_ns <= _EVICTED_NS:
+        if event.reason == "Evicted" and event.source == KUBELET and case.now_ns - event.last_ns <= _HOUR_NS:
             for resource in resources:
                 if f"low on resource: {resource}" in event.message:
                     wanted.setdefault(resource, []).append(event)

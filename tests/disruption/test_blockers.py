@@ -232,6 +232,8 @@ def test_budgets_that_are_used_up() -> None:
     deleting = blockers_of(_crowd(one, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
     assert deleting["BUDGET_ZERO"].until_ns == NOW_NS + 59 * MINUTE_NS
     assert deleting["BUDGET_ZERO"].since_ns == NOW_NS - MINUTE_NS
+    late = blockers_of(_crowd(one, deletion_ns=NOW_NS - 2 * HOUR_NS, termination_grace_period_ns=HOUR_NS))
+    assert late["BUDGET_ZERO"].until_ns is None
     unready = blockers_of(_crowd(one, is_ready=False))["BUDGET_ZERO"]
     assert (unready.since_ns, unready.until_ns) == (NOW_NS - HOUR_NS, None)
     assert "0 deleting, 1 NotReady" in unready.message

@@ -65,3 +65,29 @@ def test_an_autoscaler_that_returns_to_the_same_sizes_swings(counts: tuple[int, 
     assert all(
         "HorizontalPodAutoscaler queue/worker was scaled up and down 5 times between 3" in text for text in texts
     )
+
+
+@pytest.mark.parametrize(
+    ("drained", "recommended", "emptied", "is_told"),
+    [(3, 3, 3, True), (2, 2, 3, False), (3, 0, 3, False), (3, 3, 1, False)],
+)
+def test_a_termination_handler_that_drains_nodes_on_recommendations_is_told(
+    drained: int, recommended: int, emptied: int, *, is_told: bool
+) -> None:
+    source = "aws-node-termination-handler"
+    told = [("CordonAndDrain", drained), ("RebalanceRecommendation", recommended)]
+    events = [
+        replace(
+            an_event(name=f"{reason}{n}", about=f"Node/n{n}", reason=reason, source=source),
+            first_ns=NOW_NS - 9 * MINUTE_NS,
+        )
+        for reason, count in told
+        for n in range(count)
+    ]
+    events += [removed(number, "Empty") for number in range(emptied)]
+    texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    expected = (
+        "aws-node-termination-handler drained 3 nodes in the last 9m on rebalance recommendations "
+        "(enableRebalanceDraining); Karpenter removed 3 nodes as empty meanwhile"
+    )
+    assert texts == ([expected] if is_told else [])

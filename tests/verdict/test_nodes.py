@@ -18,8 +18,8 @@ def texts(*lines: VerdictNode, events: tuple[Event, ...] = ()) -> list[tuple[Fin
     return [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(()))]
 
 
-def not_ready(times: int, *, last: int = 5, source: str = "kubelet") -> Event:
-    event = an_event(name=f"n1.{source}.{last}", about="Node/n1", reason="NodeNotReady", source=source, count=times)
+def not_ready(times: int, *, last: int = 5, source: str = "kubelet", reason: str = "NodeNotReady") -> Event:
+    event = an_event(name=f"n1.{source}.{last}", about="Node/n1", reason=reason, source=source, count=times)
     return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
 
 
@@ -36,6 +36,41 @@ def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Ev
     line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
     assert bool(texts(line, events=events)) is is_told
     assert not texts(replace(line, name="n2"), events=events)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_told"), [((2, 22, 42), True), ((2, 22), False), ((35, 45, 55), False), ((2, 22, 62), False)]
+)
+def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[int, ...], *, is_told: bool) -> None:
+    line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
+    reboots = tuple(not_ready(1, last=last, reason="Rebooted") for last in minutes)
+    found = texts(line, events=(*reboots, not_ready(3)))
+    text = f"node n1 of general {'rebooted' if is_told else 'was not ready'} 3 times"
+    assert [told.startswith(text) for _, told in found] == [True]
+
+
+def an_eviction(pod: int, message: str, *, last: int) -> Event:
+    event = an_event(about=f"Pod/etl/merge-{pod}", reason="Evicted", message=message, source="kubelet", name=f"e{pod}")
+    return replace(event, first_ns=NOW_NS - last * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
+
+
+@pytest.mark.parametrize(
+    ("message", "pods", "last", "is_told"),
+    [
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 5, True),
+        ('Container app exceeded its local ephemeral storage limit "1Gi". ', 3, 5, True),
+        ("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ", 3, 5, True),
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 2, 5, False),
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 20, False),
+        ("The node was low on resource: pids. ", 3, 20, False),
+    ],
+)
+def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
+    found = texts(events=tuple(an_eviction(number, message, last=last) for number in range(pods)))
+    expected = (
+        f"kubelets evicted 3 pods in the last hour (etl/merge-{{0,1,2}}), the last 5m ago: {message.strip()[:-1]}"
+    )
+    assert [text for _, text in found] == ([expected] if is_told else [])
 
 
 @pytest.mark.parametrize(

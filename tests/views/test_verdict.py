@@ -174,7 +174,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             ),
             (
                 "2 nodes (a, b) have been terminating for 60m: 1 pod takes long to terminate; "
-                "terminationGracePeriod is over"
+                "terminationGracePeriod is over, Karpenter's log may say why"
             ),
         ),
         (

@@ -18,6 +18,8 @@ from karptui.kube.workload import Workload
 
 EVICTED: Final = frozenset({"Evicted", "Disrupted"})
 """Reasons of events about pods that Karpenter evicts, or deletes at the end of the grace period."""
+KUBELET: Final = "kubelet"
+"""Source of events about pods that the kubelet itself evicts, for want of resources: they are not moved."""
 _EVICTED_PREFIX: Final = "Evicted pod: "
 _MOST_REASONS: Final = 3
 
@@ -64,7 +66,7 @@ def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNa
     """
     by_pod: dict[str, Move] = {}
     for event in events:
-        if event.reason in EVICTED and event.involved_kind == "Pod":
+        if event.reason in EVICTED and event.involved_kind == "Pod" and event.source != KUBELET:
             key = f"{event.involved_namespace}/{event.involved_name}"
             reason = (
                 event.message.removeprefix(_EVICTED_PREFIX)

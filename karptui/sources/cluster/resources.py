@@ -106,6 +106,13 @@ POD_WARNINGS: Final = _events(
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
 )
 """Events that explain why pods do not start, without more frequent events on other subjects."""
+NODE_EVENTS: Final = _events(
+    "involvedObject.kind=Node,source!=karpenter,source!=eks-auto-mode/compute"
+    ",reason!=Starting,reason!=NodeReady,reason!=NodeAllocatableEnforced,reason!=InvalidDiskCapacity"
+    ",reason!=NodeHasSufficientMemory,reason!=NodeHasNoDiskPressure,reason!=NodeHasSufficientPID"
+    ",reason!=RegisteredNode,reason!=Synced"
+)
+"""Events of kubelets and other controllers about nodes, without those of every start."""
 LEADER_LEASE: Final = _resource(
     Kind.LEASE, "coordination.k8s.io", "v1", "leases", field_selector=f"metadata.name={LEASE_NAME}"
 )
@@ -130,6 +137,7 @@ LATER: Final = (
     EVENTS,
     FAILED_CREATIONS,
     POD_WARNINGS,
+    NODE_EVENTS,
     SCALE_UPS,
     DESCHEDULED,
     VOLUME_FAILURES,

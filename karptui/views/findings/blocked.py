@@ -183,7 +183,8 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "never":
         ends = f"; no terminationGracePeriod ends {'its' if is_one else 'their'} drain"
     elif finding.manner == "overdue":
-        ends = "; terminationGracePeriod is over"
+        ago = f"ended {age_text(finding.until_ns, now_ns)} ago" if finding.until_ns else "is over"
+        ends = f"; terminationGracePeriod {ago}, Karpenter's log may say why"
     elif finding.manner == "own-grace":
         ends = f"; the termination grace period ends in {time_left(finding, now_ns)}"
     elif finding.until_ns is not None:

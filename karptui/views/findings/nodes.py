@@ -60,11 +60,12 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
     why = why_not_ready(finding)
-    if finding.manner == "flapping":
-        nodes = f"node {names_text(finding.names)}{of_pools(finding)} was"
+    if finding.manner in ("flapping", "rebooting"):
+        nodes = f"node {names_text(finding.names)}{of_pools(finding)}"
         if finding.nodes > 1:
-            nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)}) were"
-        times = f"not ready {count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
+            nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
+        nodes += " rebooted" if finding.manner == "rebooting" else verb(finding.nodes, " was", " were") + " not ready"
+        times = f"{count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
         are = verb(finding.nodes, "it is", "they are")
         return f"{nodes} {times}{last_text(finding, now_ns)}; {are} ready now"
     if finding.manner == "emptied":
@@ -85,6 +86,8 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         pods = f"evicted {counted(finding.pods, 'pod')} in the last hour"
         if not finding.nodes:
             ago = f", the last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
+            if finding.manner == "own-limit":
+                return f"kubelets {pods} ({names}){ago}: {quoted(finding.detail.rstrip())}"
             return f"kubelets {pods} for lack of {finding.detail} ({names}){ago}"
         return f"{nodes} {has}; the kubelet {pods} ({names})"
     if not others:
@@ -121,6 +124,10 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         removed = f"Karpenter removed {nodes_text(finding)} as empty or underutilized meanwhile"
         return f"{workloads[0]} was scaled up and down {times}; {removed}"
     span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    if finding.manner == "rebalanced":
+        drained = f"{counted(finding.of_nodes, 'node')}{span} on rebalance recommendations (enableRebalanceDraining)"
+        removed = f"Karpenter removed {nodes_text(finding)}{of_pools(finding)} as empty meanwhile"
+        return f"aws-node-termination-handler drained {drained}; {removed}"
     why = f" ({', '.join(finding.reasons)})" if finding.reasons else ""
     evictions = f"{counted(finding.pods, 'eviction')} of {workloads[0]}" if workloads else ""
     if not pool:

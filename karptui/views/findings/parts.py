@@ -38,6 +38,8 @@ _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: 
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _HIDDEN: Final = "Instance launch failed"
 """Karpenter's message for EC2 errors that it does not classify: pkg/errors/errors.go of its AWS provider."""
+_BEFORE_WEBHOOK: Final = re.compile(r"^.*?(?=admission webhook \")", re.DOTALL)
+"""The request that a webhook denied, which leaves little room for the webhook and its reason."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 Reasons = Mapping[str, str]
@@ -136,7 +138,7 @@ def quoted(message: str) -> str:
             plain = f"Karpenter is not authorized to perform {' on '.join(filter(None, action.groups()))}"
     restricted = _RESTRICTED.search(message)
     plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
-    message = _BOILERPLATE.sub("", " ".join(message.split())).removesuffix(".")
+    message = _BOILERPLATE.sub("", " ".join(_BEFORE_WEBHOOK.sub("", message).split())).removesuffix(".")
     cause = _CAUSE.search(message)
     message = cause[1] if cause is not None else message
     if message.endswith(_HIDDEN):

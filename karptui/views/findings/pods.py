@@ -26,6 +26,8 @@ _SIGNALS: Final[Mapping[str, str]] = {
     "139": "segmentation fault",
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
+_OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
+"""What precedes the words of a mount command in an error: the command and its arguments."""
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
 
 
@@ -95,7 +97,7 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if image and finding.reasons:
         nodes = verb(finding.nodes, "that node", "those nodes")
         return f"{text}: image {image} has no build for {' and '.join(finding.reasons)}, the platform of {nodes}"
-    message = _VOLUME_OF.sub("", _RPC.sub("", finding.detail))
+    message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", finding.detail)))
     if image:
         cause = message.rpartition(f'{image}": ')[2]
         return f"{text}: image {image} cannot be pulled: {quoted(cause)}"

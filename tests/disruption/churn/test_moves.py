@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import WorkloadNames, moved_workloads, moves_of
@@ -71,8 +72,6 @@ def test_workload_of_a_removed_pod_by_its_controller(kind: str, name: str, workl
 
 
 def an_eviction(pod: str, uid: str, message: str = "Evicted pod: Drifted", **when: float) -> Event:
-    from msgspec.structs import replace
-
     reason = "Evicted" if message.startswith("Evicted") else "Disrupted"
     return replace(said(f"Pod/{pod}", reason, message, **when), involved_uid=uid)
 
@@ -86,6 +85,7 @@ def test_a_move_reported_twice_counts_once() -> None:
         an_eviction("web/nobody-0", "", at=4),
         said("Pod/web/front-5d4f-ccccc", "Nominated"),
         said("Node/node-1", "Evicted"),
+        replace(an_eviction("web/front-5d4f-ddddd", "d", "Evicted: over its limit"), source="kubelet"),
     )
     gone = (
         GonePod(key="web/front-5d4f-aaaaa", uid="a", owner_kind="ReplicaSet", owner_name="front-5d4f",

@@ -15,6 +15,7 @@ from karptui.sources.cluster.resources import (
     EVENTS,
     FAILED_CREATIONS,
     LATER,
+    NODE_EVENTS,
     NODECLAIMS,
     NODEPOOLS,
     NODES,
@@ -174,7 +175,8 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
     assert selectors == {
-        one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
+        one.field_selector
+        for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, NODE_EVENTS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
     }
 
 
@@ -252,6 +254,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
             EVENTS,
             FAILED_CREATIONS,
             POD_WARNINGS,
+            NODE_EVENTS,
             SCALE_UPS,
             DESCHEDULED,
             VOLUME_FAILURES,
