@@ -10,6 +10,7 @@ NewStrictPodRequirements in Karpenter's pkg/scheduling/requirements.go.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -40,6 +41,9 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """``enc_hook`` converts the read-only view used for empty mappings."""
 _KEY_ENCODER: Final = msgspec.msgpack.Encoder()
 _AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "overhead", "limits"))
+GATES_NOT_READY: Final = "ReadinessGatesNotReady"
+"""Reason of the Ready condition if all containers are ready, and a readiness gate is not true."""
+_GATE: Final = re.compile(r'readiness gate "([^"]+)"')
 _CONTAINERS: Final = PodTemplate.__struct_fields__.index("containers")
 
 
@@ -266,6 +270,7 @@ def pod_of(
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts, exited_text = _waiting(status)
+        gate = _GATE.search(ready.message or "") if ready is not None and ready.reason == GATES_NOT_READY else None
         return Pod(
             name=name,
             template=template,
@@ -288,8 +293,8 @@ def pod_of(
             exit_reason=exit_reason,
             restarts=restarts,
             exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
-            unready_ns=_unready_ns(ready) if waiting_reason else ABSENT_NS,
-            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(status, waiting_reason),
+            unready_ns=_unready_ns(ready) if waiting_reason or gate else ABSENT_NS,
+            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(status, waiting_reason, gate),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -327,17 +332,18 @@ def _unready_ns(ready: WireCondition | None) -> int:
     return parse_timestamp(ready.last_transition_time)
 
 
-def _trouble(status: wires.AnyPodStatus, waiting_reason: str) -> PodTrouble:
-    """Return details of the first container that waits for a reason, or of containers that outlive others."""
-    statuses = status.container_statuses or ()
+def _trouble(status: wires.AnyPodStatus, waiting_reason: str, gate: re.Match[str] | None) -> PodTrouble:
+    """Return details of the first container that waits for a reason, of those that outlive others, or of a gate."""
+    statuses, of_init = status.container_statuses or (), status.init_container_statuses or ()
     if waiting_reason:
-        for wire in (*(status.init_container_statuses or ()), *statuses):
+        for wire in (*of_init, *statuses):
             state, previous = wire.state, wire.last_state
             if state is None or state.waiting is None or state.waiting.reason != waiting_reason:
                 continue
             ended = previous.terminated if previous is not None else None
             message = (state.waiting.message or "")[:_LONGEST_MESSAGE]
-            return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0)
+            init = _name_of(wire.name) if any(wire is other for other in of_init) else ""
+            return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE
     if len(statuses) > 1 and status.phase == "Running":
         finished = [wire.state.terminated for wire in statuses if wire.state is not None and wire.state.terminated]
@@ -345,7 +351,7 @@ def _trouble(status: wires.AnyPodStatus, waiting_reason: str) -> PodTrouble:
             names = (_name_of(wire.name) for wire in statuses if wire.state is not None and not wire.state.terminated)
             instants = [parse_timestamp(ended.finished_at) for ended in finished if ended.finished_at]
             return PodTrouble("", 0, tuple(filter(None, names)), max(instants, default=ABSENT_NS))
-    return NO_TROUBLE
+    return PodTrouble(readiness_gate=gate[1]) if gate is not None else NO_TROUBLE
 
 
 def _gate_names(gates: Sequence[object]) -> tuple[str, ...]:

@@ -173,6 +173,10 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """When the last of the others finished."""
     gates: tuple[str, ...] = ()
     """Scheduling gates that are left."""
+    init_container: str = ""
+    """The init container that waits, empty if another container does."""
+    readiness_gate: str = ""
+    """The readiness gate that alone keeps a running pod from being ready."""
 
 
 NO_TROUBLE: Final = PodTrouble()
@@ -214,7 +218,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     exited_ns: int = ABSENT_NS
     """When that container terminated before."""
     unready_ns: int = ABSENT_NS
-    """When a pod with a waiting container became unready."""
+    """When a pod with a waiting container, or a readiness gate that is not true, became unready."""
     trouble: PodTrouble = NO_TROUBLE
 
     @property

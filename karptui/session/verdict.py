@@ -114,6 +114,8 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             nodeclasses=view.state.nodeclasses,
             starting=pods.starting,
             crashing=pods.crashing,
+            gated=pods.gated,
+            unended=pods.unended,
             outlived=tuple(_outlived(view, pods.outlived)),
             running_on=_running_on(view, pods.crashing),
             replicas={key: (pods.of_sets[key], wanted) for key, wanted in replicas.items() if Kind.POD not in hidden},
@@ -265,6 +267,10 @@ class _Pods(NamedTuple):
     """Bound to a node, with containers that have not started."""
     crashing: list[StartingPod]
     """With a container that ends again and again."""
+    gated: list[StartingPod]
+    """Running, and not ready because of a readiness gate."""
+    unended: list[StartingPod]
+    """On a node, deleted, and past their grace period or not."""
     karpenter: list[Pod]
     outlived: list[Pod]
     """Of Jobs, and finished but for a container that runs on."""
@@ -274,35 +280,41 @@ class _Pods(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _Pods([], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _Pods([], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
-    for key, pod in view.state.pods.items():
+    for pod in view.state.pods.values():
         if is_karpenter(pod, namespaces):
             pods.karpenter.append(pod)
         is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending"
+        gate = pod.trouble.readiness_gate
         if (is_starting or pod.waiting_reason == CRASHING) and pod.node_name and pod.is_active:
-            since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
-            late = pods.starting if is_starting else pods.crashing
-            owner = controller_of(pod.owners)
-            late.append(
-                StartingPod(
-                    key,
-                    pod.node_name,
-                    since_ns,
-                    pod.waiting_reason,
-                    image,
-                    origins.of(pod),
-                    controller=owner.uid if owner is not None else "",
-                    message=pod.trouble.message,
-                    exit_code=pod.trouble.exit_code,
-                    exit_reason=pod.exit_reason,
-                )
-            )
+            (pods.starting if is_starting else pods.crashing).append(_late_pod(pod, origins))
+        elif gate and pod.is_active:
+            pods.gated.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns, waiting_reason=gate))
+        elif pod.is_terminating and pod.node_name:
+            pods.unended.append(replace(_late_pod(pod, origins), since_ns=pod.deletion_ns))
         if pod.trouble.outliving and pod.is_active and _is_of_job(pod):
             pods.outlived.append(pod)
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.of_sets.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     return pods
+
+
+def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
+    owner = controller_of(pod.owners)
+    return StartingPod(
+        pod.key,
+        pod.node_name,
+        pod.start_ns or pod.scheduled_ns or pod.created_ns,
+        pod.waiting_reason,
+        next(iter(pod.template.images), ""),
+        origins.of(pod),
+        controller=owner.uid if owner is not None else "",
+        message=pod.trouble.message,
+        exit_code=pod.trouble.exit_code,
+        exit_reason=pod.exit_reason,
+        init_container=pod.trouble.init_container,
+    )
 
 
 def _is_of_job(pod: Pod) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
@@ -66,6 +66,8 @@ FEWEST_CRASHING: Final = 2
 """One pod may crash for any reason; from this many on their platform tells something."""
 CRASHED_NS: Final = 15 * 60 * NS_PER_SECOND
 """Pods may crash while a rollout finds its dependencies; pods that are older have tried often."""
+UNENDED_NS: Final = 10 * 60 * NS_PER_SECOND
+"""The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 FEWEST_ALIKE: Final = 3
 """From this many crashing pods on it is no accident that their nodes share something."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
@@ -186,6 +188,8 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pod in case.crashing:
         if pod.controller and pod.key not in karpenter:
             controllers[pod.controller].append(pod)
+    single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
+    yield from _single_crashes([pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS])
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         difference = _difference(lines, nodes, case.running_on.get(controller, ()), len(pods))
@@ -204,9 +208,85 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=len(pods),
             detail=str(codes.pop()) if len(codes) == 1 else "",
             reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else reasons,
+            container=pods[0].init_container,
             manner=difference.manner if difference is not None else Manner.CRASHING,
             screen="pods",
         )
+
+
+def _single_crashes(pods: Sequence[StartingPod]) -> Iterator[ClusterFinding]:
+    """Yield the pods that crash alone of their workload as one note: each may have any reason."""
+    if not pods:
+        return
+    nodes, reasons = tuple(dict.fromkeys(pod.node for pod in pods)), {pod.exit_reason for pod in pods}
+    codes, owners = {pod.exit_code for pod in pods}, defaultdict[str, list[str]](list)
+    for pod in pods:
+        owners[pod.owner].append(pod.key)
+    yield ClusterFinding(
+        severity=FindingSeverity.INFO,
+        code=FindingCode.PODS_NOT_STARTING,
+        objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+        names=("", *folded_names(owners)),
+        nodes=len(nodes),
+        pods=len(pods),
+        detail=str(codes.pop()) if len(codes) == 1 else "",
+        reasons=tuple(reasons) if len(reasons) == 1 else (),
+        manner=Manner.CRASHING,
+        screen="pods",
+    )
+
+
+def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads of which several pods run and are not ready, because a readiness gate is not true."""
+    groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
+    for pod in case.gated:
+        if case.now_ns - pod.since_ns >= CRASHED_NS:
+            groups[pod.owner, pod.waiting_reason].append(pod)
+    for (owner, gate), pods in groups.items():
+        if len(pods) >= FEWEST_CRASHING:
+            yield _of_late_pods(
+                pods, Manner.GATED, names=("", *folded_names({owner: [pod.key for pod in pods]})), detail=gate
+            )
+
+
+def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield pods that should have ended a while ago, on nodes that are ready and stay: others report their pods."""
+    lines = {line.name: line for line in case.nodes}
+    late: dict[str, StartingPod] = {}
+    for pod in case.unended:
+        line = lines.get(pod.node)
+        stays = line is not None and line.has_node and line.not_ready_ns is None and not line.goes
+        if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
+            late[pod.key] = pod
+    killed: dict[str, str] = {}
+    for event in case.events if late else ():
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        if event.involved_kind == "Pod" and event.reason == "FailedKillPod" and key in late:
+            killed[key] = event.message
+    groups: defaultdict[tuple[str, bool], list[StartingPod]] = defaultdict(list)
+    for key, pod in late.items():
+        groups[pod.owner, key in killed].append(pod)
+    for (owner, _), pods in groups.items():
+        names = ("", *folded_names({owner: [pod.key for pod in pods]}))
+        yield _of_late_pods(
+            pods, Manner.UNENDED, names=names, detail=killed.get(pods[0].key, ""), reasons=(owner.partition("/")[0],)
+        )
+
+
+def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
+    nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+    return ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.PODS_NOT_STARTING,
+        since_ns=min(pod.since_ns for pod in pods),
+        objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+        nodes=len(nodes),
+        pods=len(pods),
+        stuck_pods=nodes[:1],
+        manner=manner,
+        screen="pods",
+        **more,
+    )
 
 
 def _difference(

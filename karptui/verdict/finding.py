@@ -189,6 +189,10 @@ class Manner(StrEnum):
     """A disruption budget is closed."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
+    GATED = "gated"
+    """Pods that run, and whose readiness gate is not true."""
+    UNENDED = "unended"
+    """Pods that were deleted and should have ended."""
     RESTARTS = "restarts"
     """Pods that are ready, and whose containers end again and again."""
     DESCHEDULED = "descheduled"
@@ -402,6 +406,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The pod of Karpenter that tells the most about why it is down."""
     expires_ns: int | None = None
     """When its node expires."""
+    container: str = ""
+    """The init container of its pods that crashes."""
     at_once: int | None = None
     """How many of its nodes disruption budgets allow to go at a time, 0 if none now; None if all."""
     closed_until_ns: int | None = None
@@ -564,6 +570,8 @@ class StartingPod(msgspec.Struct, frozen=True):
     exit_code: int = 0
     exit_reason: str = ""
     """Why its container ended last, such as ``OOMKilled``."""
+    init_container: str = ""
+    """The init container that waits; empty if another container does."""
 
 
 class OutlivedPod(msgspec.Struct, frozen=True):
@@ -615,6 +623,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()
     """Pods with a container that ends again and again."""
+    gated: Sequence[StartingPod] = ()
+    """Pods that run and are not ready since a time, because of the readiness gate that is their reason."""
+    unended: Sequence[StartingPod] = ()
+    """Pods on nodes that were deleted and should have ended at a time."""
     outlived: Sequence[OutlivedPod] = ()
     """Pods of Jobs that have finished but for a container that runs on."""
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})

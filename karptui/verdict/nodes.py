@@ -151,11 +151,11 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
             if is_about and case.now_ns - event.last_ns <= _HOUR_NS:
                 times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
         counts: dict[str, int] = {}
-        for name, events in times.items():
+        for name, by_key in times.items():
             sources = Counter[str]()  # the kubelet and the node controller tell of the same
-            for event in events.values():
+            for event in by_key.values():
                 sources[event.source] += event.count
-            is_over = case.now_ns - max(event.last_ns for event in events.values()) > FLAPPED_NS
+            is_over = case.now_ns - max(event.last_ns for event in by_key.values()) > FLAPPED_NS
             if max(sources.values()) >= FEWEST_FLAPS and not is_over:
                 counts[name] = max(sources.values())
         ready = [line for line in case.nodes if line.has_node and line.not_ready_ns is None and not line.goes]

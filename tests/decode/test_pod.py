@@ -149,13 +149,23 @@ def test_reads_which_containers_outlive_others_and_why_one_waits(read: Read) -> 
     waits = {"name": "app", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}
     waits["lastState"] = {"terminated": {"exitCode": 132}}
 
-    def trouble(*statuses: dict[str, Any]) -> PodTrouble:
-        status = {"phase": "Running", "containerStatuses": [*statuses]}
+    def trouble(*statuses: dict[str, Any], **more: Any) -> PodTrouble:
+        status = {"phase": "Running", "containerStatuses": [*statuses], **more}
         return read({**sample(Kind.POD), "status": status}).trouble
 
     assert trouble(done, runs) == PodTrouble(outliving=("proxy",), finished_ns=CREATED_NS)
     assert trouble(failed, runs) == trouble(runs, runs) == PodTrouble()
     assert trouble(waits, runs) == PodTrouble("back-off", 132)
+    assert trouble(runs, initContainerStatuses=[waits]) == PodTrouble("back-off", 132, init_container="app")
+
+
+@both
+def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
+    message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
+    ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}
+    status = {"phase": "Running", "conditions": [{**ready, "lastTransitionTime": CREATED}]}
+    pod = read({**sample(Kind.POD), "status": status})
+    assert (pod.trouble.readiness_gate, pod.unready_ns) == ("lb.example/web", CREATED_NS)
 
 
 @both

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.verdict.containers import crashing_findings, outlived_findings, starting_findings
+from karptui.verdict.containers import (
+    crashing_findings,
+    gated_findings,
+    outlived_findings,
+    starting_findings,
+    unended_findings,
+)
 from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
 from karptui.views.findings.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, an_event
 
 FAMILY = "karpenter.k8s.aws/instance-family"
 
@@ -65,12 +71,67 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
         assert crash_text(lines, crashing(nodes), running).endswith("on 1 node crash again and again")
 
 
-@pytest.mark.parametrize(("pods", "minutes", "is_told"), [(2, 15, True), (1, 15, False), (2, 14, False)])
-def test_pods_that_crash_anywhere_are_told_if_several_do_for_a_while(pods: int, minutes: int, *, is_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("pods", "minutes", "said"),
+    [
+        (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled)"),
+        (1, 15, "1 pod ml/embed-0 on 1 node crashes again and again (OOMKilled)"),
+        (2, 14, ""),
+        (1, 14, ""),
+    ],
+)
+def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, minutes: int, said: str) -> None:
     since = NOW_NS - minutes * MINUTE_NS
     crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
-    text = crash_text([a_line("n1")], crashes, ())
-    assert text == ("2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled)" if is_told else "")
+    assert crash_text([a_line("n1")], crashes, ()) == said
+    findings = [*crashing_findings(VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], crashing=crashes))]
+    assert [finding.severity for finding in findings] == (["warning" if pods > 1 else "info"] if said else [])
+
+
+def test_an_init_container_that_crashes_is_named() -> None:
+    crashes = [replace(pod, init_container="istio-validation") for pod in crashing(["n1", "n1"], exit_code=126)]
+    assert crash_text([a_line("n1")], crashes, ()) == (
+        "2 pods ml/embed-{0,1} on 1 node have not started for 60m: their init container istio-validation crashes "
+        "(exit code 126)"
+    )
+
+
+def late(count: int, minutes: int, reason: str = "") -> list[StartingPod]:
+    since = NOW_NS - minutes * MINUTE_NS
+    return [StartingPod(f"db/pg-{n}", "n1", since, reason, owner="StatefulSet/db/pg") for n in range(count)]
+
+
+@pytest.mark.parametrize(("count", "minutes", "is_told"), [(2, 15, True), (1, 60, False), (2, 14, False)])
+def test_pods_that_a_readiness_gate_keeps_unready_are_told(count: int, minutes: int, *, is_told: bool) -> None:
+    case = VerdictCase(now_ns=NOW_NS, gated=late(count, minutes, "lb.example/web"))
+    expected = (
+        "2 pods db/pg-{0,1} on node n1 have not been ready for 15m: their containers run, but their readiness gate "
+        "lb.example/web is not true"
+    )
+    assert [sentence(f, NOW_NS, {}) for f in gated_findings(case)] == ([expected] if is_told else [])
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_pod_that_does_not_end_on_a_ready_node_is_told(*, is_killed: bool) -> None:
+    text = 'error killing pod: failed with KillContainerError: "rpc error: code = DeadlineExceeded desc = no"'
+    event = an_event(about="Pod/db/pg-0", reason="FailedKillPod", message=text, source="kubelet")
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], unended=late(1, 10), events=[event] if is_killed else [])
+    why = ": the kubelet cannot kill its containers (DeadlineExceeded)" if is_killed else ""
+    expected = f"db/pg-0 on node n1 has been terminating for 10m{why}; its StatefulSet starts no successor until then"
+    assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "minutes"),
+    [
+        (a_line("n1"), 9),
+        (a_line("n2"), 30),
+        (replace(a_line("n1"), not_ready_ns=NOW_NS - MINUTE_NS), 30),
+        (replace(a_line("n1"), deleted_ns=NOW_NS - MINUTE_NS), 30),
+    ],
+)
+def test_pods_that_end_late_are_not_told_for_nodes_that_other_findings_name(line: VerdictNode, minutes: int) -> None:
+    assert not [*unended_findings(VerdictCase(now_ns=NOW_NS, nodes=[line], unended=late(1, minutes)))]
 
 
 def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:

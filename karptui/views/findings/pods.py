@@ -26,6 +26,7 @@ _SIGNALS: Final[Mapping[str, str]] = {
     "139": "segmentation fault",
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
+_KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
@@ -72,9 +73,14 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{rejected}: {reason}: {quoted(finding.detail)}"
     if finding.manner == "crashing":
         pods = uncounted(finding.names[1:], finding.pods)
-        crash = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)} crash again and again"
         is_plain = finding.reasons in ((), ("",), ("Error",))
-        return f"{crash}{_exit_words(finding.detail) if is_plain else f' ({finding.reasons[0]})'}"
+        exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
+        late = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
+        if finding.container and finding.since_ns:
+            have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
+            crash = f"{its} init container {finding.container} crashes{exit_words}"
+            return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}"
+        return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}"
     if finding.manner in ("by-platform", "by-nodes"):
         image, *pods = finding.names
         shared, *values = finding.reasons
@@ -85,6 +91,8 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         if finding.manner == "by-nodes":
             return f"{crash}{_exit_words(finding.detail)}"
         return f"{crash}: image {image} may have no build for {bad}"
+    if finding.manner in ("gated", "unended"):
+        return _late(finding, now_ns)
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
@@ -104,6 +112,23 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
+
+
+def _late(finding: ClusterFinding, now_ns: int) -> str:
+    """Return that pods are not ready because of a readiness gate, or that they should have ended."""
+    where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
+    count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
+    have, their = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
+    text = f"{count}{first_of(uncounted(finding.names[1:], finding.pods), NAMED)} on {where} {have}"
+    if finding.manner == "gated":
+        gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
+        return f"{text} not been ready{lasting(finding, now_ns)}: {gate}"
+    text += f" been terminating{lasting(finding, now_ns)}"
+    if finding.detail:
+        error = _KILL_ERROR.search(finding.detail)
+        text += f": the kubelet cannot kill {their} containers ({error[1] if error else quoted(finding.detail)})"
+    successor = f"; {their} StatefulSet starts no successor until then" if finding.reasons == ("StatefulSet",) else ""
+    return f"{text}{successor}"
 
 
 def _exit_words(code: str) -> str:
