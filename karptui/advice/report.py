@@ -11,6 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.disruption.churn.loops import Loop
+from karptui.disruption.churn.moves import Moved
 
 
 class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -26,6 +27,8 @@ class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Number of rules that ran."""
     loops: tuple[Loop, ...] = ()
     """Loops of launches and removals, which the rules looked at too."""
+    moved: tuple[Moved, ...] = ()
+    """Workloads whose pods Karpenter moved, most moves first."""
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
@@ -69,6 +72,7 @@ class Adviser:
             now_ns=self._context.now_ns,
             rules=len(self._rules),
             loops=self._context.loops,
+            moved=self._context.churn.moved if self._context.loops else (),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.churn.moves import EVICTED, KUBELET
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import protects_node
@@ -32,6 +33,8 @@ from karptui.verdict.upcoming import forced_end_ns
 
 BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
 """A rollout uses up PodDisruptionBudgets and disruption budgets for this long."""
+ADVANCED_NS: Final = 10 * 60 * NS_PER_SECOND
+"""A drain that evicts one pod after the other takes this long for each: until its successor is ready."""
 ENDS_SOON_NS: Final = 60 * 60 * NS_PER_SECOND
 """Protection that ends within this time needs no action."""
 _HELD: Final = {
@@ -102,6 +105,10 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     is_over = code is FindingCode.BUDGET and until is not None
     since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
     is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is not Manner.NEVER
+    may_advance = manner is Manner.USED_UP or (code is FindingCode.PDB and manner is Manner.PLAIN)
+    if may_advance and _advances(lines, blockers, manner, case):
+        is_new = is_new or (since is not None and case.now_ns - since < ENDS_SOON_NS)
+        manner = Manner.ADVANCING if code is FindingCode.PDB else manner
     ends_soon = until is not None and until - case.now_ns < ENDS_SOON_NS and not any(line.goes for line in lines)
     is_brief = ends_soon if code is FindingCode.POD_DND else is_new
     objects = [blocker.object_ref for blocker in blockers if blocker.object_ref]
@@ -142,6 +149,28 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         screen=screen,
         filter_text=filter_text,
     )
+
+
+def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner: Manner, case: VerdictCase) -> bool:
+    """Return whether pods like those that block nodes, or the drains that use up a budget, were evicted lately."""
+    pods = {blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}
+    if manner is Manner.USED_UP:
+        users = users_of({line.pool for line in lines}, case)
+        drains = [line.findings.drain for line in case.nodes if line.name in users and line.findings is not None]
+        pods = {pod.pod.key if drain else "" for drain in drains for pod in (drain.holders if drain else ())}
+        if len(drains) < len(users) or not all(drain is not None and drain.holders for drain in drains):
+            return False
+    evicted = {
+        _stem(f"{event.involved_namespace}/{event.involved_name}")
+        for event in case.events
+        if event.reason in EVICTED and event.source != KUBELET and case.now_ns - event.last_ns <= ADVANCED_NS
+    }
+    return bool(pods) and evicted.issuperset(map(_stem, pods))
+
+
+def _stem(pod: str) -> str:
+    """Return the namespace and the name of a pod's controller: its pods have that name and a suffix."""
+    return pod.rpartition("-")[0]
 
 
 def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:

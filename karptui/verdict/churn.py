@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from karptui.disruption.churn.life import TERMINATING, Removal, command_reason
-from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.objects import Event
@@ -21,6 +21,8 @@ FEWEST_INTERRUPTED: Final = 5
 WAVE_NS: Final = 15 * 60 * NS_PER_SECOND
 """Interruptions within this time are one wave."""
 JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
+SHORT_PAUSE_NS: Final = 60 * NS_PER_SECOND
+"""A consolidateAfter this short is shorter than the launch of a node, and belongs to a loop's cause."""
 CHURN_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 """A loop whose last turn is older than this is over."""
 _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
@@ -54,21 +56,35 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
             by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
     if moved and not by_pool:
         by_pool[""] = moved[0]
+    pauses = {pool.name: pool.consolidate_after_ns for pool in case.pools if _is_short(pool.consolidate_after_ns)}
     for pool, loop in by_pool.items():
         objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
+        reasons = tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
+        evicted = [(item.workload, item.times) for item in moved] or _evicted(case, reasons)
+        pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,
             since_ns=loop.first_ns or None,
-            objects=(*objects, *(loop.workload for loop in moved)),
-            names=(pool, *(loop.workload.partition("/")[2] for loop in moved[:1])),
+            objects=(*objects, *(workload for workload, _ in evicted)),
+            names=(pool, *(workload.partition("/")[2] for workload, _ in evicted[:1])),
             nodes=loop.times if pool else 0,
-            pods=moved[0].times if moved else 0,
-            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
-            or loop.moved_for,
-            detail=_job_failure(loop.workload, case),
+            pods=evicted[0][1] if evicted else 0,
+            reasons=reasons or loop.moved_for,
+            detail=_job_failure(loop.workload, case) if pause_ns is None else str(pause_ns // NS_PER_SECOND),
             screen="churn",
         )
+
+
+def _is_short(pause_ns: int | None) -> bool:
+    return pause_ns is not None and pause_ns <= SHORT_PAUSE_NS
+
+
+def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int]]:
+    """Return the workload of which Karpenter evicted most pods for a reason of a loop, and how many; empty if few."""
+    moved = case.advice.moved if case.advice is not None else ()
+    most = next((item for item in moved if set(reasons) & {*item.reasons}), None)
+    return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []
 
 
 def _job_failure(workload: str, case: VerdictCase) -> str:

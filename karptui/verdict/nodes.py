@@ -16,6 +16,8 @@ from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.objects import Event, condition_of
+from karptui.kube.quantity import NANO
+from karptui.kube.resources import nano
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.finding import (
@@ -84,6 +86,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _interrupted(case, pending)
     yield from _under_pressure(case)
     yield from _past_own_limits(case)
+    yield from _without_devices(case)
     yield from _broken(case)
     yield from _cordoned(case)
     yield from _old_kubelets(case)
@@ -316,6 +319,40 @@ def _past_own_limits(case: VerdictCase) -> Iterator[ClusterFinding]:
                 manner=Manner.OWN_LIMIT,
                 screen="events",
             )
+
+
+def _without_devices(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield initialized nodes on which fewer devices are allocatable than there are: kubelets call others unhealthy."""
+    groups: defaultdict[str, list[VerdictNode]] = defaultdict(list)
+    for line in case.nodes:
+        is_new = line.claim is not None and not line.claim.is_true("Initialized")
+        if line.node is None or is_new or line.not_ready_ns is not None or line.goes:
+            continue
+        for name in line.node.capacity:
+            if "/" in name and nano(line.node.allocatable, name) < nano(line.node.capacity, name):
+                groups[name].append(line)
+    for name, lines in groups.items():
+        counts = [
+            sum(nano(amounts, name) for amounts in all_amounts) // NANO
+            for all_amounts in zip(
+                *((line.node.allocatable, line.node.capacity) for line in lines if line.node), strict=True
+            )
+        ]
+        is_wanted = any(nano(line.requests, name) for line in case.pending)
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING if is_wanted else FindingSeverity.INFO,
+            code=FindingCode.NODE_PRESSURE,
+            price_per_hour=sum_of(line.per_hour for line in lines),
+            is_partial=lacks_some(line.per_hour for line in lines),
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=tuple(line.name for line in lines),
+            pools=tuple(sorted({line.pool for line in lines if line.pool})),
+            nodes=len(lines),
+            detail=name,
+            reasons=tuple(str(count) for count in counts),
+            manner=Manner.DEVICES,
+            screen="nodes",
+        )
 
 
 def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:

@@ -305,9 +305,10 @@ def gpus_vanish_from_nodes(c: Cluster) -> None:
         pair.status["allocatable"]["nvidia.com/gpu"] = "0"
     gpu = {"nvidia.com/gpu": "1"}
     pool = c.find("NodePool", "gpu")
-    message = "0/10 nodes are available: 2 Insufficient nvidia.com/gpu, 2 Insufficient nvidia.com/gpu, 6 node(s) didn't match Pod's node affinity/selector. preemption: 0/10 nodes are available: 4 No preemption victims found for incoming pod, 6 Preemption is not helpful for scheduling."
-    pods = add_workload(c, "ml/infer", on=pairs[:2], pending=3, pending_since="25m", age="4d", cpu="4", memory="16Gi", requests=gpu, spec=GPU_POD, message=message.replace("2 Insufficient nvidia.com/gpu, 2", "4"))  # fmt: skip
+    message = "0/10 nodes are available: 4 Insufficient nvidia.com/gpu, 6 node(s) didn't match Pod's node affinity/selector. preemption: 0/10 nodes are available: 4 No preemption victims found for incoming pod, 6 Preemption is not helpful for scheduling."
+    pods = add_workload(c, "ml/infer", on=pairs[:2], pending=3, pending_since="25m", age="4d", cpu="4", memory="16Gi", requests=gpu, spec=GPU_POD, message=message)  # fmt: skip
     pool["status"]["resources"] = gpu
+    add_workload(c, "ml/cache", kind="StatefulSet", on=pairs[2:], age="3d", cpu="2", memory="8Gi", spec=GPU_POD)
     for pod in pods[2:]:
         text = 'Failed to schedule pod, all available instance types exceed limits for nodepool: "gpu"'
         c.event(pod, "FailedScheduling", text, last="1m", first="24m", count=5)

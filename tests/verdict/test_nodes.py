@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.kube.objects import Event
-from karptui.verdict.finding import FindingSeverity, VerdictCase, VerdictNode
+from karptui.verdict.finding import FindingSeverity, PendingLine, VerdictCase, VerdictNode
 from karptui.verdict.nodes import node_findings
 from karptui.verdict.pending_pods import PendingPods
 from karptui.views.findings.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, an_event
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, amounts, an_event
 
 
 def texts(*lines: VerdictNode, events: tuple[Event, ...] = ()) -> list[tuple[FindingSeverity, str]]:
@@ -102,3 +102,21 @@ def test_a_node_that_was_cordoned_and_emptied_may_be_down_for_a_while(
     severity, text = texts(replace(line, is_cordoned=True, pods=pods))[0]
     assert (severity is FindingSeverity.INFO) is is_quiet
     assert ("as for a reboot" in text) is is_quiet
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "asked", "severity"),
+    [("0", True, FindingSeverity.WARNING), ("0", False, FindingSeverity.INFO), ("1", True, None)],
+)
+def test_devices_that_are_not_allocatable_are_told_if_pods_request_them(
+    allocatable: str, asked: bool, severity: FindingSeverity | None
+) -> None:
+    gpus = [amounts({"example.com/gpu": amount}) for amount in ("1", allocatable)]
+    node = replace(a_node(name="n1"), capacity=gpus[0], allocatable=gpus[1])
+    line = VerdictNode("n1", "gpu", None, has_node=True, node=node)
+    pending = [PendingLine("ml/infer", ("ml/infer-1",), NOW_NS, requests=gpus[0])] if asked else []
+    case = VerdictCase(now_ns=NOW_NS, nodes=[line], pending=pending)
+    offers = "1 node of gpu (n1) offers 0 of 1 example.com/gpu"
+    expected = f"{offers}: the device plugin calls the others unhealthy, or does not run"
+    found = [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(pending))]
+    assert found == ([(severity, expected)] if severity else [])

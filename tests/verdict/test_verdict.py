@@ -44,6 +44,7 @@ from tests.builders import (
     a_pdb,
     a_pod,
     amounts,
+    an_event,
 )
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
 
@@ -147,6 +148,34 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     assert (pinned.pods, pinned.nodes, pinned.price_per_hour, pinned.until_ns) == (1, 1, 0.4, None)
     assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, FindingSeverity.WARNING)
     assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "evicted", "source", "severity", "state"),
+    [
+        (30, "db-1", "karpenter", FindingSeverity.INFO, "1 node draining in turn"),
+        (30, "db-1", "kubelet", FindingSeverity.WARNING, "1 node unable to drain"),
+        (30, "cache-1", "karpenter", FindingSeverity.WARNING, "1 node unable to drain"),
+        (61, "db-1", "karpenter", FindingSeverity.WARNING, "1 node draining in turn"),
+    ],
+)
+def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
+    minutes: int, evicted: str, source: str, severity: FindingSeverity, state: str
+) -> None:
+    since = NOW_NS - minutes * MINUTE_NS
+    draining = a_condition("Drained", status="Unknown", reason="Draining", since_ns=since)
+    claims = [a_claim(instance_type="m5.2xlarge", deletion_ns=since, conditions=(draining,))]
+    objects = prepared(
+        nodes=[a_node(deletion_ns=since, **BIG)],
+        nodeclaims=claims,
+        nodepools=[a_nodepool(budgets=())],
+        pods=[a_pod(name="db-0", node="node-1", labels={"app": "db"}, created_ns=NOW_NS - DAY_NS)],
+        pdbs=[a_pdb(name="db", labels={"app": "db"})],
+    )
+    event = an_event(about=f"Pod/default/{evicted}", reason="Evicted", message="Evicted pod: Drifted", source=source)
+    pdb = told(study_all(DisruptionStudy(objects, 1)), claims, events=[event])[FindingCode.PDB]
+    assert pdb.severity is severity
+    assert state in sentence(pdb, NOW_NS, {})
 
 
 @pytest.mark.parametrize(

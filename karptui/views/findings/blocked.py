@@ -103,6 +103,7 @@ def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
+    state = "draining in turn" if finding.manner == "advancing" and state == "unable to drain" else state
     drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
     nodes = draining_text(finding) if finding.draining == finding.nodes else nodes_text(finding)
     some = f" ({count_text(finding.draining)} of them draining)" if 0 < finding.draining < finding.nodes else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
 from karptui.views.findings.parts import (
     NAMED,
@@ -78,6 +79,9 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names[: finding.nodes])})"
+    if finding.manner == "devices":
+        offers = f"{verb(finding.nodes, 'offers', 'offer')} {' of '.join(finding.reasons)} {finding.detail}"
+        return f"{nodes} {offers}: the device plugin calls the others unhealthy, or does not run"
     has = f"{verb(finding.nodes, 'has had', 'have had')} {finding.detail}{lasting(finding, now_ns)}"
     has += f" (too few free {finding.reasons[0]})" if finding.reasons else ""
     others = finding.names[finding.nodes :]
@@ -139,7 +143,8 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         has = f"it has {counted(finding.of_nodes, 'node')} now"
         return f"Node churn loop in {pool}: {nodes_text(finding)} interrupted{span}, and {has}"
     text = f"Node churn loop in {pool}: {nodes_text(finding)} removed shortly after launch{span}{why}"
-    return f"{text}; {evictions}" if evictions else text
+    pause = f"consolidateAfter is {span_text(int(finding.detail) * NS_PER_SECOND)}" if finding.detail else ""
+    return "; ".join(filter(None, (text, evictions, pause)))
 
 
 def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
