@@ -46,7 +46,7 @@ _SECRETS: Final = tuple(
     )
 )
 _lock: Final = threading.Lock()
-_known: Final[dict[tuple[str, ...], Path | None]] = {}
+_reports: Final[dict[tuple[str, ...], Path | None]] = {}
 
 
 def sentence(error: BaseException) -> str:
@@ -72,10 +72,10 @@ def record(error: BaseException, during: str) -> Path | None:
         places = tuple(_places(error.__traceback__))
         key = (type(error).__name__, during, *places[-3:])
         with _lock:
-            if key not in _known:
-                _known[key] = None
-                _known[key] = _write(_text(error, during))
-            return _known[key]
+            if key not in _reports:
+                _reports[key] = None
+                _reports[key] = _write(_text(error, during))
+            return _reports[key]
     except Exception:  # noqa: BLE001  a report that fails must not be the next fault
         return None
 

@@ -80,11 +80,11 @@ class _ForecastsOnce(RemovalForecasts):
 
     def __init__(self, view: ClusterView, findings: Mapping[str, NodeFindings], now_ns: int, pause: Pause) -> None:
         self._same = _Sight(view, now_ns), view.evidence.seconds_per_removal
-        self._found = findings
+        self._findings = findings
         self._make = partial(removal_forecasts, view, findings, now_ns, pause)
 
     def of(self, keys: Collection[str], removal: JointRemoval) -> JointRemoval:
-        found = [self._found[key] for key in keys if key in self._found]
+        found = [self._findings[key] for key in keys if key in self._findings]
         blocked = [(node.key, node.price_per_hour, [*map(msgspec.structs.astuple, node.blockers)]) for node in found]
         return _FORECASTS.get((*self._same, keys, removal, blocked), lambda: self._make().of(keys, removal))
 

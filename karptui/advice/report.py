@@ -51,14 +51,14 @@ class Adviser:
     def __init__(self, context: AdviceContext, rules: Iterable[Rule] = RULES) -> None:
         self._context = context
         self._rules = tuple(rules)
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         self._failures: list[str] = []
 
     def ask(self) -> Iterator[str]:
         """Ask every rule, and yield its id when it has answered."""
         for rule in self._rules:
             try:
-                self._found.extend(_named(rule, finding) for finding in rule.find(self._context))
+                self._findings.extend(_named(rule, finding) for finding in rule.find(self._context))
             except Exception as error:  # noqa: BLE001 - a fault in one rule must not silence the others
                 self._failures.append(f"rule {rule.id} failed: {type(error).__name__}: {error}")
             yield rule.id
@@ -67,7 +67,7 @@ class Adviser:
     def report(self) -> AdviceReport:
         """The findings so far."""
         return AdviceReport(
-            findings=tuple(sorted(self._found, key=_order)),
+            findings=tuple(sorted(self._findings, key=_order)),
             failures=tuple(self._failures),
             now_ns=self._context.now_ns,
             rules=len(self._rules),

@@ -62,7 +62,7 @@ SOURCE: Final = "the EKS User Guide of November 2026"
 _GIGABYTE: Final = 10**9
 _NO_SECURITY_GROUPS_FOR_PODS: Final = "vpc.amazonaws.com/pod-eni"
 
-_known: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=8, patience=64)
+_cache: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=8, patience=64)
 
 
 def is_launched(facts: InstanceTypeFacts) -> bool:
@@ -103,7 +103,7 @@ def auto_mode_types(
     unknown = frozenset(key for key in asked if key.startswith(f"{AUTO_MODE_GROUP}/")) - _DOCUMENTED
     share = prices.auto_mode_share / prices.multiplier if prices.multiplier else 0.0
     inputs = (parsed, settings, msgspec.structs.astuple(market), chosen, unknown, share)
-    types = _known.get(inputs, lambda: tuple(_resolved(parsed, settings, market, chosen, unknown=unknown, share=share)))
+    types = _cache.get(inputs, lambda: tuple(_resolved(parsed, settings, market, chosen, unknown=unknown, share=share)))
     reported = _smallest(nodes)
     return tuple(_with_reported(item, reported[item.name]) if item.name in reported else item for item in types)
 

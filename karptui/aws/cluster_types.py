@@ -50,7 +50,7 @@ class _Inputs(NamedTuple):
     """Reported memory by type, which changes with the nodes."""
 
 
-_known: Final[Recent[_Inputs, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
+_cache: Final[Recent[_Inputs, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
 """Resolved types: NodeClasses change rarely, clusters several times a second. An entry takes several megabytes, so
 unused ones are dropped."""
 
@@ -152,13 +152,13 @@ def _resolved(
     decisive = (nodeclass, settings, facts)
 
     def make() -> tuple[InstanceType, ...]:
-        kept = ((key, types) for key, types in _known.items() if key.decisive == decisive)
+        kept = ((key, types) for key, types in _cache.items() if key.decisive == decisive)
         before = next((Resolved(types, key.memory_bytes) for key, types in kept), None)
         return instance_types(
             nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes, before=before
         )
 
-    return _known.get(_Inputs(decisive, msgspec.structs.astuple(market), memory_bytes), make)
+    return _cache.get(_Inputs(decisive, msgspec.structs.astuple(market), memory_bytes), make)
 
 
 def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:

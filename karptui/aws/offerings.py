@@ -215,7 +215,7 @@ class _Inputs(NamedTuple):
     market: tuple[Any, ...]
 
 
-_known: Final[Recent[_Inputs, tuple[SoldAs, ...]]] = Recent(most=16, patience=64)
+_cache: Final[Recent[_Inputs, tuple[SoldAs, ...]]] = Recent(most=16, patience=64)
 """Cached results; those no longer used are dropped."""
 
 
@@ -251,11 +251,11 @@ def sold_as(
     )
 
     def make() -> tuple[SoldAs, ...]:
-        previous = before or next((value for inputs, value in _known.items() if inputs.decisive == decisive), ())
+        previous = before or next((value for inputs, value in _cache.items() if inputs.decisive == decisive), ())
         current = (_sold_as(type_facts, nodeclass, settings, market, placement_group) for type_facts in facts)
         return tuple(map(_shared, previous, current)) if previous else tuple(current)
 
-    return _known.get(_Inputs(decisive, msgspec.structs.astuple(market)), make)
+    return _cache.get(_Inputs(decisive, msgspec.structs.astuple(market)), make)
 
 
 def _shared(previous: SoldAs, current: SoldAs) -> SoldAs:

@@ -1,4 +1,4 @@
-"""Nodes, NodeClaims and pods that came and went: folded by NodePool and by owner."""
+"""Added and removed nodes, NodeClaims and pods: folded by NodePool and by owner."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Fold:
     """Objects of one owner or NodePool."""
 
     def __init__(self) -> None:
-        self.came = self.gone = self.moved = 0
+        self.added = self.removed = self.moved = 0
         self.requests_before: dict[str, str] = {}
         self.requests_after: dict[str, str] = {}
 
@@ -70,15 +70,15 @@ _FOLDED: Final = (Kind.NODE, Kind.NODECLAIM, Kind.POD)
 
 
 def folded_changes(before: Objects, after: Objects) -> Iterator[ObjectChange]:
-    """Yield nodes and NodeClaims that came and went by NodePool, and pods by owner, with requests that differ."""
+    """Yield added and removed nodes and NodeClaims by NodePool, pods by owner, and changed requests."""
     folds: dict[tuple[str, str], _Fold] = {}
     for kind in _FOLDED:
         for ref in {ref for side in (before, after) for ref in side if ref[0] == kind}:
             _add(folds, str(kind), before.get(ref), after.get(ref))
     for (name_of_kind, name), fold in folds.items():
-        if fold.came or fold.gone or fold.moved:
+        if fold.added or fold.removed or fold.moved:
             what = What.CAME_AND_GONE
-            yield ObjectChange(name_of_kind, name, what, came=fold.came, gone=fold.gone, moved=fold.moved)
+            yield ObjectChange(name_of_kind, name, what, added=fold.added, removed=fold.removed, moved=fold.moved)
         old, new = fold.requests_before, fold.requests_after
         # Pods of Jobs, and pods without an owner, need not be alike.
         if old and new and old != new and name.partition("/")[0] in WRITTEN_KINDS:
@@ -95,8 +95,8 @@ def _add(folds: dict[tuple[str, str], _Fold], kind: str, before: _Version | None
     if is_pod and before is not None and after is not None and _node(old) and _node(new) and _node(old) != _node(new):
         fold.moved += 1  # a StatefulSet's pod has the same name, but another identity
     elif not is_same:
-        fold.came += after is not None
-        fold.gone += before is not None
+        fold.added += after is not None
+        fold.removed += before is not None
     if is_pod:
         if before is not None and (not is_same or _requests(old) != _requests(new)):
             fold.requests_before = fold.requests_before or _requests(old)

@@ -45,7 +45,7 @@ class What(StrEnum):
 
 
 class ObjectChange(msgspec.Struct, frozen=True):
-    """A field of an object that changed, an object that came or went, or such objects folded."""
+    """A changed field, an added or removed object, or such objects folded."""
 
     kind: str
     """Of `Kind`, or ``Settings``, ``Verdict``, ``Cost``, ``Pod`` of an owner."""
@@ -61,10 +61,10 @@ class ObjectChange(msgspec.Struct, frozen=True):
     """When it last changed; 0 if unknown."""
     by: str = ""
     """Field manager of that change; empty if unknown."""
-    came: int = 0
-    gone: int = 0
+    added: int = 0
+    removed: int = 0
     moved: int = 0
-    """Folded objects that came, are gone, or (pods) are on another node."""
+    """Folded objects that were added, were removed, or (pods) are on another node."""
 
     @property
     def place(self) -> tuple[int, str, str, str]:

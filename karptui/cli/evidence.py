@@ -67,14 +67,14 @@ def _configured(config: Config, version: str) -> Evidence:
     from karptui.aws.evidence import Evidence
     from karptui.karpenter.controller import DEFAULTS, layered
 
-    layer = _said(config)
+    layer = _config_layer(config)
     settings, origin = layered((layer,), version).settings, layer.origin if layer.values else DEFAULTS
     return Evidence(
         settings=settings, settings_origin=origin, price_settings=_price_settings(config), stated_version=version
     )
 
 
-def _said(config: Config) -> Layer:
+def _config_layer(config: Config) -> Layer:
     from karptui.karpenter.controller import Layer
 
     return Layer("the configuration", config.karpenter_settings)
@@ -95,7 +95,7 @@ def _of_snapshot(snapshot: Snapshot, config: Config) -> EvidenceSource:
     from karptui.karpenter.controller import Layer, layered
     from karptui.sources.evidence import EvidenceSource
 
-    evidence, layer = snapshot.evidence, _said(config)
+    evidence, layer = snapshot.evidence, _config_layer(config)
     settings = layered((layer, Layer("", evidence.settings.environment)), evidence.karpenter_version).settings
     origins = {**evidence.setting_origins, **dict.fromkeys(layer.values, layer.origin)}
     evidence = msgspec.structs.replace(

@@ -54,7 +54,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     Raises:
         UsageError: There is no such node, and no churn of one.
     """
-    if _found(loaded.view, args.name) is None:
+    if _entry_of(loaded.view, args.name) is None:
         if (removed := _removed(args, loaded)) is not None:
             return [removed_values(removed, loaded.now_ns)], removed_lines(removed, loaded.now_ns), loaded
         if (gone := _gone(loaded, args.name)) is not None:
@@ -82,13 +82,13 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
 
 
 def _find(view: ClusterView, name: str) -> NodeEntry:
-    node_entry = _found(view, name)
+    node_entry = _entry_of(view, name)
     if node_entry is None:
         raise no_such("node", name, [entry.name for entry in view.node_entries])
     return node_entry
 
 
-def _found(view: ClusterView, name: str) -> NodeEntry | None:
+def _entry_of(view: ClusterView, name: str) -> NodeEntry | None:
     short = [entry for entry in view.node_entries if entry.name.partition(".")[0] == name]
     node_entry = view.node_of(name) or next((row for row in view.node_entries if name in (row.name, _claim(row))), None)
     if node_entry is None and len(short) == 1:

@@ -98,7 +98,7 @@ class _Waiting:
         evidence = evidence_source(source, configuration(args), args.karpenter_version or "")
         self._follower = ClusterFollower(source, evidence=evidence)
         self._seen: ClusterView | None = None
-        self._said: tuple[tuple[str, str], ...] = ()
+        self._printed: tuple[tuple[str, str], ...] = ()
         self._played_at = float("-inf")
 
     def until_done(self) -> tuple[NamedBase, RolloutReport]:
@@ -148,7 +148,7 @@ class _Waiting:
         base = base_of(view, now)
         report = _report(base, self._args, plays=False)
         group_texts = tuple((group.name, group_text(group)) for group in report.groups)
-        is_changed, self._said = group_texts != self._said, group_texts
+        is_changed, self._printed = group_texts != self._printed, group_texts
         if report.state is not RolloutState.DONE and (is_last or is_changed or self._is_forecast_due()):
             self._played_at = time.monotonic()
             report = _report(base, self._args)

@@ -97,7 +97,7 @@ class _Command:
         self._open: tuple[OpenFinding, ...] = ()
         self._is_first = True
         """Whether the next verdict is the first: when its problems began is not known."""
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._values: dict[Metric, Values] = {}
 
     def run(self) -> int:
@@ -136,7 +136,7 @@ class _Command:
         if self._args.metrics is None:
             raise UsageError(trouble)
         say(f"{trouble}; only metrics are served")
-        self._said.add(trouble)
+        self._reported.add(trouble)
 
     def _serve(self) -> MetricsServer | None:
         if self._args.metrics is None:
@@ -194,14 +194,14 @@ class _Command:
             "analysis": follower.analyst.failure,
         }
         for key, message in troubles.items():
-            if message and key not in self._said:
+            if message and key not in self._reported:
                 say(message)
         # What is lost again is reported again.
-        self._said = {key for key, message in troubles.items() if message} | (self._said - _PASSING)
+        self._reported = {key for key, message in troubles.items() if message} | (self._reported - _PASSING)
         trouble = self._tap.trouble if self._tap is not None else ""
-        if trouble and trouble not in self._said:
+        if trouble and trouble not in self._reported:
             say(f"the history is no longer recorded: {trouble}")
-            self._said.add(trouble)
+            self._reported.add(trouble)
             return self._args.metrics is not None
         return True
 

@@ -43,7 +43,7 @@ class PauseRequest(msgspec.Struct, frozen=True):
     """Whether active pauses are ended instead."""
 
 
-class ActivePause(msgspec.Struct, frozen=True, gc=False):
+class ZeroBudget(msgspec.Struct, frozen=True, gc=False):
     """A budget of 0 nodes that is active now."""
 
     index: int
@@ -80,23 +80,23 @@ def pause_budget(now_ns: int, until_ns: int | None, reasons: Sequence[Reason]) -
     return budget
 
 
-def active_pauses(pool: NodePool, now_ns: int) -> tuple[ActivePause, ...]:
+def zero_budgets(pool: NodePool, now_ns: int) -> tuple[ZeroBudget, ...]:
     """Return the budgets of a NodePool that allow no node at all now, whatever its size."""
-    return tuple(_active(pool, now_ns))
+    return tuple(_zero_budgets(pool, now_ns))
 
 
-def _active(pool: NodePool, now_ns: int) -> Iterator[ActivePause]:
+def _zero_budgets(pool: NodePool, now_ns: int) -> Iterator[ZeroBudget]:
     for index, budget in enumerate(pool.budgets or ()):
         line = read_line(index, budget, _MANY_NODES, now_ns)
         if line.problem or not line.is_active or line.allowed:
             continue
         window = read_window(budget)
         if window is None:
-            yield ActivePause(index, budget, None, is_recurring=False)
+            yield ZeroBudget(index, budget, None, is_recurring=False)
             continue
         end_ns = next(open_spans(window, now_ns, now_ns + WEEK_NS)).end_ns
         is_once = all(field.isdecimal() for field in (budget.schedule or "").split()[_DATE_FIELDS] or [""])
-        yield ActivePause(index, budget, end_ns if end_ns < now_ns + WEEK_NS else None, is_recurring=not is_once)
+        yield ZeroBudget(index, budget, end_ns if end_ns < now_ns + WEEK_NS else None, is_recurring=not is_once)
 
 
 def budget_documents(pool: NodePool) -> list[dict[str, Any]]:

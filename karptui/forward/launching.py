@@ -256,7 +256,7 @@ class Launches:
         self._durations = durations
         self._observation = observation
         self._rules = rules
-        self._made = 0
+        self._launch_count = 0
         self._stuck: set[str] = set()
         """NodeClaims whose nodes count as stuck."""
 
@@ -270,8 +270,8 @@ class Launches:
 
     def prepare(self, order: LaunchOrder) -> Launch | None:
         """Return the NodeClaim of an order; None if no offering is available."""
-        self._made += 1
-        name = f"{order.pool.name}-f{self._made:04d}"
+        self._launch_count += 1
+        name = f"{order.pool.name}-f{self._launch_count:04d}"
         return launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
 
     def add(self, launched: Launch) -> str:

@@ -76,7 +76,7 @@ class World:
         self._stale: set[str] = set()
         """Keys of tracked nodes that have changed, or whose pods have, since their states were made."""
         self._by_provider: dict[str, str] = {}
-        self._made = 0
+        self._created_count = 0
         self._waits: list[PodWait] = []
         self.lost: list[str] = []
         """``namespace/name`` of the pods that are gone and that nothing recreates, in order."""
@@ -86,12 +86,12 @@ class World:
                 self._note_bound(pod)
         for claim in inventory.nodeclaims:
             self._by_provider[claim.provider_id] = claim.name
-        self._known: tuple[int, Inventory] = (0, inventory)
+        self._inventory: tuple[int, Inventory] = (0, inventory)
 
     @property
     def inventory(self) -> Inventory:
         """All current objects."""
-        if self._known[0] != self.version:
+        if self._inventory[0] != self.version:
             inventory = msgspec.structs.replace(
                 self._rest,
                 pods=tuple(self.pods.values()),
@@ -99,8 +99,8 @@ class World:
                 nodeclaims=tuple(self.claims.values()),
                 pdbs=self.credits.pdbs,
             )
-            self._known = (self.version, inventory)
-        return self._known[1]
+            self._inventory = (self.version, inventory)
+        return self._inventory[1]
 
     def pods_on(self, node_name: str) -> list[Pod]:
         """Return the pods bound to a node."""
@@ -405,8 +405,8 @@ class World:
         owner = controller_of(pod.owners)
         if owner is None or pod.template.is_daemonset_owned or pod.template.is_node_owned:
             return
-        self._made += 1
-        number = self._made
+        self._created_count += 1
+        number = self._created_count
         name = pod.name if _is_stateful(pod) else f"{owner.name}-f{number:04d}"
         again = Pod(
             name=name,

@@ -366,16 +366,16 @@ class Nominations:
         """
         if held is not None:
             return (held,)
-        found = self._found(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes)
+        disagreements = self._disagreements(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes)
         message = messages.scheduler.message if scheduler and messages.scheduler is not None else ""
         return tuple(
             msgspec.structs.replace(each, user=scheduler, message=message)
             if each.code is DisagreementCode.REFUSED_BY_SCHEDULER
             else each
-            for each in found
+            for each in disagreements
         )
 
-    def _found(
+    def _disagreements(
         self,
         diagnosis: Diagnosis,
         messages: PodMessages,

@@ -69,7 +69,7 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
     schemas = shipped_schemas(edited.settings.rules.crds)
     old = edited.base.documents()
     paths: dict[ObjectRef, dict[str, None]] = {}
-    for ref, parts in _said(edited, schemas, old):
+    for ref, parts in _problems(edited, schemas, old):
         document = old.get(ref)
         before = set(_objections(document, schemas)) if document is not None and parts else ()
         paths.setdefault(ref, {}).update((part, None) for part in parts if part not in before)
@@ -80,7 +80,7 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
     )
 
 
-def _said(
+def _problems(
     edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
 ) -> Iterator[tuple[ObjectRef, list[str]]]:
     """Yield the errors of each object that is put or has edited fields."""

@@ -17,12 +17,12 @@ from karptui.disruption.pauses import (
     DEFAULT_BUDGET,
     LONGEST_NS,
     MOST_BUDGETS,
-    ActivePause,
     PauseRequest,
-    active_pauses,
+    ZeroBudget,
     budget_documents,
     end_of,
     pause_budget,
+    zero_budgets,
 )
 from karptui.disruption.repair import LEGACY_REPAIR
 from karptui.disruption.termination import deadline_of, is_commanded
@@ -74,8 +74,8 @@ class PoolPause(msgspec.Struct, frozen=True, kw_only=True):
     """Its budgets after the change, as a manifest has them."""
     patch: tuple[dict[str, Any], ...] = ()
     """The change as a JSON patch; empty without a change."""
-    ended: tuple[ActivePause, ...] = ()
-    kept: tuple[ActivePause, ...] = ()
+    ended: tuple[ZeroBudget, ...] = ()
+    kept: tuple[ZeroBudget, ...] = ()
     """Budgets that stay and allow nothing now."""
     is_default_written: bool = False
     """Whether the default budget is written because no other is left, which would mean no limit."""
@@ -304,7 +304,7 @@ def _paused(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason], until_n
         return _change(pool, PoolState.NOT_CONCERNED)
     if _is_unreadable(base, pool):
         return _change(pool, PoolState.UNREADABLE)
-    active = active_pauses(pool, now_ns)
+    active = zero_budgets(pool, now_ns)
     lasting = [budget for budget in active if _lasts(budget, until_ns)]
     if all(any(budget.covers(reason) for budget in lasting) for reason in applying):
         return _change(pool, PoolState.ALREADY, kept=tuple(lasting))
@@ -316,7 +316,7 @@ def _paused(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason], until_n
     return _change(pool, PoolState.CHANGED, budgets=(*present, budget), patch=patch, kept=active)
 
 
-def _lasts(pause: ActivePause, until_ns: int | None) -> bool:
+def _lasts(pause: ZeroBudget, until_ns: int | None) -> bool:
     if pause.budget.schedule is None:
         return True
     return until_ns is not None and not pause.is_recurring and pause.end_ns is not None and pause.end_ns >= until_ns
@@ -326,7 +326,7 @@ def _ended(base: WhatIfBase, pool: NodePool, reasons: Sequence[Reason]) -> PoolP
     """Return the end of a NodePool's pauses; windows that recur stay, and so do pauses of other reasons."""
     if _is_unreadable(base, pool):
         return _change(pool, PoolState.UNREADABLE)
-    active = active_pauses(pool, base.now_ns)
+    active = zero_budgets(pool, base.now_ns)
     ended = tuple(
         budget for budget in active if not budget.is_recurring and (not reasons or any(map(budget.covers, reasons)))
     )

@@ -152,7 +152,7 @@ class Catalogue:
         return mask
 
 
-_known: Final[Recent[tuple[tuple[InstanceType, ...], Rules], Catalogue]] = Recent(most=16, patience=256)
+_cache: Final[Recent[tuple[tuple[InstanceType, ...], Rules], Catalogue]] = Recent(most=16, patience=256)
 """Indexed lists; those no longer used are dropped."""
 
 
@@ -162,11 +162,11 @@ def catalogue_of(types: tuple[InstanceType, ...], rules: Rules = NEWEST) -> Cata
     Lists that differ only in capacity share the index of labels and offerings; lists that differ only in offerings
     share the index of labels.
     """
-    return _known.get((types, rules), lambda: _catalogue(types, rules))
+    return _cache.get((types, rules), lambda: _catalogue(types, rules))
 
 
 def _catalogue(types: tuple[InstanceType, ...], rules: Rules) -> Catalogue:
-    indexes = [catalogue.index for catalogue in _known.values()]
+    indexes = [catalogue.index for catalogue in _cache.values()]
     index = next((index for index in indexes if index.suits(types, rules)), None)
     if index is None:
         index = TypeIndex(types, next((index.labels for index in indexes if index.labels.suits(types)), None), rules)

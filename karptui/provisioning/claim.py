@@ -61,11 +61,11 @@ class Reservations:
 class Hostnames:
     """Hostnames of a run."""
 
-    __slots__ = ("_given", "_known", "_shown")
+    __slots__ = ("_given", "_hostnames", "_shown")
 
     def __init__(self) -> None:
         self._given = 0
-        self._known: Iterable[str] = ()
+        self._hostnames: Iterable[str] = ()
         """All hostnames at the end of the run; only iterated if a message shows them."""
         self._shown: dict[TopologyGroup, dict[str, int]] = {}
 
@@ -90,13 +90,13 @@ class Hostnames:
         Args:
             hostnames: Those of existing nodes and of claims.
         """
-        self._known = hostnames
+        self._hostnames = hostnames
         for group, counts in self._shown.items():
             self._fill(group, counts)
 
     def _fill(self, group: TopologyGroup, counts: dict[str, int]) -> None:
-        self._known = tuple(self._known)
-        counts.update(dict.fromkeys(self._known, 0))
+        self._hostnames = tuple(self._hostnames)
+        counts.update(dict.fromkeys(self._hostnames, 0))
         counts.update(group.counts)
 
 

@@ -90,15 +90,15 @@ class LabelReader:
         self._interner = interner
         aliases = (alias for alias, key in KEY_ALIASES.items() if key in keys)
         self._keys = tuple(sorted({*keys, *aliases} - {HOSTNAME}))
-        self._known: dict[tuple[str | None, ...], RequirementSet] = {}
+        self._label_sets: dict[tuple[str | None, ...], RequirementSet] = {}
 
     def read(self, labels: Mapping[str, str]) -> RequirementSet:
         """Return the relevant labels, without the hostname."""
         values = tuple([labels.get(key) for key in self._keys])
-        labels_set = self._known.get(values)
+        labels_set = self._label_sets.get(values)
         if labels_set is None:
             kept = {key: value for key, value in zip(self._keys, values, strict=True) if value is not None}
-            labels_set = self._known[values] = self._interner.of(Requirements.from_labels(kept))
+            labels_set = self._label_sets[values] = self._interner.of(Requirements.from_labels(kept))
         return labels_set
 
 

@@ -52,7 +52,7 @@ class LimitsLeft:
         self._states = states
         self._by_provider: dict[str, StateNode] = {}
         self._by_pool: defaultdict[str, list[StateNode]] = defaultdict(list)
-        self._known: dict[str, dict[str, int]] = {}
+        self._remaining: dict[str, dict[str, int]] = {}
 
     def _index(self) -> None:
         self._by_provider = {state.provider_id: state for state in self._states}
@@ -66,9 +66,9 @@ class LimitsLeft:
             return {}
         if self._states:
             self._index()
-        remaining = self._known.get(pool.name)
+        remaining = self._remaining.get(pool.name)
         if remaining is None:
-            remaining = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
+            remaining = self._remaining[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
         states = map(self._by_provider.get, excluded)
         removed = [state for state in states if state is not None and state.nodepool_name == pool.name]
         return {

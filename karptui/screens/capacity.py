@@ -152,7 +152,7 @@ class PackingScreen(FrameScreen):
     def __init__(self, scenario: Scenario | None = None) -> None:
         super().__init__()
         self._scenario = scenario
-        self._found: Packed | None = None
+        self._packed: Packed | None = None
         """Both sides, None until they are worked out."""
         self._panel = Panel("packing")
         self._resource = RESOURCES[0]
@@ -167,7 +167,7 @@ class PackingScreen(FrameScreen):
 
     @work(exclusive=True, group="packing", exit_on_error=False)
     async def _work_out(self, scenario: Scenario) -> None:
-        self._found = await asyncio.to_thread(self.host.session.whatif.packed, scenario, self.host.now_ns())
+        self._packed = await asyncio.to_thread(self.host.session.whatif.packed, scenario, self.host.now_ns())
         self.refresh_view(is_forced=True)
 
     def show_state(self) -> None:
@@ -175,10 +175,10 @@ class PackingScreen(FrameScreen):
         if self._scenario is None:
             bins = self.host.session.packing()
             self._panel.lines.set_lines(packing_lines(bins, self._resource, width))
-        elif self._found is None:
+        elif self._packed is None:
             self._panel.lines.set_lines(((("computing…", Tone.ACTIVE),),))
         else:
-            self._panel.lines.set_lines(packed_lines(self._found, self._scenario, self._resource, width))
+            self._panel.lines.set_lines(packed_lines(self._packed, self._scenario, self._resource, width))
 
     def on_resize(self) -> None:
         self.refresh_view(is_forced=True)

@@ -34,7 +34,7 @@ class ChangesScreen(ListScreen[ObjectChange]):
         super().__init__(TABLE, OwnRows(lambda: self._changes))
         self._since = since
         self._changes: tuple[ObjectChange, ...] = ()
-        self._found: ChangeSet | None = None
+        self._change_set: ChangeSet | None = None
         self._problem = ""
 
     def prepare(self) -> None:
@@ -43,13 +43,13 @@ class ChangesScreen(ListScreen[ObjectChange]):
 
     @work(exclusive=True, group="changes", exit_on_error=False)
     async def _compare(self) -> None:
-        self._found, self._problem, self._changes = None, "", ()
+        self._change_set, self._problem, self._changes = None, "", ()
         self.refresh_view(is_forced=True)
         answer = await from_history(self.host, lambda history, until_ns: changes_in(history, self._since, until_ns))
         if isinstance(answer, str):
             self._problem = answer
         else:
-            self._found, self._changes = answer, answer.changes
+            self._change_set, self._changes = answer, answer.changes
         self.refresh_view(is_forced=True)
 
     def placeholder(self, rows: Rows[ObjectChange]) -> Pieces:
@@ -58,14 +58,16 @@ class ChangesScreen(ListScreen[ObjectChange]):
             return super().placeholder(rows)
         if self._problem:
             return ((clean(self._problem), Tone.WARNING),)
-        return (("comparing…", Tone.ACTIVE),) if self._found is None else ((headline(self._found), Tone.MUTED),)
+        return (
+            (("comparing…", Tone.ACTIVE),) if self._change_set is None else ((headline(self._change_set), Tone.MUTED),)
+        )
 
     def explain(self) -> Pieces:
         """Return the compared time, and what is missing from the answer."""
-        if self._found is None:
+        if self._change_set is None:
             return ()
-        notes = tuple((f" · {clean(note)}", Tone.WARNING) for note in self._found.notes)
-        return ((headline(self._found), Tone.MUTED), *notes)
+        notes = tuple((f" · {clean(note)}", Tone.WARNING) for note in self._change_set.notes)
+        return ((headline(self._change_set), Tone.MUTED), *notes)
 
     def name_of(self, item: ObjectChange) -> str:
         return item.name

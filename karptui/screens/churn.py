@@ -17,7 +17,7 @@ from karptui.screens.row_sources import SessionList
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-from karptui.views.churn.sentences import came, pool_sentences, replacement_sentences, summary_lines
+from karptui.views.churn.sentences import pool_sentences, replacement_sentences, replacements_of, summary_lines
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.sentences import Sentences
 
@@ -31,7 +31,7 @@ _MARGIN: Final = 4
 
 
 class ChurnScreen(ListScreen[ChurnEntry]):
-    """Charts of what came and went, above a row for each NodePool."""
+    """Charts of created and removed NodeClaims, above a row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("R", "open_replacements", "Replacements", id="churn.replacements", tooltip="Of every NodePool"),
@@ -89,11 +89,11 @@ class ChurnScreen(ListScreen[ChurnEntry]):
 
 
 class ReplacementsScreen(ListScreen[ReplacedClaim]):
-    """NodeClaims that were removed, in time order, with what came in their place."""
+    """NodeClaims that were removed, in time order, with their replacements."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_events", "Events", id="replacements.events", tooltip="Events of the NodeClaim"),
-        Binding("s", "open_successor", "What came", id="replacements.successor", tooltip="The node that replaced it"),
+        Binding("s", "open_successor", "Replacement", id="replacements.successor", tooltip="The node that replaced it"),
     ]
 
     entry_name = "claims"
@@ -131,7 +131,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     def action_open_successor(self) -> None:
         item = self.current
-        replacements = came(item) if item is not None else ()
+        replacements = replacements_of(item) if item is not None else ()
         if not replacements:
             self.say("no replacement is known")
         else:

@@ -324,7 +324,7 @@ class FrameScreen(LayeredScreen):
         if is_due:
             parts += [
                 ("the notice", lambda: self._show_notice(now_ns)),
-                (self._what(), self.show_state),
+                (self._subject(), self.show_state),
                 ("the line below", self.refresh_info),
             ]
         self.show_tour()
@@ -338,7 +338,7 @@ class FrameScreen(LayeredScreen):
         self.top_bar.values = self.top_bar_values()
         self.query_one(TabLine).notes = tab_notes(overview)
 
-    def _what(self) -> str:
+    def _subject(self) -> str:
         return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
 
     def show_tour(self) -> None:

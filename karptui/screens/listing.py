@@ -44,20 +44,20 @@ class Kept(Generic[ValueT]):
     """A value that is recomputed only if its inputs change."""
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[object, ...], ValueT] | None = None
+        self._cached: tuple[tuple[object, ...], ValueT] | None = None
 
     @property
     def latest(self) -> ValueT | None:
         """The last value; None before the first."""
-        return self._known[1] if self._known is not None else None
+        return self._cached[1] if self._cached is not None else None
 
     def get(self, made_from: tuple[object, ...], make: Callable[[], ValueT]) -> ValueT:
         """Return the value; recompute it if one of its inputs is another object."""
-        cached = self._known
+        cached = self._cached
         if cached is not None and len(cached[0]) == len(made_from) and all(map(is_, cached[0], made_from)):
             return cached[1]
         value = make()
-        self._known = made_from, value
+        self._cached = made_from, value
         return value
 
 

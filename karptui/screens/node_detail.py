@@ -77,19 +77,19 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         spec = with_landings(pods_of_node_table(), self._landing)
         super().__init__(
             spec,
-            OwnRows(lambda: self._found.pods if self._found is not None else ()),
+            OwnRows(lambda: self._report.pods if self._report is not None else ()),
             sort=Sort("cpu", is_descending=True),
             above=(self.panel,),
         )
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
-        self._found: NodeReport | None = None
+        self._report: NodeReport | None = None
 
     def show_state(self) -> None:
         """Show the current node, or its last state if it is gone."""
         before = self._entry.node if self._entry is not None else None
-        self._found = asked = self.host.session.node(self._key, before.name if before is not None else "")
+        self._report = asked = self.host.session.node(self._key, before.name if before is not None else "")
         node_entry = asked.entry
         self._is_gone = node_entry is None
         now_ns = self.host.now_ns()
@@ -120,7 +120,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
 
     def _detail(self) -> NodeDetail | None:
-        return self._found.detail if self._found is not None else None
+        return self._report.detail if self._report is not None else None
 
     def _landing_of(self, item: PodEntry) -> Landing | None:
         detail = self._detail()

@@ -149,14 +149,14 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
-        self._found: PendingPod | None = None
+        self._pending_pod: PendingPod | None = None
         self._around = PodSurroundings()
         self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
     def show_state(self) -> None:
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
-        pod = self._found = self.host.session.pending_pod(self._pod_key)
+        pod = self._pending_pod = self.host.session.pending_pod(self._pod_key)
         self._group = pod.group or self._group
         self._detail = pod.detail or self._detail
         if pod.exists or pod.group is not None:
@@ -183,7 +183,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def _gone(self) -> Pieces:
         """Return whether the pod was scheduled or deleted since; empty while it is pending."""
-        pod = self._found
+        pod = self._pending_pod
         if pod is None:
             return ()
         if not pod.exists:

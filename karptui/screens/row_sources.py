@@ -104,7 +104,7 @@ class SessionRows(Generic[ItemT]):
 # Rows that are made here
 
 
-class _Made(NamedTuple, Generic[ItemT]):
+class _BuiltRows(NamedTuple, Generic[ItemT]):
     items: Sequence[ItemT]
     recipe: Recipe
     rows: Rows[ItemT]
@@ -115,30 +115,30 @@ class OwnRows(Generic[ItemT]):
 
     def __init__(self, items: Callable[[], Sequence[ItemT]]) -> None:
         self._items = items
-        self._made: _Made[ItemT] | None = None
+        self._current: _BuiltRows[ItemT] | None = None
 
     @property
     def items(self) -> Sequence[ItemT]:
         """Every item, including filtered ones; empty before there are rows."""
-        return self._made.items if self._made is not None else ()
+        return self._current.items if self._current is not None else ()
 
     @property
     def shown(self) -> int:
-        return len(self._made.rows) if self._made is not None else 0
+        return len(self._current.rows) if self._current is not None else 0
 
     def size(self) -> int:
         return len(self._items())
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         """Return the rows; the same ones at another time while nothing has changed."""
-        items, previous = self._items(), self._made
+        items, previous = self._items(), self._current
         is_same = previous is not None and previous.items is items and previous.recipe == recipe
         if previous is not None and is_same and not is_timed(recipe.query, spec.subject):
             return previous.rows.at(now_ns)
         rows = build_rows(
             spec, items, query=recipe.query, sort=recipe.sort, is_notable_only=recipe.is_notable_only, now_ns=now_ns
         )
-        self._made = _Made(items, recipe, rows)
+        self._current = _BuiltRows(items, recipe, rows)
         return rows
 
 

@@ -66,14 +66,14 @@ class StudyScreen(ListScreen[Any]):
         self._since_ns = self.host.now_ns()
         self.refresh_view(is_forced=True)
         self._answer = await asyncio.to_thread(self.study.ask, self.host.session, self._since_ns)
-        self._rows = tuple(self.study.rows(self._found)) if self._found is not None else ()
+        self._rows = tuple(self.study.rows(self._result)) if self._result is not None else ()
         self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
         self.host.session.studies.cancel()
 
     @property
-    def _found(self) -> Any:
+    def _result(self) -> Any:
         """The answer; None until it is there, and if there is a problem."""
         return self._answer.value if self._answer is not None else None
 
@@ -87,10 +87,10 @@ class StudyScreen(ListScreen[Any]):
         width = max(self.panel.lines.content_size.width, 40)
         if self._answer is None:
             lines: Sequence[Pieces] = (self._progress(),)
-        elif self._found is None:
+        elif self._result is None:
             lines = answer_lines(self._answer.problem or "cancelled")
         else:
-            lines = self.study.lines(self._found)
+            lines = self.study.lines(self._result)
         self.panel.lines.set_lines(hanging(tuple(lines), width))
 
     def _progress(self) -> Pieces:
@@ -121,7 +121,7 @@ class StudyScreen(ListScreen[Any]):
         return clean(self.study.name_of(item))
 
     def help_text(self) -> HelpSections:
-        notes = self.study.notes(self._found) if self._found is not None else ()
+        notes = self.study.notes(self._result) if self._result is not None else ()
         sections = ((title, tuple(("·", clean(s)) for s in sentences)) for title, sentences in notes if sentences)
         return (*sections, *super().help_text())
 
@@ -154,7 +154,7 @@ class StudyScreen(ListScreen[Any]):
         return super().check_action(action, parameters)
 
     def action_text(self) -> None:
-        answer, result, text = self._answer, self._found, self.study.text
+        answer, result, text = self._answer, self._result, self.study.text
         if answer is not None and text is not None:
             routes.show_made_text(
                 self, self.study.title, lambda: text(result) if result is not None else answer.problem

@@ -35,7 +35,7 @@ class TextScreen(FrameScreen):
         self._heading = clean(title)
         self._fetch = fetch
         self._language = language
-        self._said: Pieces = (("fetching…", Tone.ACTIVE),)
+        self._info: Pieces = (("fetching…", Tone.ACTIVE),)
 
     def compose_body(self) -> ComposeResult:
         """Yield the text area; a command is a line however long it is, and goes on below."""
@@ -54,11 +54,11 @@ class TextScreen(FrameScreen):
         if self._language is not None and self._language in self.area.available_languages:
             self.area.language = self._language
         self.area.load_text("\n".join(lines))
-        self._said = ((f"{counted(len(lines), 'line')} · c copies all", Tone.MUTED),)
+        self._info = ((f"{counted(len(lines), 'line')} · c copies all", Tone.MUTED),)
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        return self._said
+        return self._info
 
     def focus_body(self) -> None:
         self.area.focus()

@@ -203,7 +203,7 @@ class TypeLedgerScreen(FrameScreen):
         self._pool_name = pool
         self._type_name = name
         self._meant = frozenset(pods)
-        self._found = TypeReport()
+        self._report = TypeReport()
         self._sources: TypeSources | None = None
         self._is_building = False
 
@@ -234,7 +234,7 @@ class TypeLedgerScreen(FrameScreen):
             while asked != self._question():
                 asked = self._question()
                 session = self.host.session
-                self._found = await asyncio.to_thread(session.instance_type, *asked)
+                self._report = await asyncio.to_thread(session.instance_type, *asked)
                 self._sources = await asyncio.to_thread(session.type_sources, self._pool_name)
         finally:
             self._is_building = False
@@ -248,17 +248,17 @@ class TypeLedgerScreen(FrameScreen):
     @property
     def pool(self) -> PoolEntry | None:
         """The NodePool; None if it does not exist."""
-        return self._found.pool
+        return self._report.pool
 
     @property
     def entry(self) -> TypeEntry | None:
         """The type; None if the pool does not offer it."""
-        return self._found.entry
+        return self._report.entry
 
     @property
     def pod(self) -> AskingPod | None:
         """The pending pod that is held against the type: the largest at first."""
-        return self._found.fit.pod if self._found.fit is not None else None
+        return self._report.fit.pod if self._report.fit is not None else None
 
     def _show(self) -> None:
         pool, entry, sources = self.pool, self.entry, self._sources
@@ -267,8 +267,8 @@ class TypeLedgerScreen(FrameScreen):
             self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
             return
         self.panel.border_title = phrase(title_pieces(pool, entry))
-        self._section("account", account_lines(entry, self._found.fit, sources.overhead))
-        self._section("fit", fit_lines(entry, self._found.fit))
+        self._section("account", account_lines(entry, self._report.fit, sources.overhead))
+        self._section("fit", fit_lines(entry, self._report.fit))
         self._section("observed", observed_lines(pool, entry))
         grid = _drawn(offering_grid(entry))
         if grid != self.grid_lines.content:
@@ -295,7 +295,7 @@ class TypeLedgerScreen(FrameScreen):
             self.show_state()
 
     def action_neighbour(self, step: int) -> None:
-        sizes = self._found.family
+        sizes = self._report.family
         if self._type_name not in sizes:
             return
         index = sizes.index(self._type_name) + step

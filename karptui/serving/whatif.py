@@ -28,7 +28,7 @@ class WhatIfs:
 
     def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase) -> None:
         self._view, self._shared_base = view, shared_base
-        self._known: Replayer | None = None
+        self._current: Replayer | None = None
         self._listener: Callable[[int, Answer], None] | None = None
         self._asked: ClusterView | None = None
         """The cluster of the last question."""
@@ -37,9 +37,9 @@ class WhatIfs:
 
     @property
     def _replayer(self) -> Replayer:
-        if self._known is None:
-            self._known = Replayer(self._pass_on, shared_base=self._shared_base)
-        return self._known
+        if self._current is None:
+            self._current = Replayer(self._pass_on, shared_base=self._shared_base)
+        return self._current
 
     def _pass_on(self, answer: Answer) -> None:
         if self._listener is not None:
@@ -60,12 +60,12 @@ class WhatIfs:
         return self.state(now_ns, is_typing=is_typing)
 
     def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
-        if self._known is None:
+        if self._current is None:
             return ReplayState()
-        progress, next_view = self._known.progress, self._view_to_ask(now_ns, is_typing=is_typing)
+        progress, next_view = self._current.progress, self._view_to_ask(now_ns, is_typing=is_typing)
         return ReplayState(
             number=self._number,
-            is_busy=self._known.is_busy,
+            is_busy=self._current.is_busy,
             done=progress.done,
             total=progress.total,
             is_outdated=not self._is_asked_of(self._view()),
@@ -91,12 +91,12 @@ class WhatIfs:
 
     def stop(self) -> None:
         """End the thread soon."""
-        if self._known is not None:
-            self._known.stop()
+        if self._current is not None:
+            self._current.stop()
 
     def wait_until_at_rest(self, seconds: float) -> bool:
         """Wait until all questions are answered; return whether that happened within this many seconds."""
-        return self._known is None or self._known.wait_until_at_rest(seconds)
+        return self._current is None or self._current.wait_until_at_rest(seconds)
 
     def compare(self, scenario: Scenario, now_ns: int) -> Answer:
         from karptui.provisioning.reporter import silent

@@ -129,7 +129,7 @@ class Timeline:
     def __init__(self) -> None:
         self._entries: LastAnswer[tuple[EventEntry, ...]] = LastAnswer()
         self._folded: LastAnswer[tuple[EventEntry, ...]] = LastAnswer()
-        self._known: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
+        self._entries_of_object: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
 
     def entries(self, view: ClusterView) -> tuple[EventEntry, ...]:
         """Return a row for every object and reason; the same object for the same events, nodes and claims."""
@@ -140,10 +140,10 @@ class Timeline:
         entries_of_object: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
         for kind, items in (("Node", state.nodes), ("NodeClaim", state.nodeclaims)):
             for name, item in items.items():
-                before = self._known.get(f"{kind}/{name}")
+                before = self._entries_of_object.get(f"{kind}/{name}")
                 entries_of_object[f"{kind}/{name}"] = (
                     before if before is not None and before[0] is item else (item, tuple(transitions(item)))
                 )
         moments = (entry for _, entries in entries_of_object.values() for entry in entries)
-        self._known = entries_of_object
+        self._entries_of_object = entries_of_object
         return (*self._folded.get((state.events,), lambda: folded(state.events.values())), *moments)

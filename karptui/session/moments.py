@@ -127,7 +127,7 @@ class MomentSessions:
     async def enter(self, moment: PlayMoment) -> SwitchResult:
         """Show a moment of a forecast instead, until `leave`."""
         outer = self._shown()
-        session = await self._made(lambda: self._session_at(moment))
+        session = await self._build(lambda: self._session_at(moment))
         if session is None:
             return SwitchResult.NOT_KEPT
         if self._is_overtaken(session, outer):
@@ -141,7 +141,7 @@ class MomentSessions:
         if not isinstance(self.moment, PlayMoment):
             return await self.go_past(PastStep(by=by))
         moment, before = self.moment.stepped(by), self._shown()
-        session = await self._made(lambda: self._session_at(moment)) if moment is not None else None
+        session = await self._build(lambda: self._session_at(moment)) if moment is not None else None
         if moment is None or session is None:
             return SwitchResult.NOT_KEPT
         if self._is_overtaken(session, before):
@@ -182,7 +182,7 @@ class MomentSessions:
             return self._started(source, EvidenceSource(evidence, recorded_usage=usage), moment.at_ns)
 
         past_moments: list[PastMoment] = []
-        session = await self._made(past_session)
+        session = await self._build(past_session)
         if session is None:
             return result
         if self._is_overtaken(session, before):
@@ -218,7 +218,7 @@ class MomentSessions:
         session.stop()
         return True
 
-    async def _made(self, make: Callable[[], ClusterFollower | None]) -> ClusterFollower | None:
+    async def _build(self, make: Callable[[], ClusterFollower | None]) -> ClusterFollower | None:
         """Build the cluster of a moment in a thread; if cancelled, it is stopped as soon as it is built."""
         making = asyncio.create_task(asyncio.to_thread(make))
         try:

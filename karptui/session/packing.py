@@ -170,39 +170,39 @@ class _Side:
         self.nodes[state.provider_id] = _bin_of(name, state.nodepool_name, have, _sum(pods), (*rest, *coming))
 
 
-_Made = tuple[Bin, tuple[str, ...]]
+_Bin = tuple[Bin, tuple[str, ...]]
 """A node that would be launched, and the keys of its pods."""
 
 
-def _of_claims(outcome: ReplayOutcome) -> Iterator[_Made | None]:
+def _of_claims(outcome: ReplayOutcome) -> Iterator[_Bin | None]:
     for claim in outcome.claims:
         option = outcome.claim_types.first(claim)
         have = _allocatable(claim, option.name) if option is not None else None
         if option is None or have is None:
             yield None
             continue
-        yield _made(option.name, claim.nodepool_name, have, claim.requests, claim.pods)
+        yield _packed_node(option.name, claim.nodepool_name, have, claim.requests, claim.pods)
 
 
 def _allocatable(claim: NewClaim, name: str) -> Mapping[str, int] | None:
     return next((allocatable_nano(type_) for type_ in claim.catalogue.types if type_.name == name), None)
 
 
-def _of_commands(outcome: ReplayOutcome, moved: Mapping[str, Pod]) -> Iterator[_Made | None]:
+def _of_commands(outcome: ReplayOutcome, moved: Mapping[str, Pod]) -> Iterator[_Bin | None]:
     for command in () if outcome.next_pass is None else outcome.next_pass.commands:
         yield from (_replacement(node, moved) for node in command.replacements)
         yield from (None for _ in range(command.from_template))
 
 
-def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
+def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Bin | None:
     kind = node.book.types.get(node.type_names[0]) if node.type_names else None
     if kind is None:
         return None
     pods = [moved[key] for key in node.pods if key in moved]
-    return _made(kind.name, node.pool_name, allocatable_nano(kind), node.requests, pods)
+    return _packed_node(kind.name, node.pool_name, allocatable_nano(kind), node.requests, pods)
 
 
-def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
+def _packed_node(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Bin:
     """Return a launched node; requests that its pods do not explain are those of DaemonSets."""
     placed = tuple(pods)
     whole, block = _block_of(asked), _sum(placed)

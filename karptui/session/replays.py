@@ -27,7 +27,7 @@ class SharedBase:
         self.lock = threading.RLock()
         """Held by whoever replays on the base."""
         self._throttle = ThreadThrottle()
-        self._known: LastAnswer[WhatIfBase] = LastAnswer()
+        self._last_base: LastAnswer[WhatIfBase] = LastAnswer()
 
     @contextmanager
     def borrowed(self, view: ClusterView, now_ns: int) -> Iterator[WhatIfBase]:
@@ -35,7 +35,7 @@ class SharedBase:
         from karptui.session.prepare import base_of  # noqa: PLC0415 - the engines are imported in the thread
 
         with self.lock:
-            yield self._known.get((view.state, view.evidence), lambda: base_of(view, now_ns, self._throttle.take))
+            yield self._last_base.get((view.state, view.evidence), lambda: base_of(view, now_ns, self._throttle.take))
 
     def take(self, view: ClusterView, now_ns: int) -> WhatIfBase:
         """Return the base of a view for reading its constant parts: objects, settings, instance types."""

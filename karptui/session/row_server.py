@@ -105,7 +105,7 @@ class RowServer:
         """When the order stops being held; None before the first rows."""
         self._view = view
         self._lists = lists
-        self._known: dict[str, List] = {}
+        self._built_lists: dict[str, List] = {}
         self._lock = threading.Lock()
         self._rows: dict[int, _Rows] = {}
         self._number = 0
@@ -231,9 +231,9 @@ class RowServer:
         return around(self._view(), of, now_ns) if around is not None else None
 
     def _list(self, name: str) -> List:
-        result = self._known.get(name)
+        result = self._built_lists.get(name)
         if result is None:
-            result = self._known[name] = self._lists[name]()
+            result = self._built_lists[name] = self._lists[name]()
         return result
 
 

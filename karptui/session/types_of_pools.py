@@ -51,7 +51,7 @@ class TypesOfPool:
         """
         self.pool_types, self.context, self.problem, self.pods = types, context, problem, pods
         self._verdicts = {verdict.instance_type.name: verdict for verdict in reversed(types.verdicts)}
-        self._made: dict[str, TypeEntry] = {}
+        self._entries: dict[str, TypeEntry] = {}
         self._allowed: dict[tuple[NodeSelectorRequirement, ...], bool] = {}
 
     @property
@@ -61,9 +61,9 @@ class TypesOfPool:
 
     def type(self, name: str) -> TypeEntry | None:
         """Return a type by its name."""
-        entry = self._made.get(name)
+        entry = self._entries.get(name)
         if entry is None and (verdict := self._verdicts.get(name)) is not None:
-            entry = self._made[name] = TypeReader(self.context, verdict, self._allowed).read()
+            entry = self._entries[name] = TypeReader(self.context, verdict, self._allowed).read()
         return entry
 
     def _types(self, verdicts: Iterable[TypeVerdict]) -> Iterator[TypeEntry]:

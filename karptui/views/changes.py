@@ -41,7 +41,7 @@ def value_text(value: Any) -> str:
 def change_text(row: ObjectChange) -> str:
     """Return the field that changed, or what happened to the object or the folded objects."""
     if row.what is What.CAME_AND_GONE:
-        counts = ((row.came, "came"), (row.gone, "gone"), (row.moved, "moved"))
+        counts = ((row.added, "added"), (row.removed, "removed"), (row.moved, "moved"))
         return ", ".join(f"{count:,} {what}" for count, what in counts if count)
     return row.field or str(row.what)
 
@@ -128,8 +128,8 @@ TABLE: Final[TableSpec[ObjectChange]] = TableSpec(
     default_sort=Sort("kind"),
     text=lambda row: f"{row.kind} {row.name} {row.field} {row.by}".lower(),
     more_values=(
-        Value("came", lambda row, _: row.came, int, "Folded objects that were added."),
-        Value("gone", lambda row, _: row.gone, int, "Folded objects that were removed."),
+        Value("came", lambda row, _: row.added, int, "Folded objects that were added."),
+        Value("gone", lambda row, _: row.removed, int, "Folded objects that were removed."),
         Value("moved", lambda row, _: row.moved, int, "Pods that are on another node."),
     ),
     is_notable=lambda row, _: row.what is What.BEGAN,

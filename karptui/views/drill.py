@@ -24,10 +24,10 @@ _WORDS: Final = {LossKind.ZONE: "zone", LossKind.CAPACITY_TYPE: "capacity type",
 
 def headline(drill: Drill) -> str:
     """Return the effect of a loss."""
-    return f"without {_WORDS[drill.loss.kind]} {drill.loss.name} {'; '.join(_said(drill))}"
+    return f"without {_WORDS[drill.loss.kind]} {drill.loss.name} {'; '.join(_outcome_parts(drill))}"
 
 
-def _said(drill: Drill) -> Iterator[str]:
+def _outcome_parts(drill: Drill) -> Iterator[str]:
     waiting = f"{verb(len(drill.pending), 'stays', 'stay')} pending"
     yield places_text(drill, waiting, f" ({_dollars(drill.launches)})")
     if drill.also_pending:

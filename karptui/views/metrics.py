@@ -140,7 +140,7 @@ def _held(entries: Iterable[NodeEntry], pools: _PoolLabels) -> dict[Metric, Valu
         nodes[labels] += 1
         amount, before = held_per_hour(entry), dollars.get(labels, 0.0)
         dollars[labels] = None if amount is None or before is None else before + amount
-    return {HELD_NODES: nodes, HELD_DOLLARS: _known(dollars)}
+    return {HELD_NODES: nodes, HELD_DOLLARS: _known_values(dollars)}
 
 
 def _nodes(entries: Iterable[NodeEntry], pools: _PoolLabels) -> dict[Metric, Values]:
@@ -152,11 +152,11 @@ def _nodes(entries: Iterable[NodeEntry], pools: _PoolLabels) -> dict[Metric, Val
     totals = {labels: total_of(nodes) for labels, nodes in groups.items()}
     return {
         NODES: {labels: float(len(nodes)) for labels, nodes in groups.items()},
-        NODE_DOLLARS: _known({key: None if total.unpriced else total.per_hour for key, total in totals.items()}),
+        NODE_DOLLARS: _known_values({key: None if total.unpriced else total.per_hour for key, total in totals.items()}),
     }
 
 
-def _known(values: Mapping[tuple[str, ...], float | None]) -> Values:
+def _known_values(values: Mapping[tuple[str, ...], float | None]) -> Values:
     return {labels: value for labels, value in values.items() if value is not None}
 
 

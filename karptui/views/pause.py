@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from karptui.aws.money import LEAST_CHANGE, per_hour_text, sum_text
-from karptui.disruption.pauses import END_FORMS, ActivePause, PauseRequest, end_of
+from karptui.disruption.pauses import END_FORMS, PauseRequest, ZeroBudget, end_of
 from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.gitops import Revert
@@ -197,7 +197,7 @@ def pool_lines(pool: PoolPause, now_ns: int) -> Iterator[str]:
         yield revert_text(pool.owner)
 
 
-def _budget_text(pause: ActivePause, now_ns: int) -> str:
+def _budget_text(pause: ZeroBudget, now_ns: int) -> str:
     reasons = f" for {', '.join(map(clean, pause.budget.reasons))}" if pause.budget.reasons is not None else ""
     window = ""
     if pause.budget.schedule is not None:
@@ -305,7 +305,7 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
     default_sort=Sort("when"),
     text=lambda event: " ".join((_WHY[event.kind], *event.nodes, *event.pools)).lower(),
 )
-_ACTIVE: Final[tuple[Value[ActivePause], ...]] = (
+_ACTIVE: Final[tuple[Value[ZeroBudget], ...]] = (
     Value("index", lambda pause, _: pause.index, int, "In spec.disruption.budgets, from 0."),
     Value("nodes", lambda pause, _: pause.budget.nodes, str),
     Value("reasons", lambda pause, _: pause.budget.reasons, list[str] | None, "Null: all."),

@@ -51,7 +51,7 @@ class Reasons:
 
     def __init__(self, outcome: ReplayOutcome) -> None:
         self._outcome = outcome
-        self._known: dict[tuple[object, ...], tuple[str, str]] = {}
+        self._reasons: dict[tuple[object, ...], tuple[str, str]] = {}
         self._ignored = {pod.pod.uid: pod for pod in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
@@ -66,9 +66,9 @@ class Reasons:
                 return _OTHER_SCHEDULER.format(pod.template.scheduler_name), ""
             return _NO_NODE, ""
         signature = (pod.template, tuple((pool, type(rejection)) for pool, rejection in error.rejections))
-        result = self._known.get(signature)
+        result = self._reasons.get(signature)
         if result is None:
-            result = self._known[signature] = self._find(pod, error)
+            result = self._reasons[signature] = self._find(pod, error)
         return result
 
     def remark(self, pod: Pod) -> str:
@@ -83,7 +83,7 @@ class Reasons:
 
     def _find(self, pod: Pod, error: PodError) -> tuple[str, str]:
         solution = self._outcome.solution
-        if solution is not None and len(self._known) < MOST_EXPLAINED:
+        if solution is not None and len(self._reasons) < MOST_EXPLAINED:
             return reason_of(no_place(solution, pod))
         misses = tuple(PoolMiss(pool, str(rejection.gate)) for pool, rejection in error.rejections)
         return reason_of(NoPlace(pod.key, pools=misses))

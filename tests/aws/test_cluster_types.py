@@ -136,8 +136,8 @@ def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without anything that other tests have resolved."""
-    monkeypatch.setattr("karptui.aws.cluster_types._known", Recent(most=16, patience=64))
-    monkeypatch.setattr("karptui.aws.offerings._known", Recent(most=16, patience=64))
+    monkeypatch.setattr("karptui.aws.cluster_types._cache", Recent(most=16, patience=64))
+    monkeypatch.setattr("karptui.aws.offerings._cache", Recent(most=16, patience=64))
 
 
 def test_a_sold_out_offering_changes_only_its_type(forgetful: None) -> None:

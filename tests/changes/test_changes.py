@@ -159,7 +159,7 @@ def test_pods_are_folded_by_the_deployment_and_nodes_by_the_nodepool() -> None:
     before = a_moment(a_pod("a"), a_pod("b"), a_node("n1", "spot"), a_node("n2", "spot"))
     after = a_moment(a_pod("b"), a_pod("c"), a_pod("d"), a_node("n2", "spot"), a_node("n3", "general"))
     found = changes_between(before, after)
-    assert [(row.kind, row.name, row.came, row.gone, row.moved) for row in found] == [
+    assert [(row.kind, row.name, row.added, row.removed, row.moved) for row in found] == [
         ("Node", "general", 1, 0, 0),
         ("Node", "spot", 0, 1, 0),
         ("Pod", "Deployment/shop/web", 2, 1, 0),
@@ -169,13 +169,13 @@ def test_pods_are_folded_by_the_deployment_and_nodes_by_the_nodepool() -> None:
 @pytest.mark.parametrize("uid", ["same", "another"])
 def test_a_pod_with_the_same_name_on_another_node_has_moved(uid: str) -> None:
     (row,) = changes_between(a_moment(a_pod("db-0", "same")), a_moment(a_pod("db-0", uid, node="n2")))
-    assert (row.came, row.gone, row.moved) == (0, 0, 1)
+    assert (row.added, row.removed, row.moved) == (0, 0, 1)
 
 
 def test_a_pod_that_is_scheduled_or_restarted_in_place_has_not_moved() -> None:
     assert changes_between(a_moment(a_pod("a", node="")), a_moment(a_pod("a", node="n2"))) == ()
     (row,) = changes_between(a_moment(a_pod("a", "1")), a_moment(a_pod("a", "2")))
-    assert (row.came, row.gone, row.moved) == (1, 1, 0)
+    assert (row.added, row.removed, row.moved) == (1, 1, 0)
 
 
 def test_requests_of_folded_pods_that_differ_are_a_row() -> None:

@@ -92,14 +92,14 @@ class Streams:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
-        self._said = io.StringIO()
+        self._stderr = io.StringIO()
 
     def run(self, words: list[str], output: io.TextIOWrapper) -> int:
         """Run a command that prints to an output, as far as that takes it."""
-        self._said = io.StringIO()
+        self._stderr = io.StringIO()
         self._monkeypatch.setattr(sys, "stdout", output)
-        self._monkeypatch.setattr(sys, "stderr", self._said)
-        self._monkeypatch.setattr(self._said, "close", lambda: None)
+        self._monkeypatch.setattr(sys, "stderr", self._stderr)
+        self._monkeypatch.setattr(self._stderr, "close", lambda: None)
         self._monkeypatch.setattr(karptui.cli.main, "_leave_output", lambda: None)
         try:
             return main(words)
@@ -112,12 +112,12 @@ class Streams:
     @property
     def last_words(self) -> str:
         """The last line on standard error."""
-        return (self._said.getvalue().splitlines() or [""])[-1]
+        return (self._stderr.getvalue().splitlines() or [""])[-1]
 
     @property
     def has_traceback(self) -> bool:
         """Whether something was not caught."""
-        return "Traceback" in self._said.getvalue() or "internal error" in self._said.getvalue()
+        return "Traceback" in self._stderr.getvalue() or "internal error" in self._stderr.getvalue()
 
 
 @pytest.fixture

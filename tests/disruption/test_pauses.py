@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from karptui.disruption.budget_calendar import DAY_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason
-from karptui.disruption.pauses import active_pauses, budget_documents, end_of, pause_budget
+from karptui.disruption.pauses import budget_documents, end_of, pause_budget, zero_budgets
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_timestamp
 from karptui.whatif.schema.schema import shipped_schemas
@@ -60,7 +60,7 @@ def test_a_pause_closes_its_reasons_until_its_end_and_changes_nothing_else(
             assert span.allowed == (0 if is_paused and middle_ns < closed_ns else old)
         assert any(
             one.is_recurring is False and (one.end_ns == closed_ns or closed_ns - now_ns >= 7 * DAY_NS)
-            for one in active_pauses(after, now_ns)
+            for one in zero_budgets(after, now_ns)
         )
 
 
@@ -94,7 +94,7 @@ def test_an_api_server_accepts_a_pause(until: str | None, reasons: tuple[Reason,
 def test_active_pauses(budget: DisruptionBudget, is_recurring: bool | None) -> None:
     """NOW is Friday 2026-11-20, 12:00."""
     assert format_timestamp(NOW_NS).startswith("2026-11-20T12:00")
-    found = active_pauses(a_nodepool(budgets=(DisruptionBudget("5%"), budget)), NOW_NS)
+    found = zero_budgets(a_nodepool(budgets=(DisruptionBudget("5%"), budget)), NOW_NS)
     assert [(one.index, one.is_recurring) for one in found] == ([] if is_recurring is None else [(1, is_recurring)])
 
 

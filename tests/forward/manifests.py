@@ -25,11 +25,11 @@ class Writer:
     def __init__(self, snapshot: Mapping[str, Any], inventory: Inventory) -> None:
         self._snapshot = snapshot
         self._manifests = {_key(one): one for one in snapshot["objects"]}
-        self._known: dict[tuple[str, str], Any] = {}
+        self._objects: dict[tuple[str, str], Any] = {}
         self._of_template: dict[int, Manifest] = {}
         for kind, items in _changing(inventory).items():
             for item in items:
-                self._known[kind, item.key] = item
+                self._objects[kind, item.key] = item
         for pod in inventory.pods:
             self._of_template.setdefault(id(pod.template), self._manifests["Pod", pod.key])
 
@@ -40,7 +40,7 @@ class Writer:
         return {**self._snapshot, "name": name, "capturedAt": format_timestamp(now_ns), "objects": objects}
 
     def _written(self, kind: str, item: Any) -> Manifest:
-        known: Any = self._known.get((kind, item.key))
+        known: Any = self._objects.get((kind, item.key))
         if known is item:
             unchanged: Manifest = self._manifests[kind, item.key]
             return unchanged

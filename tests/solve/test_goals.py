@@ -251,7 +251,7 @@ def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
     assert found.best.words == "NodePool second: weight 51"
     assert found.replay is Replay.PENDING
     assert found.best.figures.wanted == 2
-    assert headline(found).startswith("NodePool second: weight 51: all 2 pods come to second, the same $/h; runner-up")
+    assert headline(found).startswith("NodePool second: weight 51: all 2 pods land on second, the same $/h; runner-up")
 
 
 def test_where_no_weight_is_left_above_the_others_come_down() -> None:
@@ -286,7 +286,7 @@ def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
 def test_pods_that_come_there_anyway() -> None:
     found = solved(a_base(a_pod(name="web"), pools=weighed(a=5, b=1)), "weight", pods="default/web", nodepool="a")
     assert (found.is_reached, found.best) == (True, None)
-    assert found.because == "the pod comes to a as it is"
+    assert found.because == "the pod lands on a without a change"
 
 
 # Families

@@ -148,7 +148,7 @@ class Documents:
         return self._checked is not None and self._held_to is self.schemas
 
     @property
-    def _known(self) -> Checked:
+    def _check(self) -> Checked:
         if self._checked is None or not self.is_taken_apart:
             self._held_to = self.schemas
             self._checked = check_parsed(self.parsed, self._held_to, self._originals)
@@ -162,12 +162,12 @@ class Documents:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return self._known.problems
+        return self._check.problems
 
     @property
     def origin(self) -> str:
         """What documents are held against, and how many rules of it cannot be run here."""
-        unchecked = len(self._known.unchecked)
+        unchecked = len(self._check.unchecked)
         left_out = f", {unchecked} of their rules cannot be checked here" if unchecked else ""
         if why_no_cel():
             left_out = f", without their rules and patterns: {why_no_cel()}"

@@ -69,7 +69,7 @@ def find(question: GoalQuestion) -> Solved:
     as_it_is = question.as_it_is(mode)
     now = _with_pods(question.now(mode), as_it_is, as_it_is, wanted, pool.name)
     if now.wanted == len(wanted):
-        return question.settled(mode, now, f"{_all(len(wanted))} to {pool.name} as it is")
+        return question.settled(mode, now, f"{_all(len(wanted))} on {pool.name} without a change")
     pools = usable_pools(question.base.inventory.nodepools)
     because, placeless = _alone(question, pools, pool, wanted, mode)
     if placeless == len(wanted):
@@ -135,10 +135,10 @@ def find(question: GoalQuestion) -> Solved:
 
 
 def _outcome(figures: Figures, asked: int, pool: str) -> str:
-    came = figures.wanted or 0
-    text = f"{_all(asked)} to {pool}" if came == asked else f"{came:,} of {counted(asked, 'pod')} come to {pool}"
+    landing = figures.wanted or 0
+    text = f"{_all(asked)} on {pool}" if landing == asked else f"{landing:,} of {counted(asked, 'pod')} land on {pool}"
     moved = f", {_moves_more(0, figures.moved)}" if figures.moved else ""
-    lost = f", {counted(len(figures.lost), 'pod')} {verb(len(figures.lost), 'loses', 'lose')} a place"
+    lost = f", {counted(len(figures.lost), 'pod')} {verb(len(figures.lost), 'becomes', 'become')} unschedulable"
     return f"{text}{moved}{lost if figures.lost else ''}"
 
 
@@ -228,7 +228,7 @@ def _criteria(asked: int, weights: dict[str, int], *, has_prices: bool) -> tuple
 
 def _fewer(ours: float, theirs: float) -> str:
     count = int(theirs - ours)
-    return f"{counted(count, 'pod')} fewer {verb(count, 'comes', 'come')} to it"
+    return f"{counted(count, 'pod')} fewer {verb(count, 'lands', 'land')} on it"
 
 
 def _moves_more(ours: float, theirs: float) -> str:
@@ -238,7 +238,7 @@ def _moves_more(ours: float, theirs: float) -> str:
 
 
 def _all(count: int) -> str:
-    return "the pod comes" if count == 1 else f"all {count:,} pods come"
+    return "the pod lands" if count == 1 else f"all {count:,} pods land"
 
 
 def _alone(

@@ -49,7 +49,7 @@ class DemoServer:
         """Return an object, or the HorizontalPodAutoscalers, of which there are none; raises ApiError."""
         if path.endswith("/horizontalpodautoscalers"):
             return {"items": []}
-        return self._demo.act(lambda play: _versioned(_found(play, path)))
+        return self._demo.act(lambda play: _versioned(_manifest_at(play, path)))
 
     def write(self, permit: Permit, request: Request) -> Document:
         """Carry out a request, and return the answer; raises ApiError."""
@@ -71,7 +71,7 @@ def _parts(path: str) -> tuple[str, str, str]:
     return _KINDS[words[0]], f"{namespace}{words[1]}", words[2] if len(words) > 2 else ""
 
 
-def _found(play: DemoPlay, path: str) -> Manifest:
+def _manifest_at(play: DemoPlay, path: str) -> Manifest:
     kind, key, _ = _parts(path)
     manifest = play.world.get(kind, key)
     if manifest is None:
@@ -88,7 +88,7 @@ def _versioned(manifest: Manifest) -> Manifest:
 
 def _written(play: DemoPlay, *, request: Request) -> Document:
     *_, part = _parts(request.path)
-    manifest = _found(play, request.path)
+    manifest = _manifest_at(play, request.path)
     body = dict(request.body)
     options = body if request.method == "DELETE" else body.get("deleteOptions") or {}
     _check_seen(manifest, options.get("preconditions") or body.get("metadata") or {})

@@ -94,7 +94,7 @@ class AwsClients:
             with self._lock:
                 key = (service, region)
                 if key not in self._clients:
-                    self._clients[key] = self._made(service, region)
+                    self._clients[key] = self._new_client(service, region)
                 return self._clients[key]
         except Exception as error:
             raise aws_error(error, action=f"preparing {service}", profile=self.profile) from error
@@ -106,7 +106,7 @@ class AwsClients:
         for client in clients.values():
             client.close()
 
-    def _made(self, service: str, region: str) -> Any:
+    def _new_client(self, service: str, region: str) -> Any:
         session = self._opened()
         if session.get_credentials() is None:
             hint = "" if self._asks_instance else "; aws_instance_metadata = true asks the EC2 instance for its role's"

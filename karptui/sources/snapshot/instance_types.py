@@ -175,9 +175,9 @@ class _Builder:
         )
 
     def _shared(self, wires: list[WireRequirement] | None) -> tuple[NodeSelectorRequirement, ...]:
-        return tuple(self._one(wire) for wire in wires or ())
+        return tuple(self._requirement(wire) for wire in wires or ())
 
-    def _one(self, wire: WireRequirement) -> NodeSelectorRequirement:
+    def _requirement(self, wire: WireRequirement) -> NodeSelectorRequirement:
         values = tuple(wire.values or ())
         key = (wire.key, wire.operator, values, wire.min_values)
         requirement = self._requirements.get(key)

@@ -124,7 +124,7 @@ class Pseudonyms:
         self._settle_together()
         composed = ("Zone", _REPLICASET, _CLAIM)
         for kind in (*(other for other in self._seen if other not in (_POOL, *composed)), *composed):
-            for name, pseudonym in self._made(kind, self._seen.get(kind, set())):
+            for name, pseudonym in self._pseudonyms_of(kind, self._seen.get(kind, set())):
                 self._names[kind, name] = pseudonym
         for kind, names in gone.items():
             for name in names:
@@ -202,7 +202,7 @@ class Pseudonyms:
         """Return 32 bytes made of a text with the key."""
         return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
 
-    def _made(self, kind: str, names: set[str]) -> Iterator[tuple[str, str]]:
+    def _pseudonyms_of(self, kind: str, names: set[str]) -> Iterator[tuple[str, str]]:
         fixed = sorted(name for name in names if _is_fixed(kind, name))
         yield from ((name, name) for name in fixed)
         free = sorted(names.difference(fixed))

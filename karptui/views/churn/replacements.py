@@ -7,7 +7,7 @@ from typing import Final
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.units import age_text, clock_text, count_text, span_text
 from karptui.session.churn import ReplacedClaim
-from karptui.views.churn.sentences import came, successors_text
+from karptui.views.churn.sentences import replacements_of, successors_text
 from karptui.views.column import (
     INSTANT,
     INSTANT_OR_NULL,
@@ -43,7 +43,7 @@ def _successors(item: ReplacedClaim) -> Cell:
     text = successors_text(item)
     if not text:
         return NOT_APPLICABLE
-    short = ", ".join(clean(successor.claim) for successor in came(item))
+    short = ", ".join(clean(successor.claim) for successor in replacements_of(item))
     is_same = item.is_same_type
     return Cell(text, Tone.WARNING if is_same else Tone.NORMAL, f"= {short}" if is_same else short)
 

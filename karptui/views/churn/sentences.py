@@ -41,7 +41,7 @@ class Chart(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """The most NodeClaims that came, or went, in one bin."""
+        """The most NodeClaims that replacements_of, or went, in one bin."""
         return max((*self.created, *self.removed), default=0)
 
     @property
@@ -243,7 +243,7 @@ def _counters_text(counters: Counters, now_ns: int) -> str:
     )
 
 
-def came(item: ReplacedClaim) -> tuple[Life, ...]:
+def replacements_of(item: ReplacedClaim) -> tuple[Life, ...]:
     """Return the replacement of a node, or the cancellation of its removal."""
     return item.successors or ((item.back,) if item.back is not None else ())
 
@@ -251,7 +251,7 @@ def came(item: ReplacedClaim) -> tuple[Life, ...]:
 def successors_text(item: ReplacedClaim) -> str:
     """Return the names and types of a node's replacements, marking those of the same type."""
     texts = []
-    for successor in came(item):
+    for successor in replacements_of(item):
         mark = " (same type)" if successor.instance_type and successor.instance_type == item.life.instance_type else ""
         texts.append(f"{clean(successor.claim)} {clean(successor.instance_type) or 'of unknown type'}{mark}")
     return ", ".join(texts)

@@ -116,7 +116,7 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
     ):
         if not claim.is_true(condition):
             step = claim.condition(condition)
-            text = _said(step)
+            text = _message_of(step)
             is_failing = claim.refused_launch is not None or (step is not None and step.status == "False")
             tone = Tone.FAULT if is_failing else Tone.ACTIVE
             return NodeStatus(word, tone, created, text or waits, 1 if is_failing else 5)
@@ -146,7 +146,7 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
         return NodeStatus("Terminating", Tone.LEAVING, since, f"drained; the instance is {step}", 3)
     if stage is DrainStage.VOLUMES:
         return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
-    text = _said(claim.condition("Drained"))
+    text = _message_of(claim.condition("Drained"))
     return NodeStatus("Draining", Tone.LEAVING, since, text or "its pods are being evicted", 2)
 
 
@@ -159,7 +159,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
         bound = _reboot_bound(claim)
         until = f" after at most {bound} with its remaining pods" if bound else ""
         step = f"Karpenter evicts its pods, then reboots it{until}"
-    about = f" ({text.removeprefix('rebooting ')})" if (text := _said(condition)) else ""
+    about = f" ({text.removeprefix('rebooting ')})" if (text := _message_of(condition)) else ""
     return NodeStatus("Rebooting", Tone.WARNING, condition.last_transition_ns, f"{step}{about}", 3)
 
 
@@ -177,11 +177,11 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
     if claim is None or claim.is_true("Initialized"):
         return None
     if not claim.is_true("Registered"):
-        text = _said(claim.condition("Registered"))
+        text = _message_of(claim.condition("Registered"))
         return NodeStatus(
             "Registering", Tone.ACTIVE, claim.created_ns, text or "Karpenter has not tied it to its claim yet", 5
         )
-    text = _said(claim.condition("Initialized"))
+    text = _message_of(claim.condition("Initialized"))
     startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]
     waits = (
         f"waiting for startup taint {', '.join(startup)}" if startup else "waiting to be ready with all its resources"
@@ -202,7 +202,7 @@ def _reason_ns(claim: NodeClaim | None) -> int:
     return reason.last_transition_ns if reason is not None else ABSENT_NS
 
 
-def _said(condition: Condition | None) -> str:
+def _message_of(condition: Condition | None) -> str:
     """Return a condition's message, or an empty string if it was not tried yet."""
     if condition is None or is_untried(condition):
         return ""

@@ -86,7 +86,7 @@ def short_reason(row: PoolRow) -> str:
     if row.pool.is_deleting:
         return "deleting"
     if not row.pool.is_ready:
-        bad = failing(_own(row))
+        bad = failing(_pool_conditions(row))
         return bad[0].type if bad else "no condition"
     if not row.is_class_ready:
         bad = failing(row.class_conditions or ())
@@ -94,7 +94,7 @@ def short_reason(row: PoolRow) -> str:
     return ""
 
 
-def _own(row: PoolRow) -> tuple[Condition, ...]:
+def _pool_conditions(row: PoolRow) -> tuple[Condition, ...]:
     return tuple(c for c in row.pool.conditions if c.type in ("Ready", "NodeClassReady", "ValidationSucceeded"))
 
 
@@ -103,7 +103,7 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
     lines: list[Pieces] = []
     ref = row.pool.node_class_ref
     if not row.pool.is_ready:
-        bad = failing(_own(row))
+        bad = failing(_pool_conditions(row))
         lines += [_line("NodePool", condition) for condition in bad if condition.type != "Ready" or len(bad) == 1]
         if not bad:
             lines.append(

@@ -128,7 +128,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     findings = entry.findings
     if findings is None or not findings.lanes:
         return ()
-    named = group_by(findings.lanes, lambda lane: _said(entry, findings, lane, now_ns))
+    named = group_by(findings.lanes, lambda lane: _lane_pieces(entry, findings, lane, now_ns))
     lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
     if findings.is_static:
         lines.insert(0, ((" Emptiness, Multi, Single –  ", Tone.MUTED), (_LACKS["STATIC"], Tone.NORMAL)))
@@ -143,7 +143,7 @@ def _line(lanes: Sequence[Lane], pieces: Pieces) -> Pieces:
     return ((f" {names:<{NAME_WIDTH}}{' ' if len(names) >= NAME_WIDTH else ''}", tone), *pieces)
 
 
-def _said(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
+def _lane_pieces(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
     message = lane_message(findings, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))

@@ -82,7 +82,7 @@ class DriftModel:
         self._nodeclass_hashes: dict[str, tuple[str | None, str]] = {}
         self._types: dict[int, _Offered] = {}
         self._requirements: dict[str, Requirements] = {}
-        self._known: dict[tuple[object, ...], Drift | None] = {}
+        self._drifts: dict[tuple[object, ...], Drift | None] = {}
 
     def of(self, claim: NodeClaim) -> Drift | None:
         """Return the reason why a NodeClaim is drifted; None if it is not, is not launched, or has no NodePool."""
@@ -130,9 +130,9 @@ class DriftModel:
         if requirements is None:
             requirements = self._requirements[pool.name] = Requirements.from_selectors(pool.requirements)
         key = (pool.name, *(claim.labels.get(requirement.key) for requirement in requirements))
-        if key not in self._known:
-            self._known[key] = _unmet(claim, requirements)
-        return self._known[key]
+        if key not in self._drifts:
+            self._drifts[key] = _unmet(claim, requirements)
+        return self._drifts[key]
 
     def _of_types(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
         types = self._situation.types.of_pool(pool.name)
@@ -174,15 +174,15 @@ class _Offered:
                 }
             )
         )
-        self._known: dict[tuple[str | None, ...], Drift | None] = {}
+        self._drifts: dict[tuple[str | None, ...], Drift | None] = {}
 
     def missing(self, claim: NodeClaim) -> Drift | None:
         """Return the reason why a NodeClaim's instance could no longer be launched."""
         name = claim.labels.get(INSTANCE_TYPE, "")
         key = (name, *(claim.labels.get(key) for key in self._keys))
-        if key not in self._known:
-            self._known[key] = self._find(claim, name)
-        return self._known[key]
+        if key not in self._drifts:
+            self._drifts[key] = self._find(claim, name)
+        return self._drifts[key]
 
     def _find(self, claim: NodeClaim, name: str) -> Drift | None:
         instance_type = self._types.get(name)

@@ -63,7 +63,7 @@ class QuickEdit:
     """
     fault: Callable[[str], str] = lambda _: ""
     """Returns an error message for a text, empty if valid."""
-    options: Callable[[Body, KnownValues], tuple[Option, ...]] = lambda _body, _known: ()
+    options: Callable[[Body, KnownValues], tuple[Option, ...]] = lambda _body, _values: ()
     """Returns the options to choose or toggle; for ITEMS the existing ones."""
     drop: Callable[[str, At, str], str] | None = None
     """For ITEMS: takes an item away."""

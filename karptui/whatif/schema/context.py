@@ -164,7 +164,7 @@ class _Scan:
         self._levels = Levels()
         self._taken: dict[Path, dict[str, str]] = {}
         self._items: dict[Path, list[str]] = {}
-        self._found: CursorContext | None = None
+        self._cursor_context: CursorContext | None = None
 
     def context(self) -> CursorContext | None:
         flow_until = literal_until = -1
@@ -174,10 +174,10 @@ class _Scan:
                 if literal_until >= 0 and self._is_deeper(self._before, literal_column):
                     return None
                 if at > flow_until:
-                    self._found = self._at_cursor(at)
-                    if self._found is None:
+                    self._cursor_context = self._at_cursor(at)
+                    if self._cursor_context is None:
                         return None
-                elif self._found is None:
+                elif self._cursor_context is None:
                     return None
                 literal_until = -1
                 continue
@@ -189,7 +189,7 @@ class _Scan:
             flow_until, literal = self._take(at, line)
             if literal is not None:
                 literal_until, literal_column = at, literal
-        return self._found
+        return self._cursor_context
 
     @staticmethod
     def _is_deeper(line: str, column: int) -> bool:
@@ -227,7 +227,7 @@ class _Scan:
         for path, items in scan.items.items():
             self._items.setdefault((*base, *path), []).extend(items)
         if scan.cursor is not None and at < self._line:
-            self._found = self._in_flow(scan, base)
+            self._cursor_context = self._in_flow(scan, base)
         return scan.last_line
 
     def _at_cursor(self, at: int) -> CursorContext | None:

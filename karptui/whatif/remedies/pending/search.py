@@ -153,7 +153,7 @@ class RemedySearch:
         self._solution = solution
         self._trials: list[Attempt] = []
         self._tried = 0
-        self._found: list[tuple[int, Remedy]] = []
+        self._remedies: list[tuple[int, Remedy]] = []
         self._left_out: list[str] = [FIXED_TYPES] if base.types.is_fixed else []
         self._reporter: Reporter = silent
         self._work = self._steps()
@@ -163,7 +163,7 @@ class RemedySearch:
     @property
     def report(self) -> RemedyReport:
         """The results so far."""
-        remedies = [remedy for _, remedy in sorted(self._found, key=_order)]
+        remedies = [remedy for _, remedy in sorted(self._remedies, key=_order)]
         return RemedyReport(
             pods=tuple(pod.key for pod in self._question.pods),
             tried=self._tried,
@@ -197,7 +197,7 @@ class RemedySearch:
             for _ in self._try(trial, remedies):
                 yield True
             self._tried += 1
-            self._found += [(index, remedy) for remedy in remedies]
+            self._remedies += [(index, remedy) for remedy in remedies]
             yield True
 
     def _try(self, trial: Attempt, remedies: list[Remedy]) -> Iterator[bool]:

@@ -1,0 +1,235 @@
+"""Pending pods and NodePools at their limits, as the verdict needs them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.churn.moves import WorkloadNames
+from karptui.disruption.owner import OriginIndex
+from karptui.karpenter.labels import HOSTNAME, NODEPOOL
+from karptui.kube import resources
+from karptui.kube.pod import DO_NOT_SCHEDULE, Pod
+from karptui.kube.quantity import NANO
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import amount_text
+from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
+from karptui.pending.disagreements import DECISIVE
+from karptui.provisioning.limits import as_good_as_full
+from karptui.provisioning.nearest import furthest
+from karptui.provisioning.rejection import PlacementGate
+from karptui.provisioning.state_node import StateNode, tracked
+from karptui.session.pools import limit_uses
+from karptui.session.readiness import may_list_events
+from karptui.session.types_of_pools import types_of_pool
+from karptui.state.cluster import inventory_of
+from karptui.verdict.finding import LimitLine, PendingLine
+from karptui.verdict.launches import REGISTRATION_TTL_NS
+
+if TYPE_CHECKING:
+    from karptui.karpenter.nodepool import NodePool
+    from karptui.pending.groups import PendingGroup
+    from karptui.provisioning.explain import PoolExplanation
+    from karptui.session.cluster_view import ClusterView
+
+LATE_NS: Final = 60 * NS_PER_SECOND
+"""Pods pending for less are ignored: they may be scheduled soon."""
+_HOUR_NS: Final = 3600 * NS_PER_SECOND
+_PREEMPTED: Final = "Preempted"
+"""Reason of kube-scheduler's events about pods that it preempts."""
+
+
+def pending_lines(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
+    """Yield pending pods by group; before they are analysed, one group of all that are pending for a minute."""
+    if view.pending is not None:
+        preempted = _preempted(view, now_ns)
+        for group in view.pending.groups:
+            yield replace(_group_line(view, group, now_ns), preempted=preempted[group.origin])
+        return
+    late = [
+        pod
+        for key in view.state.pending_pods
+        if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= LATE_NS
+    ]
+    if late:
+        yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))
+
+
+def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:
+    """Return the number of pods preempted by kube-scheduler in the last hour, by workload."""
+    events = [
+        event
+        for event in view.state.events.values()
+        if event.reason == _PREEMPTED and event.involved_kind == "Pod" and now_ns - event.last_ns <= _HOUR_NS
+    ]
+    if not events:
+        return Counter()
+    namespaces = frozenset(event.involved_namespace for event in events)
+    names = WorkloadNames(namespaces, view.state.pods.values(), inventory_of(view.state).workloads)
+    pods = {event.involved_uid or event.key: f"{event.involved_namespace}/{event.involved_name}" for event in events}
+    return Counter(names.of_pod(key) for key in pods.values())
+
+
+def _may_be_nominated(view: ClusterView, group: PendingGroup, now_ns: int) -> bool:
+    """Return whether a starting NodeClaim may be for a group; without events that is unknown."""
+    if group.cause is not Cause.CLAIM or may_list_events(view):
+        return False
+    pools = {place.nodepool for place in group.destinations}
+    return any(
+        claim.labels.get(NODEPOOL) in pools
+        and not (claim.is_deleting or claim.is_true("Initialized"))
+        and now_ns - claim.created_ns < REGISTRATION_TTL_NS
+        for claim in view.state.nodeclaims.values()
+    )
+
+
+def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingLine:
+    error, first = group.diagnosis.error, group.first
+    nodes = {place.node for _, diagnosis, _ in group.members if (place := diagnosis.destination) is not None}
+    nominated = {
+        name
+        for _, _, messages in group.members
+        if messages.karpenter is not None
+        for _, name in messages.karpenter.targets
+    }
+    closest = furthest(group.explanation) if group.explanation is not None else None
+    pools = {place.nodepool for place in group.destinations if not place.node and place.nodepool}
+    if closest is not None:
+        pools.add(closest.nodepool)
+    is_limited = closest is not None and closest.failed is PlacementGate.LIMITS and closest.besides_limits is None
+    volumes = zones_of_volumes(first, view.state) if first.volumes else ()
+    is_stuck = group.is_stuck(now_ns) and not _may_be_nominated(view, group, now_ns)
+    return PendingLine(
+        name=group.name,
+        pods=tuple(pod.key for pod in group.pods),
+        since_ns=min(pod.created_ns for pod in group.pods),
+        group=group.key,
+        full_pool=error.full_pool if error is not None and group.cause is Cause.FULL else "",
+        is_stuck=is_stuck,
+        is_held=is_stuck and bool(group.disagreements) and group.disagreements[0].code in DECISIVE,
+        cause=group.cause,
+        nodes=frozenset(filter(None, nodes | nominated)),
+        pools=tuple(sorted(pools)),
+        limited_pool=closest.nodepool if closest is not None and is_limited else "",
+        daemonsets=tuple(_daemonsets_as_large(view, closest)) if closest is not None else (),
+        owner=group.origin,
+        zones=frozenset().union(*(zones for _, zones in volumes)),
+        storage_classes=storage_classes(first, view.state) if volumes else (),
+        requests=first.requests,
+        rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
+        spread_keys=tuple(_spread_keys(first)),
+        autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
+    )
+
+
+def _spread_keys(pod: Pod) -> Iterator[str]:
+    for constraint in pod.template.topology_spread:
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and constraint.topology_key != HOSTNAME:
+            yield constraint.topology_key
+
+
+def _autoscaled(view: ClusterView, group: PendingGroup, pool: PoolExplanation) -> Iterator[str]:
+    """Yield the resources that pods are short of because of a VerticalPodAutoscaler's target."""
+    for vpa in view.state.of(Kind.VPA).values() if pool.nearest is not None else ():
+        if group.origin == f"{vpa.target_kind}/{vpa.namespace}/{vpa.target_name}":
+            targets = resources.add(*(target for _, target in vpa.targets))
+            for shortage in pool.nearest.shortages if pool.nearest is not None else ():
+                asked = resources.nano(group.first.requests, shortage.resource)
+                if asked == resources.nano(targets, shortage.resource):
+                    yield shortage.resource
+
+
+def _rule_off_nodes(view: ClusterView, group: PendingGroup, pool: str) -> str:
+    """Return the topology rule that keeps pods off a NodePool's nodes with room; empty if there is none."""
+    names = {entry.name for entry in view.node_entries if entry.pool == pool}
+    refusals = group.explanation.nodes if group.explanation is not None else ()
+    return next((r.reason for r in refusals if r.gate is PlacementGate.TOPOLOGY and r.node in names), "")
+
+
+def _daemonsets_as_large(view: ClusterView, pool: PoolExplanation) -> Iterator[str]:
+    """Yield DaemonSets that request at least the shortage on the closest instance type."""
+    if pool.nearest is None or not pool.nearest.shortages:
+        return
+    for key, daemonset in view.state.daemonsets.items():
+        requests = daemonset.template.requests
+        if all(resources.nano(requests, s.resource) >= s.lacking_nano for s in pool.nearest.shortages):
+            yield f"DaemonSet/{key}"
+
+
+def limit_lines(view: ClusterView) -> Iterator[LimitLine]:
+    """Yield the NodePools with a limit that their nodes use up, or almost."""
+    limited = {pool.name: pool for pool in view.state.nodepools.values() if pool.limits}
+    if not limited:
+        return
+    nodes: dict[str, list[StateNode]] = {}
+    for track in tracked(view.state.nodes.values(), view.state.nodeclaims.values()):
+        state = StateNode(*track)
+        if state.nodepool_name in limited and not state.is_marked_for_deletion:
+            nodes.setdefault(state.nodepool_name, []).append(state)
+    for name, pool in limited.items():
+        line = _fullest(pool, sorted(nodes.get(name, ()), key=_created_ns))
+        if line is not None:
+            yield line if line.is_open else _with_types(view, _with_user(view, line, nodes[name]))
+
+
+def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
+    """Return a limit that is used up, with the workload whose pods request more than half of the nodes' capacity."""
+    origins, asked, pods = OriginIndex(view.owners), Counter[str](), Counter[str]()
+    for state in nodes:
+        for pod in view.state.pods_on(state.name).values():
+            amount = resources.nano(pod.requests, line.resource)
+            if pod.is_active and amount and not pod.template.is_daemonset_owned:
+                origin = origins.of(pod)
+                asked[origin] += amount
+                pods[origin] += 1
+    user, most = next(iter(asked.most_common(1)), ("", 0))
+    used = sum(state.capacity_nano.get(line.resource, 0) for state in nodes)
+    return replace(line, user=user, user_pods=pods[user]) if 2 * most > used else line
+
+
+def _with_types(view: ClusterView, line: LimitLine) -> LimitLine:
+    """Return a limit with whether an allowed instance type still fits under it."""
+    types = types_of_pool(view, line.pool)
+    uses = limit_uses(types) if types is not None else ()
+    use = next((use for use in uses if use.resource == line.resource and use.smallest is not None), None)
+    if use is None or use.is_closed:
+        return line
+    return replace(line, spares_types=True) if use.smallest == 0 else replace(line, since_ns=0, is_open=True)
+
+
+def _created_ns(state: StateNode) -> int:
+    item = state.node or state.claim
+    return item.created_ns if item is not None else 0
+
+
+def _limit_text(resource: str, nano: int) -> str:
+    """Return an amount as limits have it: cpu in cores."""
+    if resource != resources.CPU:
+        return amount_text(resource, nano)
+    return f"{nano / NANO:,.2f}".rstrip("0").removesuffix(".")
+
+
+def _fullest(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
+    """Return the first limit that is used up, or almost, and since when; else the one closest to it."""
+    limits = pool.limits or {}
+    fullest: tuple[float, LimitLine] | None = None
+    for name in pool.limited:
+        limit = limits[name]
+        if not limit.nano or (name == resources.NODES and pool.is_static):
+            continue
+        enough = as_good_as_full(name, limit.nano)
+        used, since_ns = 0, 0
+        for state in nodes:
+            used += state.capacity_nano.get(name, 0)
+            since_ns = since_ns or (_created_ns(state) if used >= enough else 0)
+        text = f"{name} {_limit_text(name, used)} of {_limit_text(name, limit.nano)}"
+        line = LimitLine(pool.name, text, since_ns, name, is_open=not since_ns)
+        if since_ns:
+            return line
+        if fullest is None or used / limit.nano > fullest[0]:
+            fullest = used / limit.nano, line
+    return fullest[1] if fullest is not None else None
