@@ -210,7 +210,7 @@ def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main([*words, "--scenario", scenario]) == 1
     text = capsys.readouterr().out
     assert "(from scratch)" in text
-    assert "edit 1: VM_MEMORY_OVERHEAD_PERCENT is 'x', which Karpenter cannot read" in text
+    assert "edit 1: VM_MEMORY_OVERHEAD_PERCENT is 'x', which Karpenter cannot parse" in text
     assert "Only 0.05 can be set: " in text
     bad = write(tmp_path, "{", "bad.json")
     assert main(["sweep", bad, "--set", "A=1", "--jobs", "1"]) == 1
