@@ -28,6 +28,7 @@ from tests.incidents import (
     placement,
     pod_demands,
     prerequisites,
+    refused_and_small,
     registration,
     removals,
     settings,
@@ -77,6 +78,7 @@ MODULES = (
     capacity,
     unlaunched,
     aftermath,
+    refused_and_small,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
