@@ -17,7 +17,7 @@ import msgspec
 from karptui.aws.nodeclass import Subnet, subnets_of
 from karptui.aws.prices import OfferingKey
 from karptui.aws.region import node_zones
-from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, NO_SPOT_ROLE, PLACEMENT_GROUP_FULL, RESERVATION_FULL
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
@@ -40,6 +40,8 @@ _CONDITION_REASONS: Final = frozenset(
     }
 )
 """Reasons of the Launched condition that mean insufficient capacity although EC2 also returned other errors."""
+_IN_PLACEMENT_GROUP: Final = "limit of instances in this spread placement group"
+"""In EC2's message with the code of insufficient capacity: ``IsSpreadPlacementGroupLimitError`` in pkg/errors."""
 _INSUFFICIENT: Final = "insufficient capacity, "
 _FLEET: Final = "with fleet error(s), "
 _CUT: Final = "..."
@@ -303,7 +305,7 @@ def _errors(report: _Report) -> Iterator[_Error]:
         if named.endswith(_CUT):
             # The last word may be truncated.
             named = named.rpartition(" ")[0]
-        yield _Error(code, message, named)
+        yield _Error(PLACEMENT_GROUP_FULL if _IN_PLACEMENT_GROUP in message else code, message, named)
 
 
 def _listed(asked: Requirements | None, key: str) -> tuple[str, ...]:

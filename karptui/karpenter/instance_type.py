@@ -111,6 +111,8 @@ class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):
 NO_FREE_ADDRESSES: Final = "InsufficientFreeAddressesInSubnet"
 NO_SPOT_ROLE: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 RESERVATION_FULL: Final = "ReservationCapacityExceeded"
+PLACEMENT_GROUP_FULL: Final = "SpreadPlacementGroupLimit"
+"""Not EC2's code, which is that of insufficient capacity."""
 UNFULFILLABLE: Final = "UnfulfillableCapacity"
 """Also used if the error code is unknown."""
 
@@ -118,6 +120,7 @@ _WORDS: Final = {
     NO_FREE_ADDRESSES: "no free IP addresses in the subnets",
     NO_SPOT_ROLE: "no permission to create EC2's service-linked role for spot",
     RESERVATION_FULL: "reservation full",
+    PLACEMENT_GROUP_FULL: "the spread placement group has seven instances in the zone, the most that EC2 allows",
     "MaxFleetCountExceeded": "quota of EC2 fleets reached",
     "MaxSpotInstanceCountExceeded": "spot quota reached",
     "Unsupported": "not supported by EC2",

@@ -85,6 +85,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             controller=controller_of_view(view, pods.karpenter, now_ns),
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
+            daemonsets=view.state.daemonsets.values(),
             starting=pods.starting,
             crashing=pods.crashing,
             gated=pods.gated,

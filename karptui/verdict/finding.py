@@ -20,6 +20,7 @@ from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS, Event
 from karptui.kube.resources import ResourceList
+from karptui.kube.workload import DaemonSet
 
 
 class FindingSeverity(StrEnum):
@@ -383,6 +384,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     Without labels there is no user data, and no AMI family that Karpenter writes some for.
     """
+    agent: tuple[str, ...] = ()
+    """DaemonSet that tolerates the startup taint of its nodes, and their taints that it does not tolerate."""
     user_pods: int = 0
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
@@ -623,6 +626,7 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     events: Collection[Event] = ()
     nodeclasses: Mapping[str, NodeClass] = MappingProxyType({})
     """By ``kind/name``."""
+    daemonsets: Collection[DaemonSet] = ()
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()

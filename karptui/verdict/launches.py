@@ -20,6 +20,7 @@ from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, init
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
+from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
@@ -508,22 +509,35 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         if joined_ns != ABSENT_NS and case.now_ns - joined_ns > patience_ns:
             groups[initialization_obstacles(claim, node)].append(line)
     for obstacles, lines in groups.items():
-        names = frozenset(name for line in lines if line.claim is not None for name in (line.name, line.claim.name))
+        claims = [line.claim for line in lines if line.claim is not None]
+        names = frozenset((*(line.name for line in lines), *(claim.name for claim in claims)))
         explained = pending.take(expected_on(names))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.NOT_INITIALIZED,
             price_per_hour=sum_of(line.per_hour for line in lines),
             is_partial=lacks_some(line.per_hour for line in lines),
-            since_ns=min(joined_since(line.claim) for line in lines if line.claim is not None),
+            since_ns=min(map(joined_since, claims)),
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
             detail=why_not_ready(lines) or obstacles.text,
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
+            agent=_missing_agent(case, claims[0]) if claims and obstacles.startup_taints else (),
             pending=explained,
             screen="claims",
         )
+
+
+def _missing_agent(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
+    """Return a DaemonSet that tolerates a startup taint by its key, and taints that keep it off the node."""
+    keys = {taint.key for taint in claim.startup_taints}
+    for daemonset in case.daemonsets:
+        tolerations = daemonset.template.tolerations
+        taints = [str(t) for t in untolerated(claim.taints, tolerations) if t.effect in HARD_EFFECTS]
+        if taints and any(toleration.key in keys for toleration in tolerations):
+            return daemonset.key, *taints
+    return ()
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

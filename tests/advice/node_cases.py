@@ -172,8 +172,8 @@ CASES = [
         "node-smaller-than-claim",
         lambda: one_node(claim={"allocatable": amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})}),
         (
-            "1 node of general (m5.large) offers less cpu than its NodeClaim, node-1 70m less",
-            "less memory than its NodeClaim, node-1 1,024Mi less",
+            "1 node of general (m5.large) offers less cpu than its NodeClaim, node-1 1930m instead of 2000m",
+            "less memory than its NodeClaim, node-1 7,168Mi instead of 8,192Mi",
         ),
         count=2,
     ),
@@ -186,6 +186,16 @@ CASES = [
         ("1 node of general (m5.large) offers less memory than its NodeClaim",),
         ERROR,
         name="missed",
+    ),
+    Case(
+        "node-smaller-than-claim",
+        lambda: one_node(
+            claim={"allocatable": amounts({"cpu": "1930m", "memory": "7190Mi", "pods": "58"})},
+            pods=(a_pod(), *(a_pod(name=f"cell-{number}", node="node-1") for number in range(29))),
+        ),
+        ("1 node of general (m5.large) offers less pods than its NodeClaim, node-1 29 instead of 58",),
+        ERROR,
+        name="full",
     ),
     *quiet(
         "node-smaller-than-claim",

@@ -10,6 +10,7 @@ from karptui.aws.launch_refusals import (
     unavailable_now,
 )
 from karptui.aws.prices import OfferingKey
+from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclass import NodeClass
@@ -166,3 +167,10 @@ def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
         assert found.offerings.keys() == expected
     [named] = refusals(a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1b")), history=history)
     assert named.asked_types == ()
+
+
+def test_a_full_placement_group_is_no_lack_of_capacity() -> None:
+    limit = "You've reached the limit of instances in this spread placement group."
+    (refusal,) = refusals(a_refusal_event(f"InsufficientInstanceCapacity: {limit}"))
+    assert refusal.error_code == "SpreadPlacementGroupLimit"
+    assert error_words(refusal.error_code).startswith("the spread placement group has seven instances")

@@ -14,7 +14,9 @@ from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.kube.objects import Condition, Event
+from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import format_second
+from karptui.kube.workload import DaemonSet
 from karptui.pending.causes import Cause
 from karptui.verdict.creation import read_refusal
 from karptui.verdict.finding import (
@@ -32,8 +34,20 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.verdict import verdict_of
 from karptui.views.findings.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, amounts, an_event
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod_template,
+    amounts,
+    an_event,
+)
 
+TEAM = Taint("team", "NoSchedule", "a")
 WEB = PendingLine("shop/web-* (2)", ("shop/web-a", "shop/web-b"), NOW_NS - 3 * MINUTE_NS, "k", cause=Cause.UNPLACED)
 
 
@@ -384,6 +398,28 @@ def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -
     node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=replace(a_node(name="gpu-1"), allocatable=devices))
     said = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
     assert said.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
+
+
+@pytest.mark.parametrize(
+    ("taints", "tolerated", "end"),
+    [
+        ((TEAM,), ("fsx/agent",), ", and DaemonSet kube-system/fsx does not tolerate team=a:NoSchedule"),
+        ((TEAM,), ("fsx/agent", "team"), ""),
+        ((TEAM,), ("team2",), ""),
+        ((replace(TEAM, effect="PreferNoSchedule"),), ("fsx/agent",), ""),
+    ],
+)
+def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
+    taints: tuple[Taint, ...], tolerated: tuple[str, ...], end: str
+) -> None:
+    startup = Taint("fsx/agent", "NoExecute")
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    claim = a_nodeclaim(node_name="n", conditions=(joined,), taints=taints, startup_taints=(startup,))
+    node = VerdictNode("n", "general", claim, has_node=True, node=replace(a_node(name="n"), taints=(startup, *taints)))
+    template = a_pod_template(tolerations=tuple(Toleration(key, "Exists") for key in tolerated))
+    daemonset = DaemonSet(name="fsx", namespace="kube-system", template=template)
+    said = text(findings(nodes=[node], daemonsets=[daemonset])[FindingCode.NOT_INITIALIZED])
+    assert said.endswith(f"for 34m: startup taint fsx/agent:NoExecute{end}")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import amount_text, counted, verb
@@ -344,21 +345,29 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             promised, real = nano(state.claim.allocatable, resource), nano(state.node.allocatable, resource)
             if real and promised - real > promised // _SLACK:
                 by_resource.setdefault(resource, []).append((promised - real, state))
-                if any(real < nano(pod.requests, resource) <= promised for pod in context.prepared.pending):
+                is_full = resource == PODS and len(state.pods) * NANO >= real
+                if any(
+                    real < nano(pod.requests, resource) <= promised
+                    or (is_full and pod.template.node_selector.items() <= state.labels.items())
+                    for pod in context.prepared.pending
+                ):
                     waiting.add(resource)
     for resource, gaps in by_resource.items():
         gaps.sort(key=lambda pair: (-pair[0], pair[1].name))
-        gap, worst = gaps[0]
+        planned, offered = (
+            amount_text(resource, nano(source.allocatable, resource), is_exact=True)
+            for source in (gaps[0][1].claim, gaps[0][1].node)
+            if source is not None
+        )
         types = dict.fromkeys(state.labels.get(INSTANCE_TYPE, "") for _, state in gaps)
         pools = dict.fromkeys(state.nodepool_name for _, state in gaps)
-        less = amount_text(resource, gap, is_exact=True)
         yield Finding(
             severity=Severity.ERROR if resource in waiting else Severity.WARNING,
             objects=node_refs(state for _, state in gaps),
             fact=f"{counted(len(gaps), 'node')} of {listed(pools)} ({listed(types)}) "
             f"{verb(len(gaps), 'offers', 'offer')} less {resource} than "
-            f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, {worst.name} {less} less: pods that Karpenter "
-            "launches such a node for may not fit.",
+            f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, "
+            f"{gaps[0][1].name} {offered} instead of {planned}: pods that Karpenter launches such a node for may not fit.",
         )
 
 

@@ -30,10 +30,11 @@ _CODES: Final = (
 )
 """EC2's error codes that stand for a whole message."""
 _BOILERPLATE: Final = re.compile(
-    r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |\.? (?:To do so,? )?please visit https?://\S+",
+    r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |\.? (?:To do so,? )?please visit https?://\S+"
+    r"| \(will try a different [^)]+\)$",
     re.IGNORECASE,
 )
-"""The beginning of each error of EC2's CreateFleet, and links, which leave little room for the cause."""
+"""The beginning of CreateFleet's errors, links, and the end of Azure's, which leave little room for the cause."""
 _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _HIDDEN: Final = "Instance launch failed"

@@ -110,8 +110,10 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
     if rejection.kind == TopologyKind.AFFINITY and rejection.key != HOSTNAME:
         where = first_of(sorted(domain for domain, count in counts.items() if count), _DOMAINS_NAMED)
         return clean(f"{text}: pods {rejection.selector} are only in {where}")
-    if rejection.kind != TopologyKind.SPREAD or rejection.key == HOSTNAME or not counts:
+    if rejection.kind != TopologyKind.SPREAD or rejection.key == HOSTNAME:
         return text
+    if not counts:
+        return f"{text}: no node that it may use has this label"
     domains = first_of([f"{domain} {counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
     has_few = rejection.min_domains is not None and len(counts) < rejection.min_domains
     few = f"minDomains {rejection.min_domains}, but {counted(len(counts), 'domain')}; " if has_few else ""

@@ -30,9 +30,10 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import FAILED, PodMessage
-from karptui.provisioning import PlacementGate, PoolExplanation
+from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.nearest import furthest, named_pools
+from karptui.provisioning.rejection import TaintsNotTolerated
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview
 from karptui.session.pending_report import PendingEntry
@@ -259,12 +260,23 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
         names = clean(first_of(sorted(named), 2))
         return f"no NodePool {names}" if is_short else f"NodePool {names}, selected by {NODEPOOL}, does not exist"
+    if not is_short and (taints := _taints_of_all(group.explanation)):
+        return f"every NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
     gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
     return clean(", ".join(gates)) or "no destination"
+
+
+def _taints_of_all(explanation: PodExplanation | None) -> list[str]:
+    """Return the taints that keep a pod off several NodePools if they keep it off all; empty otherwise."""
+    pools = [pool for pool in explanation.pools if not pool.takes_no_part] if explanation is not None else []
+    rejections = [pool.besides_limits or pool.rejection for pool in pools]
+    taints = [str(t) for each in rejections if isinstance(each, TaintsNotTolerated) for t in each.taints]
+    is_of_all = len(pools) > 1 and all(isinstance(rejection, TaintsNotTolerated) for rejection in rejections)
+    return list(dict.fromkeys(taints)) if is_of_all else []
 
 
 def _first_fault(group: PendingGroup) -> str:

@@ -127,6 +127,13 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
         "no zone satisfies its topology spread",
     ),
     (
+        a_pod(topology_spread=(TopologySpreadConstraint(1, "x.io/rack", "DoNotSchedule", OWN),)),
+        a_nodepool(),
+        "TOPOLOGY",
+        "no x.io/rack satisfies its topology spread: no node that it may use has this label",
+        "no x.io/rack satisfies its topology spread",
+    ),
+    (
         a_pod(cpu="3"),
         a_nodepool(requirements=(a_requirement(INSTANCE_TYPE, "Exists", min_values=2),)),
         "OFFERING",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import PodVolume
+from karptui.kube.taints import Taint
 from karptui.pending.messages import PodMessage
 from karptui.pending.study import study_pending
 from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.views.pending.sentences import now_text, short_verdict
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod, an_instance_type
 from tests.builders.clusters import state_of
 
 _CLAIM = "PersistentVolumeClaim"
@@ -57,3 +59,16 @@ def test_a_missing_claim_fits_a_narrow_column() -> None:
 def test_a_verdict_in_few_words(reason: str, text: str) -> None:
     said = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
     assert short_verdict(said, NOW_NS) == text
+
+
+def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
+    pools = tuple(a_nodepool(name=name, taints=(Taint(name, "NoSchedule"),)) for name in ("a", "b"))
+    types = (an_instance_type(),)
+
+    def text(*others: NodePool) -> str:
+        inventory = Inventory(pods=(a_pod(cpu="64"),), nodepools=(*pools, *others))
+        (group,) = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
+        return now_text(group)
+
+    assert text() == "✘ every NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
+    assert text(a_nodepool(name="c")).startswith("✘ c: cpu short")
