@@ -367,7 +367,8 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             fact=f"{counted(len(gaps), 'node')} of {listed(pools)} ({listed(types)}) "
             f"{verb(len(gaps), 'offers', 'offer')} less {resource} than "
             f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, "
-            f"{gaps[0][1].name} {offered} instead of {planned}: pods that Karpenter launches such a node for may not fit.",
+            f"{gaps[0][1].name} {offered} instead of {planned}: "
+            "pods that Karpenter launches such a node for may not fit.",
         )
 
 
