@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from email import message_from_string
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -101,6 +102,7 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
         yield KubeletSetting(match[1], "", match[2], _FILE_EDITED)
 
 
+@lru_cache(maxsize=64)
 def refused_labels(user_data: str) -> tuple[str, ...]:
     """Return the node labels in userData with which the kubelet does not start, sorted.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -185,6 +185,7 @@ def held_by(
     volumes: VolumeIndex,
     failed: Mapping[str, Event],
     groups: Mapping[str, Event],
+    runs: Callable[[str], bool],
     now_ns: int,
 ) -> Disagreement | None:
     """Return what keeps a pod pending whatever Karpenter launches; None without it.
@@ -195,6 +196,7 @@ def held_by(
         volumes: Has the claims that other pods use.
         failed: Events about claims whose volume cannot be created.
         groups: Events about groups of pods that the quota of their queue does not admit.
+        runs: Tells whether a scheduler runs.
     """
     refused = _group_event(pod, groups)
     # Volcano repeats its event each second; Kueue only if its queue changes, but its gate shows that it still holds.
@@ -205,7 +207,7 @@ def held_by(
         gate, controller = unserved
         return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
     scheduler = pod.template.scheduler_name
-    if messages.scheduler is None and not is_kube_scheduled(pod) and not _runs(scheduler, state):
+    if messages.scheduler is None and not is_kube_scheduled(pod) and not runs(scheduler):
         return Disagreement(DisagreementCode.SCHEDULER_ABSENT, name=scheduler)
     if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
         ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
@@ -234,9 +236,13 @@ def held_by(
     return None
 
 
-def _runs(scheduler: str, state: ClusterState) -> bool:
-    """Return whether a ready pod has the name of a scheduler."""
-    return any(pod.ready and scheduler in pod.name for pod in state.pods.values())
+def scheduler_runs(scheduler: str, state: ClusterState) -> bool:
+    """Return whether a ready pod has the name of a scheduler, or a pod of that scheduler has a node."""
+    pods = state.pods.values()
+    return any(
+        (pod.ready and scheduler in pod.name) or (pod.node_name and pod.template.scheduler_name == scheduler)
+        for pod in pods
+    )
 
 
 def _slow_victims(pod: Pod, state: ClusterState, now_ns: int) -> list[Pod]:
@@ -256,7 +262,7 @@ def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Di
         attachments = volumes.attachments(pod)
     except VolumeLookupError:
         return None
-    for driver, count in Counter(driver for driver, _ in attachments).items():
+    for driver, count in Counter(driver for driver, _ in attachments).items() if len(attachments) > 1 else ():
         nodes = state.of(Kind.CSI_NODE).values()
         limits = [limit for node in nodes for name, limit in node.driver_limits if name == driver]
         known = [limit for limit in limits if limit is not None]

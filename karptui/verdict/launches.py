@@ -54,6 +54,8 @@ _CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
 """Reason of a NodePool's condition NodeClassReady, which is False then: pkg/controllers/nodepool/readiness."""
 _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
+_SHARED_WORDS: Final = {"agent", "csi", "node"}
+"""Words in names of DaemonSets of different projects."""
 FEWEST_ENDS: Final = 2
 """One instance may fail; from this many on something is wrong."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -421,9 +423,10 @@ def _user_data_fault(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
     nodeclass = case.nodeclasses.get(claim.node_class_ref.key)
     if nodeclass is None or nodeclass.kind != EC2_KIND:
         return ()
-    user_data = nodeclass.spec.get("userData") or ""
-    labels = refused_labels(str(user_data))
-    is_bare = nodeclass.spec.get("amiFamily") == CUSTOM.name and not user_data
+    user_data = nodeclass.spec.get("userData")
+    labels = refused_labels(str(user_data or ""))
+    # A redacted recording holds the kubelet's settings only, which may be none.
+    is_bare = nodeclass.spec.get("amiFamily") == CUSTOM.name and user_data is None
     return (nodeclass.name, *labels) if labels or is_bare else ()
 
 
@@ -530,12 +533,15 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
 
 
 def _missing_agent(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
-    """Return a DaemonSet that tolerates a startup taint by its key, and taints that keep it off the node."""
-    keys = {taint.key for taint in claim.startup_taints}
+    """Return a startup taint's DaemonSet, and taints that keep it off the node; empty without such a DaemonSet.
+
+    It tolerates the taint by its key, whose domain names its project: ``fsx.csi.aws.com`` belongs to ``fsx-csi-node``.
+    """
+    domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - _SHARED_WORDS for taint in claim.startup_taints}
     for daemonset in case.daemonsets:
-        tolerations = daemonset.template.tolerations
+        tolerations, words = daemonset.template.tolerations, set(daemonset.name.split("-"))
         taints = [str(t) for t in untolerated(claim.taints, tolerations) if t.effect in HARD_EFFECTS]
-        if taints and any(toleration.key in keys for toleration in tolerations):
+        if taints and any(words & domains.get(toleration.key, set()) for toleration in tolerations):
             return daemonset.key, *taints
     return ()
 

@@ -152,6 +152,7 @@ def test_a_scheduler_that_has_said_nothing_and_runs_no_pod(scheduler: str, *, re
     said = held(pods=(pod, other), nodes=(a_node(name="n1"),))
     text = "scheduler bins has written no condition or event, and no ready pod has its name"
     assert said == ([text] if is_told else [])
+    assert held(pods=(pod, a_pod(name="b", node="n1", scheduler_name=scheduler)), nodes=(a_node(name="n1"),)) == []
 
 
 @pytest.mark.parametrize(

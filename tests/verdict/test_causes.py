@@ -401,25 +401,31 @@ def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -
 
 
 @pytest.mark.parametrize(
-    ("taints", "tolerated", "end"),
+    ("name", "taints", "tolerated", "end"),
     [
-        ((TEAM,), ("fsx/agent",), ", and DaemonSet kube-system/fsx does not tolerate team=a:NoSchedule"),
-        ((TEAM,), ("fsx/agent", "team"), ""),
-        ((TEAM,), ("team2",), ""),
-        ((replace(TEAM, effect="PreferNoSchedule"),), ("fsx/agent",), ""),
+        (
+            "fsx-csi",
+            (TEAM,),
+            ("fsx.csi/agent",),
+            ", and DaemonSet k/fsx-csi does not tolerate team=a:NoSchedule",
+        ),
+        ("fsx-csi", (TEAM,), ("fsx.csi/agent", "team"), ""),
+        ("ebs-csi", (TEAM,), ("fsx.csi/agent",), ""),
+        ("fsx-csi", (TEAM,), ("team2",), ""),
+        ("fsx-csi", (replace(TEAM, effect="PreferNoSchedule"),), ("fsx.csi/agent",), ""),
     ],
 )
 def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
-    taints: tuple[Taint, ...], tolerated: tuple[str, ...], end: str
+    name: str, taints: tuple[Taint, ...], tolerated: tuple[str, ...], end: str
 ) -> None:
-    startup = Taint("fsx/agent", "NoExecute")
+    startup = Taint("fsx.csi/agent", "NoExecute")
     joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
     claim = a_nodeclaim(node_name="n", conditions=(joined,), taints=taints, startup_taints=(startup,))
     node = VerdictNode("n", "general", claim, has_node=True, node=replace(a_node(name="n"), taints=(startup, *taints)))
     template = a_pod_template(tolerations=tuple(Toleration(key, "Exists") for key in tolerated))
-    daemonset = DaemonSet(name="fsx", namespace="kube-system", template=template)
+    daemonset = DaemonSet(name=name, namespace="k", template=template)
     said = text(findings(nodes=[node], daemonsets=[daemonset])[FindingCode.NOT_INITIALIZED])
-    assert said.endswith(f"for 34m: startup taint fsx/agent:NoExecute{end}")
+    assert said.endswith(f"for 34m: startup taint fsx.csi/agent:NoExecute{end}")
 
 
 @pytest.mark.parametrize(
@@ -427,6 +433,7 @@ def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     [
         ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
         ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),
+        ({"amiFamily": "Custom", "userData": ""}, "; Karpenter gives up"),
         (
             {"userData": "--node-labels=kubernetes.io/x=y"},
             ": the kubelet does not start with the node label kubernetes",
@@ -441,7 +448,7 @@ def test_user_data_that_keeps_instances_from_joining_is_named(spec: dict[str, st
     pending = replace(WEB, since_ns=NOW_NS - HOUR_NS, nodes=frozenset({"c-a"}))
     finding = findings(nodes=[line], pending=[pending], nodeclasses={nodeclass.key: nodeclass})[FindingCode.CLAIM_STUCK]
     assert f"has not registered as a node for 7m{why}" in text(finding)
-    assert text(finding).endswith("; 2 pods pending for 60m (shop/web-*)")
+    assert text(finding).endswith("; 2 pods pending for up to 60m (shop/web-*)")
 
 
 def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:

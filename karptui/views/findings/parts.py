@@ -108,7 +108,8 @@ def pods_pending(finding: ClusterFinding, now_ns: int = 0) -> str:
     count = len(pending.pods)
     names = uncounted(pending.names, count) if len(pending.names) == 1 else pending.names
     is_older = now_ns and pending.since_ns and now_ns - pending.since_ns > 2 * (now_ns - (finding.since_ns or now_ns))
-    age = f" for {age_text(pending.since_ns, now_ns)}" if is_older and pending.since_ns else ""
+    up_to = "up to " if count > 1 else ""
+    age = f" for {up_to}{age_text(pending.since_ns, now_ns)}" if is_older and pending.since_ns else ""
     text = f"; {counted(count, 'pod')} pending{age}{f' ({first_of(names, NAMED)})' if names else ''}"
     if pending.bound_names and len(pending.bound_zones) == 1:
         count = len(pending.bound_names)

@@ -272,7 +272,7 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
 
 def _taints_of_all(explanation: PodExplanation | None) -> list[str]:
     """Return the taints that keep a pod off several NodePools if they keep it off all; empty otherwise."""
-    pools = [pool for pool in explanation.pools if not pool.takes_no_part] if explanation is not None else []
+    pools = explanation.pools if explanation is not None else ()
     rejections = [pool.besides_limits or pool.rejection for pool in pools]
     taints = [str(t) for each in rejections if isinstance(each, TaintsNotTolerated) for t in each.taints]
     is_of_all = len(pools) > 1 and all(isinstance(rejection, TaintsNotTolerated) for rejection in rejections)

@@ -14,7 +14,7 @@ from karptui.pending.study import study_pending
 from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.views.pending.sentences import now_text, short_verdict
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod, an_instance_type
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod, amounts, an_instance_type
 from tests.builders.clusters import state_of
 
 _CLAIM = "PersistentVolumeClaim"
@@ -72,3 +72,4 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
 
     assert text() == "✘ every NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
     assert text(a_nodepool(name="c")).startswith("✘ c: cpu short")
+    assert "every" not in text(a_nodepool(name="c", limits=amounts({"cpu": "0"})))
