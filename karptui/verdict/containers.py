@@ -101,23 +101,17 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         message = next((messages[pod.key] for pod in pods if messages[pod.key]), "")
         message = message if reason != IMAGE or image else _network_error(message)
-        owners: defaultdict[str, list[str]] = defaultdict(list)
-        for pod in pods:
-            owners[pod.owner].append(pod.key)
         is_platform = any(words in message for words in _PLATFORMS)
-        yield ClusterFinding(
+        yield _of_pods(
+            pods,
+            reason,
+            image if reason == IMAGE else "",
             severity=FindingSeverity.ERROR,
-            code=FindingCode.PODS_NOT_STARTING,
             since_ns=min(pod.since_ns for pod in pods),
-            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
-            names=(reason, image if reason == IMAGE else "", *folded_names(owners)),
             zones=_only_zone(lines, nodes),
-            nodes=len(nodes),
-            pods=len(pods),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=_platforms(lines, nodes) if is_platform else (),
-            screen="pods",
         )
 
 
@@ -198,42 +192,30 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         codes = {pod.exit_code for pod in pods}
         reasons = (pods[0].exit_reason,) if len({pod.exit_reason for pod in pods}) == 1 else ()
-        yield ClusterFinding(
+        yield _of_pods(
+            pods,
+            pods[0].image,
             severity=FindingSeverity.WARNING if difference is None else FindingSeverity.ERROR,
-            code=FindingCode.PODS_NOT_STARTING,
             since_ns=min(pod.since_ns for pod in pods),
-            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
-            names=(pods[0].image, *folded_names({pods[0].owner: [pod.key for pod in pods]})),
-            nodes=len(nodes),
-            pods=len(pods),
             detail=str(codes.pop()) if len(codes) == 1 else "",
             reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else reasons,
             container=pods[0].init_container,
             manner=difference.manner if difference is not None else Manner.CRASHING,
-            screen="pods",
         )
 
 
 def _single_crashes(pods: Sequence[StartingPod]) -> Iterator[ClusterFinding]:
     """Yield the pods that crash alone of their workload as one note: each may have any reason."""
-    if not pods:
-        return
-    nodes, reasons = tuple(dict.fromkeys(pod.node for pod in pods)), {pod.exit_reason for pod in pods}
-    codes, owners = {pod.exit_code for pod in pods}, defaultdict[str, list[str]](list)
-    for pod in pods:
-        owners[pod.owner].append(pod.key)
-    yield ClusterFinding(
-        severity=FindingSeverity.INFO,
-        code=FindingCode.PODS_NOT_STARTING,
-        objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
-        names=("", *folded_names(owners)),
-        nodes=len(nodes),
-        pods=len(pods),
-        detail=str(codes.pop()) if len(codes) == 1 else "",
-        reasons=tuple(reasons) if len(reasons) == 1 else (),
-        manner=Manner.CRASHING,
-        screen="pods",
-    )
+    codes, reasons = {pod.exit_code for pod in pods}, tuple({pod.exit_reason for pod in pods})
+    if pods:
+        yield _of_pods(
+            pods,
+            "",
+            severity=FindingSeverity.INFO,
+            detail=str(codes.pop()) if len(codes) == 1 else "",
+            reasons=reasons if len(reasons) == 1 else (),
+            manner=Manner.CRASHING,
+        )
 
 
 def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -242,11 +224,9 @@ def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pod in case.gated:
         if case.now_ns - pod.since_ns >= CRASHED_NS:
             groups[pod.owner, pod.waiting_reason].append(pod)
-    for (owner, gate), pods in groups.items():
+    for (_, gate), pods in groups.items():
         if len(pods) >= FEWEST_CRASHING:
-            yield _of_late_pods(
-                pods, Manner.GATED, names=("", *folded_names({owner: [pod.key for pod in pods]})), detail=gate
-            )
+            yield _of_late_pods(pods, Manner.GATED, detail=gate)
 
 
 def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -267,25 +247,27 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for key, pod in late.items():
         groups[pod.owner, key in killed].append(pod)
     for (owner, _), pods in groups.items():
-        names = ("", *folded_names({owner: [pod.key for pod in pods]}))
-        yield _of_late_pods(
-            pods, Manner.UNENDED, names=names, detail=killed.get(pods[0].key, ""), reasons=(owner.partition("/")[0],)
-        )
+        detail, kind = killed.get(pods[0].key, ""), owner.partition("/")[0]
+        yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind,))
 
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
-    nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+    since_ns = min(pod.since_ns for pod in pods)
+    return _of_pods(pods, "", since_ns=since_ns, stuck_pods=(pods[0].node,), manner=manner, **more)
+
+
+def _of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any) -> ClusterFinding:
+    """Return a finding about pods, whose names follow the given ones."""
+    nodes, owners = tuple(dict.fromkeys(pod.node for pod in pods)), defaultdict[str, list[str]](list)
+    for pod in pods:
+        owners[pod.owner].append(pod.key)
+    given = {"severity": FindingSeverity.WARNING, "code": FindingCode.PODS_NOT_STARTING, "screen": "pods", **more}
     return ClusterFinding(
-        severity=FindingSeverity.WARNING,
-        code=FindingCode.PODS_NOT_STARTING,
-        since_ns=min(pod.since_ns for pod in pods),
         objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
+        names=(*names, *folded_names(owners)),
         nodes=len(nodes),
         pods=len(pods),
-        stuck_pods=nodes[:1],
-        manner=manner,
-        screen="pods",
-        **more,
+        **given,
     )
 
 
@@ -316,18 +298,8 @@ def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if case.now_ns - pod.finished_ns >= OUTLIVED_NS:
             groups[pod.owner, pod.running].append(pod)
     for (owner, running), pods in groups.items():
-        nodes = tuple(dict.fromkeys(pod.node for pod in pods))
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.PODS_NOT_ENDING,
-            since_ns=min(pod.finished_ns for pod in pods),
-            objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
-            names=(*folded_names({owner: [pod.key for pod in pods]}), *running),
-            nodes=len(nodes),
-            pods=len(pods),
-            detail=owner,
-            screen="pods",
-        )
+        since_ns, code = min(pod.finished_ns for pod in pods), FindingCode.PODS_NOT_ENDING
+        yield _of_pods(pods, code=code, since_ns=since_ns, detail=owner, reasons=running)
 
 
 def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

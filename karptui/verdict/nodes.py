@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -166,16 +166,12 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
         events = [event for line in lines for event in times[line.name].values()]
         told |= {line.name for line in lines}
         if lines:
-            yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
-                code=FindingCode.UNHEALTHY,
+            yield _of_nodes(
+                FindingCode.UNHEALTHY,
+                lines,
                 since_ns=min(event.first_ns for event in events) or None,
                 last_ns=max(event.last_ns for event in events),
-                objects=tuple(f"Node/{line.name}" for line in lines),
-                names=tuple(line.name for line in lines),
-                nodes=len(lines),
                 of_nodes=sum(counts[line.name] for line in lines),
-                pools=tuple(sorted({line.pool for line in lines if line.pool})),
                 manner=manner,
                 screen="events",
             )
@@ -188,21 +184,16 @@ def _not_ready_finding(
     is_long = since is not None and case.now_ns - since >= SICK_NS
     zones = {line.zone for line in lines}
     explained = pending.take(lambda group: bool(zone) and _belongs_to(group, zone, since))
-    return ClusterFinding(
+    return _of_nodes(
+        FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
+        lines,
+        is_priced=True,
         severity=FindingSeverity.ERROR if is_long or zone else FindingSeverity.WARNING,
-        code=FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
-        price_per_hour=sum_of(line.per_hour for line in lines),
-        is_partial=lacks_some(line.per_hour for line in lines),
         since_ns=since,
-        objects=tuple(f"Node/{line.name}" for line in lines),
-        names=tuple(line.name for line in lines),
         zones=(zone,) if zone else tuple(zones) if len(zones) == 1 else (),
-        nodes=len(lines),
         pending=explained,
-        pools=tuple(sorted({line.pool for line in lines if line.pool})),
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
         detail=why_not_ready(lines),
-        screen="nodes",
         filter_text="status=NotReady",
     )
 
@@ -282,19 +273,15 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
         resource = max(wanted, key=lambda name: len(wanted[name]), default="")
         evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
         if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
-            yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
-                code=FindingCode.NODE_PRESSURE,
+            yield _of_nodes(
+                FindingCode.NODE_PRESSURE,
+                lines,
+                *folded_by_namespace(evicted),
                 since_ns=min((ns for ns in instants if ns), default=None),
-                objects=tuple(f"Node/{line.name}" for line in lines),
-                names=(*(line.name for line in lines), *folded_by_namespace(evicted)),
                 last_ns=last_ns or None,
                 pods=len(evicted),
-                pools=tuple(sorted({line.pool for line in lines if line.pool})),
-                nodes=len(lines),
                 detail=pressure if lines else resource,
                 reasons=(resource,) if lines and resource == _INODES else (),
-                screen="nodes",
             )
 
 
@@ -339,20 +326,33 @@ def _without_devices(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
         ]
         is_wanted = any(nano(line.requests, name) for line in case.pending)
-        yield ClusterFinding(
+        yield _of_nodes(
+            FindingCode.NODE_PRESSURE,
+            lines,
+            is_priced=True,
             severity=FindingSeverity.WARNING if is_wanted else FindingSeverity.INFO,
-            code=FindingCode.NODE_PRESSURE,
-            price_per_hour=sum_of(line.per_hour for line in lines),
-            is_partial=lacks_some(line.per_hour for line in lines),
-            objects=tuple(f"Node/{line.name}" for line in lines),
-            names=tuple(line.name for line in lines),
-            pools=tuple(sorted({line.pool for line in lines if line.pool})),
-            nodes=len(lines),
             detail=name,
             reasons=tuple(str(count) for count in counts),
             manner=Manner.DEVICES,
-            screen="nodes",
         )
+
+
+def _of_nodes(
+    code: FindingCode, lines: Sequence[VerdictNode], *names: str, is_priced: bool = False, **more: Any
+) -> ClusterFinding:
+    """Return a finding about nodes, whose names precede the given ones; with their price if they are wasted."""
+    prices = [line.per_hour for line in lines] if is_priced else []
+    given = {"severity": FindingSeverity.WARNING, "screen": "nodes", **more}
+    return ClusterFinding(
+        code=code,
+        price_per_hour=sum_of(prices),
+        is_partial=lacks_some(prices),
+        objects=tuple(f"Node/{line.name}" for line in lines),
+        names=(*(line.name for line in lines), *names),
+        nodes=len(lines),
+        pools=tuple(sorted({line.pool for line in lines if line.pool})),
+        **given,
+    )
 
 
 def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:
@@ -395,18 +395,15 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner = Manner.MISSING  # what repair waits for is not known
         if (type_, status) in unsupported:
             manner = Manner.UNSUPPORTED
-        yield ClusterFinding(
+        yield _of_nodes(
+            FindingCode.NODE_PRESSURE,
+            lines,
+            messages[type_, status],
             severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
-            code=FindingCode.NODE_PRESSURE,
             since_ns=min((ns for ns in instants[type_, status] if ns), default=None),
             until_ns=min((blocker.until_ns for blocker in closed if blocker.until_ns is not None), default=None),
-            objects=tuple(f"Node/{line.name}" for line in lines),
-            names=(*(line.name for line in lines), messages[type_, status]),
-            pools=tuple(sorted({line.pool for line in lines if line.pool})),
-            nodes=len(lines),
             detail=f"{type_}={status}",
             manner=manner,
-            screen="nodes",
         )
 
 
@@ -425,19 +422,15 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
     lines = [line for line in lines if line.claim is not None or _is_long_cordoned(line, case.now_ns)]
     if not lines or all(line.is_cordoned or line.goes for line in case.nodes if line.has_node):
         return
-    yield ClusterFinding(
+    yield _of_nodes(
+        FindingCode.CORDONED,
+        lines,
+        is_priced=True,
         severity=FindingSeverity.WARNING
         if any(_is_long_cordoned(line, case.now_ns) for line in lines)
         else FindingSeverity.INFO,
-        code=FindingCode.CORDONED,
-        price_per_hour=sum_of(line.per_hour for line in lines),
-        is_partial=lacks_some(line.per_hour for line in lines),
-        objects=tuple(f"Node/{line.name}" for line in lines),
-        names=tuple(line.name for line in lines),
-        nodes=len(lines),
         since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
         pods=sum(line.pods for line in lines),
-        screen="nodes",
     )
 
 
@@ -448,15 +441,10 @@ def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:
     lines = [line for line in case.nodes if line.claim is not None and not line.goes and line.name in minors]
     lines = [line for line in lines if 0 < minors[line.name] < newest - MOST_MINORS_BEHIND]
     if lines:
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.OLD_KUBELETS,
-            objects=tuple(f"Node/{line.name}" for line in lines),
-            names=tuple(line.name for line in lines),
-            nodes=len(lines),
-            pools=tuple(sorted({line.pool for line in lines if line.pool})),
+        yield _of_nodes(
+            FindingCode.OLD_KUBELETS,
+            lines,
             reasons=tuple(f"1.{minor}" for minor in sorted({*(minors[line.name] for line in lines), newest})),
-            screen="nodes",
         )
 
 

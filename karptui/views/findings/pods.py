@@ -140,7 +140,7 @@ def _exit_words(code: str) -> str:
 
 
 def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    pods, *running = finding.names
+    pods, running = finding.names[0], finding.reasons
     have, run = verb(finding.pods, "has", "have"), verb(len(running), "runs", "run")
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = uncounted((pods,), finding.pods)[0]
