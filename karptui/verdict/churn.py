@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from karptui.disruption.churn.life import TERMINATING, Removal, command_reason
+from karptui.disruption.churn.life import TERMINATING, Removal, command_reason, why_by_events
 from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
@@ -40,6 +40,7 @@ def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about nodes and pods that come and go."""
     yield from _loops(case)
     yield from _interrupted_again(case)
+    yield from _expired_again(case)
     yield from _scaled_again(case)
     yield from _rebalanced(case)
 
@@ -122,6 +123,33 @@ def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
                 of_nodes=sizes[pool],
                 reasons=(str(Removal.INTERRUPTED),),
                 manner=Manner.INTERRUPTED,
+                screen="churn",
+            )
+
+
+def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools with an expireAfter of minutes whose nodes all went within an hour for no other reason."""
+    there, names = {line.claim.name for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
+    gone: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    others = set[str]()
+    for event in case.events:
+        name = event.involved_name
+        if event.involved_kind == "NodeClaim" and name not in there and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+            gone[pool_in_name(name, names)][name] = event.last_ns
+            others |= {name} if why_by_events((event,)) is not Removal.UNKNOWN else set()
+    for pool in case.pools:
+        expired = {name: last_ns for name, last_ns in gone[pool.name].items() if name not in others}
+        enough = max(FEWEST, sum(line.pool == pool.name for line in case.nodes))
+        if 0 < (pool.expire_after_ns or 0) < CHURN_RECENT_NS and len(expired) >= enough:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.CHURN,
+                since_ns=min(expired.values()),
+                objects=(f"NodePool/{pool.name}", *(f"NodeClaim/{name}" for name in expired)),
+                names=(pool.name,),
+                nodes=len(expired),
+                detail=str((pool.expire_after_ns or 0) // NS_PER_SECOND),
+                manner=Manner.EXPIRED,
                 screen="churn",
             )
 

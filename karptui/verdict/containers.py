@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from karptui.disruption.churn.moves import KUBELET
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, NOT_STARTED
@@ -58,7 +60,11 @@ _LACKS: Final = "OutOf"
 """Beginning of reasons such as ``OutOfcpu``."""
 OUTLIVED_NS: Final = 30 * 60 * NS_PER_SECOND
 """A sidecar ends soon after the others if it ends at all."""
+_OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
+"""In the kubelet's events about pods that it evicts because they use more storage than they may."""
 REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
+"""If the last rejection is older, they are over."""
+_HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
 REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
 """Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
 FEWEST_REJECTED: Final = 3
@@ -253,7 +259,7 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
     since_ns = min(pod.since_ns for pod in pods)
-    return _of_pods(pods, "", since_ns=since_ns, stuck_pods=(pods[0].node,), manner=manner, **more)
+    return _of_pods(pods, "", "", since_ns=since_ns, stuck_pods=(pods[0].node,), manner=manner, **more)
 
 
 def _of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any) -> ClusterFinding:
@@ -303,26 +309,30 @@ def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that kubelets reject again and again: their controller replaces each, maybe on the same node."""
-    groups: defaultdict[str, list[Event]] = defaultdict(list)
+    """Yield pods that kubelets reject again and again, or evict for their own limits: controllers replace each."""
+    groups: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in case.events:
-        is_rejection = event.reason in _REJECTIONS or event.reason.startswith(_LACKS)
-        if is_rejection and event.source == "kubelet" and case.now_ns - event.last_ns <= REJECTED_NS:
-            groups[event.reason].append(event)
-    for reason, events in groups.items():
+        if event.source != KUBELET or case.now_ns - event.last_ns > _HOUR_NS:
+            continue
+        if event.reason in _REJECTIONS or event.reason.startswith(_LACKS):
+            groups[event.reason, ""].append(event)
+        elif event.reason == "Evicted" and _OWN_LIMIT.search(event.message):
+            groups[event.involved_namespace, event.message].append(event)
+    for (reason, own_limit), events in groups.items():
         pods, latest = pods_of(events), max(events, key=lambda event: event.last_ns)
         first_ns = min(event.first_ns for event in events)
-        if len(pods) < FEWEST_REJECTED or latest.last_ns - first_ns < REPEATED_NS:
+        is_brief = len(pods) < FEWEST_REJECTED or latest.last_ns - first_ns < REPEATED_NS
+        if is_brief or case.now_ns - latest.last_ns > REJECTED_NS:
             continue
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
+            severity=FindingSeverity.WARNING if own_limit else FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
             since_ns=first_ns,
             objects=tuple(f"Pod/{key}" for key in pods),
             names=(reason, *folded_by_namespace(pods)),
             pods=len(pods),
             detail=latest.message,
-            manner=Manner.REJECTED,
+            manner=Manner.OWN_LIMIT if own_limit else Manner.REJECTED,
             screen="events",
         )
 

@@ -182,6 +182,8 @@ class Manner(StrEnum):
     """Nodes on which fewer devices are allocatable than there are."""
     OWN_LIMIT = "own-limit"
     """Pods that use more than their own limit."""
+    EXPIRED = "expired"
+    """Nodes that expire minutes after their launch."""
     REBALANCED = "rebalanced"
     """The AWS Node Termination Handler, which drains nodes on rebalance recommendations, and Karpenter."""
     EMPTIED = "emptied"

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from karptui.disruption.churn.life import TERMINATING
 from karptui.disruption.churn.moves import KUBELET
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
@@ -48,6 +49,9 @@ REBOOTED: Final = "Rebooted"
 """Reason of the kubelet's events about nodes with a new boot ID."""
 FEWEST_FLAPS: Final = 3
 """A node may reboot, or be not ready, once for an update; from this many times within an hour on it is ill."""
+FEWEST_VANISHED: Final = 3
+_DRAINING: Final = frozenset({"FailedDraining", TERMINATING, "NodeNotSchedulable", "CordonAndDrain", "ScaleDown"})
+"""Reasons of events about nodes that Karpenter, a user, a termination handler or an autoscaler drains."""
 FLAPPED_NS: Final = 30 * 60 * NS_PER_SECOND
 """A node that has been ready for longer is well again."""
 CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
@@ -72,8 +76,6 @@ _PROBLEM: Final = re.compile(r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Un
 _HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
-_OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
-"""In the kubelet's events about pods that it evicts because they use more storage than they may."""
 _MANY_EVICTED: Final = 3
 """From this many evictions on they are reported although no node is short of anything at the moment."""
 
@@ -84,8 +86,8 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _not_ready(case, pending)
     yield from _again(case)
     yield from _interrupted(case, pending)
+    yield from _vanished(case)
     yield from _under_pressure(case)
-    yield from _past_own_limits(case)
     yield from _without_devices(case)
     yield from _broken(case)
     yield from _cordoned(case)
@@ -259,6 +261,33 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     )
 
 
+def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that instances end without a drain, if Karpenter has spot nodes and told of no interruption."""
+    spot = [line for line in case.nodes if line.capacity_type == SPOT]
+    gone: dict[str, int] = {}
+    drained = {line.name for line in case.nodes}
+    for event in case.events if spot and all(line.claim is not None for line in spot) else ():
+        is_recent = event.involved_kind == "Node" and case.now_ns - event.last_ns <= _HOUR_NS
+        if is_recent and event.reason in INTERRUPTIONS:
+            return
+        if is_recent and event.reason == "DeletingNode":
+            gone[event.involved_name] = event.last_ns
+        elif is_recent and event.reason in _DRAINING:
+            drained.add(event.involved_name)
+    names = sorted(gone.keys() - drained)
+    if len(names) >= FEWEST_VANISHED and case.now_ns - max(gone[name] for name in names) <= FLAPPED_NS:
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.INTERRUPTED,
+            since_ns=min(gone[name] for name in names),
+            objects=tuple(f"Node/{name}" for name in names),
+            nodes=len(names),
+            of_nodes=len(spot),
+            manner=Manner.NODE_GONE,
+            screen="events",
+        )
+
+
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pressure, resources in _PRESSURES.items():
         lines: list[VerdictNode] = []
@@ -282,29 +311,6 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                 pods=len(evicted),
                 detail=pressure if lines else resource,
                 reasons=(resource,) if lines and resource == _INODES else (),
-            )
-
-
-def _past_own_limits(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that kubelets evicted again and again because they used more storage than their own limit."""
-    groups: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in case.events:
-        is_eviction = event.reason == "Evicted" and event.source == KUBELET
-        if is_eviction and case.now_ns - event.last_ns <= _HOUR_NS and _OWN_LIMIT.search(event.message):
-            groups[event.involved_namespace, event.message].append(event)
-    for (_, message), events in groups.items():
-        pods, last_ns = pods_of(events), max(event.last_ns for event in events)
-        if len(pods) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS:
-            yield ClusterFinding(
-                severity=FindingSeverity.WARNING,
-                code=FindingCode.NODE_PRESSURE,
-                last_ns=last_ns,
-                objects=tuple(f"Pod/{key}" for key in pods),
-                names=folded_by_namespace(pods),
-                pods=len(pods),
-                detail=message,
-                manner=Manner.OWN_LIMIT,
-                screen="events",
             )
 
 

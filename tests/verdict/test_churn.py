@@ -118,3 +118,17 @@ def test_a_loop_of_consolidation_names_evictions_and_a_short_pause(
     [text] = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, advice=report, pools=[pool]))]
     removals = "11 nodes removed shortly after launch in the last 52m (Underutilized)"
     assert text == f"Node churn loop in apps: {removals}{more}"
+
+
+@pytest.mark.parametrize(
+    ("expire_minutes", "gone", "reason", "is_told"),
+    [(30, 3, "", True), (60, 3, "", False), (30, 2, "", False), (30, 3, "Disrupting NodeClaim: Drifted", False)],
+)
+def test_a_nodepool_whose_nodes_expire_in_minutes_is_told(
+    expire_minutes: int, gone: int, reason: str, *, is_told: bool
+) -> None:
+    kind = "DisruptionTerminating" if reason else "Unconsolidatable"
+    events = [an_event(name=f"e{n}", about=f"NodeClaim/web-{n}abcd", reason=kind, message=reason) for n in range(gone)]
+    pool = a_nodepool(name="web", expire_after_ns=expire_minutes * MINUTE_NS)
+    texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events, pools=[pool]))]
+    assert texts == (["Node churn loop in web: 3 nodes removed in the last 60s; expireAfter is 30m"] if is_told else [])

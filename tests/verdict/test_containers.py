@@ -12,6 +12,7 @@ from karptui.verdict.containers import (
     crashing_findings,
     gated_findings,
     outlived_findings,
+    rejected_findings,
     starting_findings,
     unended_findings,
 )
@@ -167,3 +168,26 @@ def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *,
         "reports/export-1-x of CronJob reports/export on 1 node has finished for 31m, but its container istio-proxy "
         "runs on: its Job never completes"
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "pods", "last", "is_told"),
+    [
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 5, True),
+        ('Container app exceeded its local ephemeral storage limit "1Gi". ', 3, 5, True),
+        ("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ", 3, 5, True),
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 2, 5, False),
+        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 31, False),
+        ("The node was low on resource: pids. ", 3, 5, False),
+    ],
+)
+def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
+    events = [
+        an_event(name=f"e{n}", about=f"Pod/etl/merge-{n}", reason="Evicted", message=message, source="kubelet")
+        for n in range(pods)
+    ]
+    ages = [(last + 10 * n) * MINUTE_NS for n in range(pods)]
+    events = [replace(e, first_ns=NOW_NS - age, last_ns=NOW_NS - age) for e, age in zip(events, ages, strict=True)]
+    texts = [sentence(f, NOW_NS, {}) for f in rejected_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    expected = f"kubelets evicted 3 pods (etl/merge-{{0,1,2}}) in 25m: {message.strip().removesuffix('.')}"
+    assert texts == ([expected] if is_told else [])

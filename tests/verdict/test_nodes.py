@@ -49,30 +49,6 @@ def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[
     assert [told.startswith(text) for _, told in found] == [True]
 
 
-def an_eviction(pod: int, message: str, *, last: int) -> Event:
-    event = an_event(about=f"Pod/etl/merge-{pod}", reason="Evicted", message=message, source="kubelet", name=f"e{pod}")
-    return replace(event, first_ns=NOW_NS - last * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
-
-
-@pytest.mark.parametrize(
-    ("message", "pods", "last", "is_told"),
-    [
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 5, True),
-        ('Container app exceeded its local ephemeral storage limit "1Gi". ', 3, 5, True),
-        ("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ", 3, 5, True),
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 2, 5, False),
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 20, False),
-        ("The node was low on resource: pids. ", 3, 20, False),
-    ],
-)
-def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
-    found = texts(events=tuple(an_eviction(number, message, last=last) for number in range(pods)))
-    expected = (
-        f"kubelets evicted 3 pods in the last hour (etl/merge-{{0,1,2}}), the last 5m ago: {message.strip()[:-1]}"
-    )
-    assert [text for _, text in found] == ([expected] if is_told else [])
-
-
 @pytest.mark.parametrize(
     ("type_", "status", "is_told"),
     [
@@ -120,3 +96,33 @@ def test_devices_that_are_not_allocatable_are_told_if_pods_request_them(
     expected = f"{offers}: the device plugin calls the others unhealthy, or does not run"
     found = [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(pending))]
     assert found == ([(severity, expected)] if severity else [])
+
+
+def about_node(node: int, reason: str) -> Event:
+    event = an_event(name=f"{reason}{node}", about=f"Node/gone-{node}", reason=reason, source="controller")
+    return replace(event, last_ns=NOW_NS - (5 + node) * MINUTE_NS)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "others", "capacity_type", "is_managed", "is_told"),
+    [
+        (3, (), "spot", True, True),
+        (2, (), "spot", True, False),
+        (3, (about_node(0, "FailedDraining"),), "spot", True, False),
+        (3, (about_node(0, "NodeNotSchedulable"),), "spot", True, False),
+        (3, (about_node(9, "SpotInterrupted"),), "spot", True, False),
+        (3, (), "on-demand", True, False),
+        (3, (), "spot", False, False),
+    ],
+)
+def test_spot_nodes_that_disappear_without_a_drain_are_told(
+    nodes: int, others: tuple[Event, ...], capacity_type: str, is_managed: bool, is_told: bool
+) -> None:
+    claim = a_nodeclaim(node="n1") if is_managed else None
+    line = VerdictNode("n1", "burst", claim, has_node=True, node=a_node(name="n1"), capacity_type=capacity_type)
+    found = texts(line, events=(*(about_node(number, "DeletingNode") for number in range(nodes)), *others))
+    expected = (
+        "3 nodes disappeared in the last 7m without a drain: their instances no longer exist, and Karpenter told of no "
+        "interruption; its 1 spot node needs a working interruption queue (INTERRUPTION_QUEUE)"
+    )
+    assert [text for _, text in found] == ([expected] if is_told else [])

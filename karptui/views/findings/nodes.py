@@ -43,6 +43,12 @@ def _zonal_shift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner == "node-gone":
+        ago = age_text(finding.since_ns or now_ns, now_ns)
+        gone = f"{nodes_text(finding)} disappeared in the last {ago} without a drain: their instances no longer exist"
+        spot = f"{counted(finding.of_nodes, 'spot node')} {verb(finding.of_nodes, 'needs', 'need')}"
+        queue = f"its {spot} a working interruption queue (INTERRUPTION_QUEUE)"
+        return f"{gone}, and Karpenter told of no interruption; {queue}"
     kind = f"{finding.detail} node" if finding.detail else "node"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}s"
     if not finding.of_nodes:
@@ -90,8 +96,6 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         pods = f"evicted {counted(finding.pods, 'pod')} in the last hour"
         if not finding.nodes:
             ago = f", the last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
-            if finding.manner == "own-limit":
-                return f"kubelets {pods} ({names}){ago}: {quoted(finding.detail.rstrip())}"
             return f"kubelets {pods} for lack of {finding.detail} ({names}){ago}"
         return f"{nodes} {has}; the kubelet {pods} ({names})"
     if not others:
@@ -142,8 +146,11 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "interrupted":
         has = f"it has {counted(finding.of_nodes, 'node')} now"
         return f"Node churn loop in {pool}: {nodes_text(finding)} interrupted{span}, and {has}"
-    text = f"Node churn loop in {pool}: {nodes_text(finding)} removed shortly after launch{span}{why}"
-    pause = f"consolidateAfter is {span_text(int(finding.detail) * NS_PER_SECOND)}" if finding.detail else ""
+    setting, short = (
+        ("expireAfter", "") if finding.manner == "expired" else ("consolidateAfter", " shortly after launch")
+    )
+    text = f"Node churn loop in {pool}: {nodes_text(finding)} removed{short}{span}{why}"
+    pause = f"{setting} is {span_text(int(finding.detail) * NS_PER_SECOND)}" if finding.detail else ""
     return "; ".join(filter(None, (text, evictions, pause)))
 
 

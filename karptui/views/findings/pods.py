@@ -66,11 +66,12 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
 
 
 def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    if finding.manner == "rejected":
+    if finding.manner in ("rejected", "own-limit"):
         reason, *pods = finding.names
         names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
-        rejected = f"kubelets rejected {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
-        return f"{rejected}: {reason}: {quoted(finding.detail)}"
+        done, why = ("rejected", f"{reason}: ") if finding.manner == "rejected" else ("evicted", "")
+        rejected = f"kubelets {done} {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
+        return f"{rejected}: {why}{quoted(finding.detail.rstrip())}"
     if finding.manner == "crashing":
         pods = uncounted(finding.names[1:], finding.pods)
         is_plain = finding.reasons in ((), ("",), ("Error",))
@@ -91,15 +92,22 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         if finding.manner == "by-nodes":
             return f"{crash}{_exit_words(finding.detail)}"
         return f"{crash}: image {image} may have no build for {bad}"
-    if finding.manner in ("gated", "unended"):
-        return _late(finding, now_ns)
     reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = first_of(uncounted(pods, finding.pods), NAMED)
     have = verb(finding.pods, "has", "have")
     where += f" in {finding.zones[0]}" if finding.zones else ""
-    text = f"{count}{names} on {where} {have} not started{lasting(finding, now_ns)}"
+    late, their = f"{count}{names} on {where} {have}", verb(finding.pods, "its", "their")
+    if finding.manner == "gated":
+        gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
+        return f"{late} not been ready{lasting(finding, now_ns)}: {gate}"
+    if finding.manner == "unended":
+        error = _KILL_ERROR.search(finding.detail)
+        why = f": the kubelet cannot kill {their} containers ({error[1] if error else quoted(finding.detail)})"
+        next_ = f"; {their} StatefulSet starts no successor until then" if finding.reasons == ("StatefulSet",) else ""
+        return f"{late} been terminating{lasting(finding, now_ns)}{why if finding.detail else ''}{next_}"
+    text = f"{late} not started{lasting(finding, now_ns)}"
     if reason == "image" and not image:
         return f"{text}: their images cannot be pulled: {quoted(finding.detail)}"
     if image and finding.reasons:
@@ -112,23 +120,6 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
-
-
-def _late(finding: ClusterFinding, now_ns: int) -> str:
-    """Return that pods are not ready because of a readiness gate, or that they should have ended."""
-    where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
-    count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
-    have, their = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
-    text = f"{count}{first_of(uncounted(finding.names[1:], finding.pods), NAMED)} on {where} {have}"
-    if finding.manner == "gated":
-        gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
-        return f"{text} not been ready{lasting(finding, now_ns)}: {gate}"
-    text += f" been terminating{lasting(finding, now_ns)}"
-    if finding.detail:
-        error = _KILL_ERROR.search(finding.detail)
-        text += f": the kubelet cannot kill {their} containers ({error[1] if error else quoted(finding.detail)})"
-    successor = f"; {their} StatefulSet starts no successor until then" if finding.reasons == ("StatefulSet",) else ""
-    return f"{text}{successor}"
 
 
 def _exit_words(code: str) -> str:
