@@ -18,6 +18,7 @@ import hypothesis
 import pytest
 
 from karptui import crash
+from karptui.cli import loading
 from tests.event_loop import SteppedLoop
 
 TESTS_ROOT = Path(__file__).resolve().parent
@@ -97,7 +98,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from looking through all modules and tests again and again: a fifth of the run."""
+    """Keep the garbage collector from scanning all modules and tests again and again: a fifth of the run."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(300_000, 10, 10)
@@ -126,6 +127,14 @@ def _at_home() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(socket.socket, "connect", guarded)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_collections() -> Iterator[None]:
+    """Collect the garbage of clusters more rarely than commands do: each time, all modules and tests are scanned."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(loading, "_COLLECTED_EVERY", 200)
         yield
 
 

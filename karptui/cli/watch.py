@@ -40,6 +40,8 @@ _PASSING: Final = frozenset({"connection", "data", "analysis"})
 """Troubles that may end."""
 _OPENING_SECONDS: Final = 20.0
 """Longest wait until the history's file is open."""
+_CLOSING_SECONDS: Final = 20.0
+"""Longest wait until all changes are written; Kubernetes kills a container 30 s after it asks it to end."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +116,8 @@ class _Command:
             return self._follow()
         finally:
             follower.stop()
+            if self._tap is not None:
+                self._tap.stop(_CLOSING_SECONDS)
             if server is not None:
                 server.stop()
 

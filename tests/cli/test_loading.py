@@ -32,7 +32,9 @@ def as_before() -> Iterator[None]:
     gc.enable()
 
 
-def test_garbage_of_earlier_clusters_is_collected() -> None:
+def test_garbage_of_earlier_clusters_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_COLLECTED_EVERY", 16)
+
     class Cycle:
         def __init__(self) -> None:
             self.other = self

@@ -55,7 +55,7 @@ class Watching:
         """Send a signal; return the status and what was said on standard error."""
         self.process.send_signal(number)
         try:
-            _, error = self.process.communicate(timeout=20)
+            _, error = self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
