@@ -9,6 +9,7 @@ from tests.incidents import (
     controllers,
     disruption,
     drains,
+    groups_and_devices,
     healthy_clusters,
     healthy_costs,
     healthy_details,
@@ -79,6 +80,7 @@ MODULES = (
     unlaunched,
     aftermath,
     refused_and_small,
+    groups_and_devices,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -15,12 +15,12 @@ from tests.incidents.pools import add_nodeclass, add_pool
 AWAITING = ("AwaitingReconciliation", "object is awaiting reconciliation")
 
 
-def by_volcano(c: Cluster, pods: list[Object]) -> None:
-    """Let Volcano, not kube-scheduler, report that pods are unschedulable."""
+def by_scheduler(c: Cluster, pods: list[Object], name: str = "volcano") -> None:
+    """Let another scheduler than kube-scheduler report that pods are unschedulable."""
     uids = {pod["metadata"]["uid"] for pod in pods}
     for made in c.objects:
         if made["kind"] == "Event" and made["involvedObject"]["uid"] in uids and made["reason"] == "FailedScheduling":
-            made |= {"source": {"component": "volcano"}, "reportingComponent": "volcano"}
+            made |= {"source": {"component": name}, "reportingComponent": name}
 
 
 @incident(
@@ -320,7 +320,7 @@ def queue_of_volcano_is_full(c: Cluster) -> None:
     text = "pod group is not ready, 4 Pending, 4 minAvailable; Pending: 4 Unschedulable"
     marks = {"scheduling.k8s.io/group-name": "bert"}
     pods = waiting(c, "ml/bert", 4, "40m", text, kind="Job", age="40m", cpu="3", memory="10Gi", annotations=marks, spec={"schedulerName": "volcano"})  # fmt: skip
-    by_volcano(c, pods)
+    by_scheduler(c, pods)
     group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "bert", "namespace": "ml", "uid": uid("ml", "bert", "group")}}  # fmt: skip
     text = "queue resource quota insufficient: insufficient cpu"
     c.event(group, "Unschedulable", text, last="5s", first="40m", count=2300, kind="Normal", source="volcano")
@@ -361,7 +361,7 @@ def fine_gang_waits_for_its_nodes(c: Cluster) -> None:
     pairs = [add_node(c, "general", "m6i.xlarge", zone, age="55s", stage="Launched") for zone in c.zones[:2]]
     text = "pod group is not ready, 6 Pending, 6 minAvailable; Pending: 6 Unschedulable"
     pods = waiting(c, "ml/bert", 6, "70s", text, kind="Job", age="70s", annotations={"scheduling.k8s.io/group-name": "bert"}, spec={"schedulerName": "volcano"})  # fmt: skip
-    by_volcano(c, pods)
+    by_scheduler(c, pods)
     nominated(c, pods, pairs, last="50s")
 
 
