@@ -58,6 +58,8 @@ class DisagreementCode(StrEnum):
     """Its scheduler has said nothing, and no ready pod has the scheduler's name."""
     VICTIMS_REMAIN = "nominated node in use"
     """Pods of lower priority take long to end on the node that kube-scheduler nominated."""
+    CLAIM_NOT_CREATED = "ResourceClaim not created"
+    """Kubernetes cannot create a ResourceClaim of it."""
     TOO_MANY_VOLUMES = "too many volumes"
     """It has more volumes of a driver than any node attaches."""
     HOST_GONE = "selected node gone"
@@ -89,6 +91,7 @@ DECISIVE: Final = frozenset(
         DisagreementCode.NOT_ADMITTED,
         DisagreementCode.SCHEDULER_ABSENT,
         DisagreementCode.VICTIMS_REMAIN,
+        DisagreementCode.CLAIM_NOT_CREATED,
         DisagreementCode.TOO_MANY_VOLUMES,
         DisagreementCode.HOST_GONE,
     }
@@ -104,6 +107,8 @@ PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
 WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
 """Reason of the volume controller's events about claims whose driver has not created the volume yet."""
+_CLAIM_FAILED: Final = "FailedResourceClaimCreation"
+"""Reason of the resource claim controller's events about pods."""
 _CONTROLLERS: Final = frozenset({"controller", "manager", "operator"})
 """Parts of the names of controllers."""
 _RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -145,15 +150,17 @@ class Disagreement(msgspec.Struct, frozen=True):
 def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
     """Return the latest recent event about each claim (``namespace/name``) whose volume cannot be created.
 
-    A driver that is waited for counts if it has said nothing itself.
+    An event about a pod (``Pod/namespace/name``) is about its ResourceClaim. A driver that is waited for counts if it
+    has said nothing itself.
     """
     events: dict[str, Event] = {}
     for event in state.events.values():
         is_failed, is_awaited = event.reason == PROVISIONING_FAILED, event.reason == WAITS_FOR_DRIVER
         is_awaited = is_awaited and event.last_ns - event.first_ns >= PATIENCE_NS
-        if not (is_failed or is_awaited) or now_ns - event.last_ns > _RECENT_NS:
+        of_pod = event.reason == _CLAIM_FAILED
+        if not (is_failed or is_awaited or of_pod) or now_ns - event.last_ns > _RECENT_NS:
             continue
-        key = f"{event.involved_namespace}/{event.involved_name}"
+        key = f"{'Pod/' if of_pod else ''}{event.involved_namespace}/{event.involved_name}"
         newest = events.get(key)
         if newest is None or (newest.reason, newest.last_ns) < (event.reason, event.last_ns):
             events[key] = event
@@ -194,7 +201,7 @@ def held_by(
         messages: What its scheduler has said.
         state: Has the nodes, and the local volumes that are on them.
         volumes: Has the claims that other pods use.
-        failed: Events about claims whose volume cannot be created.
+        failed: Events about claims that cannot be created.
         groups: Events about groups of pods that the quota of their queue does not admit.
         runs: Tells whether a scheduler runs.
     """
@@ -212,8 +219,8 @@ def held_by(
     if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
         ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
         return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
-    if (excess := _too_many_volumes(pod, state, volumes)) is not None:
-        return excess
+    if (unmet := _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)) is not None:
+        return unmet
     if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
     if (gone := gone_node(pod, state)) is not None:
@@ -252,6 +259,12 @@ def _slow_victims(pod: Pod, state: ClusterState, now_ns: int) -> list[Pod]:
     victims = [victim for victim in victims if victim.template.priority < pod.template.priority]
     left_ns = max((victim.deletion_ns for victim in victims), default=now_ns) - now_ns
     return victims if left_ns > PATIENCE_NS or left_ns < -SHORT_PATIENCE_NS else []
+
+
+def _claim_not_created(pod: Pod, failed: Mapping[str, Event]) -> Disagreement | None:
+    event = failed.get(f"Pod/{pod.key}") if pod.template.has_resource_claims else None
+    code = DisagreementCode.CLAIM_NOT_CREATED
+    return None if event is None else Disagreement(code, event.first_ns, message=event.message)
 
 
 def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:

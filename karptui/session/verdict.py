@@ -86,6 +86,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
             daemonsets=view.state.daemonsets.values(),
+            overlays=view.state.of(Kind.NODEOVERLAY).values(),
             starting=pods.starting,
             crashing=pods.crashing,
             gated=pods.gated,

@@ -12,6 +12,7 @@ import msgspec
 from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -388,6 +389,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
     agent: tuple[str, ...] = ()
     """DaemonSet that tolerates the startup taint of its nodes, and their taints that it does not tolerate."""
+    overlays: tuple[str, ...] = ()
+    """NodeOverlays that promise the resources that its nodes lack."""
     user_pods: int = 0
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
@@ -629,6 +632,7 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     nodeclasses: Mapping[str, NodeClass] = MappingProxyType({})
     """By ``kind/name``."""
     daemonsets: Collection[DaemonSet] = ()
+    overlays: Collection[NodeOverlay] = ()
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()

@@ -526,6 +526,9 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             nodes=len(lines),
             detail=why_not_ready(lines) or obstacles.text,
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
+            overlays=tuple(
+                o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)
+            ),
             agent=_missing_agent(case, claims[0]) if claims and obstacles.startup_taints else (),
             pending=explained,
             screen="claims",

@@ -185,3 +185,18 @@ def test_a_refusal_of_another_scheduler_is_not_called_kube_schedulers() -> None:
     assert said[-1].startswith(
         "scheduler volcano refuses it (pod group is not ready), but by Karpenter's rules it fits on n1"
     )
+
+
+@pytest.mark.parametrize(("minutes", "has_claims", "is_told"), [(4, True, True), (4, False, False), (40, True, False)])
+def test_a_pod_whose_resource_claim_cannot_be_created(minutes: int, *, has_claims: bool, is_told: bool) -> None:
+    event = an_event(
+        about="Pod/default/ocr",
+        reason="FailedResourceClaimCreation",
+        message='PodResourceClaim device: resourceclaimtemplate "mig" not found',
+        last_ns=NOW_NS - minutes * MINUTE_NS,
+    )
+    pod = a_pod(name="ocr")
+    pod = replace(pod, template=replace(pod.template, has_resource_claims=has_claims))
+    said = held(pods=(pod,), events=(event,))
+    why = 'the ResourceClaim cannot be created: PodResourceClaim device: resourceclaimtemplate "mig" not found'
+    assert said == ([why] if is_told else [])

@@ -11,6 +11,7 @@ from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.kube.objects import Condition, Event
@@ -398,6 +399,15 @@ def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -
     node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=replace(a_node(name="gpu-1"), allocatable=devices))
     said = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
     assert said.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
+
+
+def test_the_overlay_that_promises_a_missing_resource_is_named() -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    claim = a_nodeclaim(node_name="n", conditions=(joined,), requests=amounts({"devices/fuse": "1"}))
+    node = VerdictNode("n", "general", claim, has_node=True, node=a_node(name="n"))
+    overlays = [NodeOverlay(name=name, capacity=amounts({f"devices/{name}": "8"})) for name in ("fuse", "kvm")]
+    said = text(findings(nodes=[node], overlays=overlays)[FindingCode.NOT_INITIALIZED])
+    assert said.endswith("missing resource devices/fuse, which NodeOverlay fuse promises")
 
 
 @pytest.mark.parametrize(

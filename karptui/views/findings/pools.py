@@ -145,6 +145,9 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
     nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
+    if finding.overlays:
+        promise = verb(len(finding.overlays), "promises", "promise")
+        why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
     if finding.agent:
         why += f", and DaemonSet {finding.agent[0]} does not tolerate {first_of(finding.agent[1:], NAMED)}"
     return f"{nodes} {have} not been initialized{lasting(finding, now_ns)}{why}{pods_pending(finding)}"

@@ -426,7 +426,8 @@ def disagreement_text(disagreement: Disagreement) -> str:
             return f"kube-scheduler refuses {them}; without {its} volumes, which were not read, {fits} on {where}"
         case DisagreementCode.REFUSED_BY_SCHEDULER:
             fits = "it fits" if disagreement.pods == 1 else "they fit"
-            said = f" ({_cut_words(clean(disagreement.message), MOST_QUOTED)})" if disagreement.message else ""
+            words = _cut_words(clean(disagreement.message.partition(" preemption: ")[0]), MOST_QUOTED)
+            said = f" ({words})" if words else ""
             return (
                 f"{_scheduler_words(disagreement.user)} refuses {them}{said}, but by Karpenter's rules"
                 f" {fits} on {where}, so Karpenter launches no node for {them}"
@@ -461,6 +462,8 @@ def _decisive_text(disagreement: Disagreement) -> str:
             node = short_name(clean(disagreement.name))
             where = f"kube-scheduler nominated {node}, where pods of lower priority ({pods}) {end}"
             return f"{where}; Karpenter launches nothing for nominated pods"
+        case DisagreementCode.CLAIM_NOT_CREATED:
+            return f"the ResourceClaim cannot be created: {_cut_words(clean(disagreement.message), MOST_QUOTED)}"
         case DisagreementCode.TOO_MANY_VOLUMES:
             count, most = disagreement.volumes
             return (
