@@ -151,8 +151,9 @@ def test_an_object_that_does_not_exist_is_a_refusal(capsys: pytest.CaptureFixtur
 
 
 def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("karptui.cli.loading._GRACE_SECONDS", 1)
     api = FakeApi()
     for path in COLLECTIONS:
         api.put(path, {"metadata": {"name": "a", "uid": "1"}, "spec": {}})
