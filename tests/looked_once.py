@@ -84,8 +84,8 @@ class _ForecastsOnce(RemovalForecasts):
         self._make = partial(removal_forecasts, view, findings, now_ns, pause)
 
     def of(self, keys: Collection[str], removal: JointRemoval) -> JointRemoval:
-        found = [self._findings[key] for key in keys if key in self._findings]
-        blocked = [(node.key, node.price_per_hour, [*map(msgspec.structs.astuple, node.blockers)]) for node in found]
+        findings = [self._findings[key] for key in keys if key in self._findings]
+        blocked = [(node.key, node.price_per_hour, [*map(msgspec.structs.astuple, node.blockers)]) for node in findings]
         return _FORECASTS.get((*self._same, keys, removal, blocked), lambda: self._make().of(keys, removal))
 
 
@@ -124,7 +124,7 @@ def _read_once(self: SnapshotReader, paths: Sequence[str | Path], **given: Any) 
     file = Path(paths[0])
     if len(paths) > 1 or file.suffix not in (".json", ".gz", ".karptui") or not file.is_file():
         return _read(self, paths, **given)
-    written = (one.read_bytes() for one in (file, file.with_name(f"{file.name}-wal")) if one.exists())
+    written = (path.read_bytes() for path in (file, file.with_name(f"{file.name}-wal")) if path.exists())
     content = blake2b(b"".join(written), digest_size=16).digest()
     key = (str(file), file.absolute(), content, self._karpenter_version, *sorted(given.items()))
     reading, now_ns = _READINGS.pop(key, None), self._clock.now_ns()

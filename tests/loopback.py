@@ -281,7 +281,7 @@ class FakeApi:
             elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
                 with self._changed:
                     items = list(self._at(path, self._asked_version(call)).values())
-                items = [one for one in items if one["metadata"].get("namespace") == within[2]]
+                items = [item for item in items if item["metadata"].get("namespace") == within[2]]
                 call.json({"items": self._chosen(call, items)})
             elif call.path == "/version":
                 call.json({"gitVersion": "v1.36.3"})
@@ -306,7 +306,7 @@ class FakeApi:
     def _chosen(call: Call, items: Iterable[Document]) -> list[Document]:
         """Return objects by the name that is asked for, or all."""
         name = re.search(r"metadata\.name=([^,]+)", call.query.get("fieldSelector", ""))
-        return [one for one in items if name is None or one["metadata"]["name"] == name[1]]
+        return [item for item in items if name is None or item["metadata"]["name"] == name[1]]
 
     def _list(self, call: Call) -> None:
         limit = int(call.query.get("limit", "0")) or 10_000
@@ -321,8 +321,8 @@ class FakeApi:
         metadata: Document = {"resourceVersion": version}
         if len(keys) > limit:
             metadata |= {"continue": f"{version}//{keys[limit - 1]}", "remainingItemCount": len(keys) - limit}
-        found = self._chosen(call, (snapshot[key] for key in keys[:limit]))
-        call.json({"kind": "List", "metadata": metadata, "items": found})
+        chosen = self._chosen(call, (snapshot[key] for key in keys[:limit]))
+        call.json({"kind": "List", "metadata": metadata, "items": chosen})
 
     def _at(self, path: str, version: int) -> dict[str, Document]:
         snapshot: dict[str, Document] = {}

@@ -43,6 +43,6 @@ def type_of(pool: TypesOfPool, name: str) -> TypeEntry:
     return entry
 
 
-def said(lines: Any) -> str:
+def plain_text(lines: Any) -> str:
     """Return lines of toned pieces as text."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)

@@ -127,13 +127,13 @@ def evidence(*, has_metrics: bool = False, **given: Any) -> Evidence:
 
 def statuses(held: Inventory) -> dict[str, SourceStatus]:
     """Return how a source that has told everything stands with every kind."""
-    found = objects_of(held)
+    objects = objects_of(held)
     return {
         str(kind): SourceStatus(
             kind=kind,
             phase=Phase.LIVE,
             since_ns=NOW_NS - MINUTE_NS,
-            count=len(found.get(kind, {})),
+            count=len(objects.get(kind, {})),
             last_contact_ns=NOW_NS,
         )
         for kind in Kind

@@ -23,20 +23,20 @@ TRINO_POOL: Final = "trino"
 def story_objects() -> list[dict[str, Any]]:
     """Return the objects as the API server gives them."""
     objects: list[dict[str, Any]] = json.loads(STORIES.read_text())["objects"]
-    for one in objects:
-        if one["kind"] == "NodePool" and one["metadata"]["name"] == TRINO_POOL:
-            template = one["spec"]["template"]
+    for document in objects:
+        if document["kind"] == "NodePool" and document["metadata"]["name"] == TRINO_POOL:
+            template = document["spec"]["template"]
             only = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]}
             template["spec"]["requirements"].append(only)
             template["metadata"] = {"labels": {"workload": "trino"}}
-        if one["kind"] == "Node" and one["metadata"]["labels"].get("karpenter.sh/nodepool") == TRINO_POOL:
-            one["spec"]["taints"] = [{"key": "dedicated", "value": "trino", "effect": "NoSchedule"}]
-        if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
+        if document["kind"] == "Node" and document["metadata"]["labels"].get("karpenter.sh/nodepool") == TRINO_POOL:
+            document["spec"]["taints"] = [{"key": "dedicated", "value": "trino", "effect": "NoSchedule"}]
+        if document["kind"] == "Pod" and document["metadata"]["namespace"] == "trino":
             owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "worker", "uid": "sts", "controller": True}
-            one["metadata"]["ownerReferences"] = [owner]
-            one["spec"]["nodeSelector"] = {"workload": "trino"}
+            document["metadata"]["ownerReferences"] = [owner]
+            document["spec"]["nodeSelector"] = {"workload": "trino"}
             message = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
-            one["status"]["conditions"][0] |= {"message": message, "lastTransitionTime": "2026-11-20T11:46:00Z"}
+            document["status"]["conditions"][0] |= {"message": message, "lastTransitionTime": "2026-11-20T11:46:00Z"}
     return [*objects, *_events(), *_others()]
 
 
@@ -116,16 +116,16 @@ def story_document() -> dict[str, Any]:
 def hostile_document(text: str) -> dict[str, Any]:
     """Return the snapshot with a text in everything that people can name or say."""
     document = story_document()
-    for one in document["objects"]:
-        if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
-            one["metadata"]["name"] += text
-            one["spec"]["nodeSelector"][text] = text
-            one["status"]["conditions"][0]["message"] = text
-        elif one["kind"] == "Event":
-            one["message"] = text
-            one["involvedObject"]["name"] += text
-        elif one["kind"] in ("NodePool", "Node"):
-            one["metadata"]["name"] += text
+    for manifest in document["objects"]:
+        if manifest["kind"] == "Pod" and manifest["metadata"]["namespace"] == "trino":
+            manifest["metadata"]["name"] += text
+            manifest["spec"]["nodeSelector"][text] = text
+            manifest["status"]["conditions"][0]["message"] = text
+        elif manifest["kind"] == "Event":
+            manifest["message"] = text
+            manifest["involvedObject"]["name"] += text
+        elif manifest["kind"] in ("NodePool", "Node"):
+            manifest["metadata"]["name"] += text
     return document
 
 

@@ -143,15 +143,15 @@ def _written(name: str, *budgets: dict[str, str]) -> dict[str, Any]:
 def inventory() -> Inventory:
     """Return the objects of the story."""
     pdb = a_pdb(name="postgres", namespace="db", labels={"app": "postgres"})
-    said = f'Pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=gitlab/runner-7f2c4)'
+    text = f'Pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=gitlab/runner-7f2c4)'
     return Inventory(
         nodepools=(
             a_nodepool(name="runners", budgets=(), raw=_written("runners")),
             a_nodepool(name="general", budgets=(), raw=_written("general")),
             a_nodepool(name="batch", budgets=(DisruptionBudget("0"),), raw=_written("batch", {"nodes": "0"})),
         ),
-        nodes=tuple(_node(*one) for one in NODES),
-        nodeclaims=tuple(_claim(*one) for one in NODES),
+        nodes=tuple(_node(*node) for node in NODES),
+        nodeclaims=tuple(_claim(*node) for node in NODES),
         pods=_pods(),
         pdbs=(pdb,),
         workloads=tuple(
@@ -161,7 +161,7 @@ def inventory() -> Inventory:
         ),
         events=(
             an_event(
-                about="Node/ip-10-0-71-204", reason="DisruptionBlocked", message=said, last_ns=NOW_NS - 11 * MINUTE_NS
+                about="Node/ip-10-0-71-204", reason="DisruptionBlocked", message=text, last_ns=NOW_NS - 11 * MINUTE_NS
             ),
         ),
     )
@@ -178,7 +178,7 @@ def story_view() -> ClusterView:
 
 
 def _statuses() -> list[tuple[str, SourceStatus]]:
-    found = objects_of(inventory())
+    objects = objects_of(inventory())
     return [
         (
             str(kind),
@@ -186,7 +186,7 @@ def _statuses() -> list[tuple[str, SourceStatus]]:
                 kind=kind,
                 phase=Phase.LIVE,
                 since_ns=NOW_NS - MINUTE_NS,
-                count=len(found.get(kind, {})),
+                count=len(objects.get(kind, {})),
                 last_contact_ns=NOW_NS,
             ),
         )

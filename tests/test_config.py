@@ -45,7 +45,7 @@ def test_contexts_are_tried_in_order_and_production_is_loud_by_default(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("text", "environment", "flags", "said"),
+    ("text", "environment", "flags", "result"),
     [
         ("tehme = 1", {}, {}, "config.toml: there is no setting tehme; did you mean theme?"),
         ("zzz = 1", {}, {}, "config.toml: there is no setting zzz; there are theme, screen"),
@@ -60,11 +60,11 @@ def test_contexts_are_tried_in_order_and_production_is_loud_by_default(tmp_path:
     ],
 )
 def test_errors_name_the_place_and_the_key(
-    tmp_path: Path, text: str, environment: dict[str, str], flags: dict[str, object], said: str
+    tmp_path: Path, text: str, environment: dict[str, str], flags: dict[str, object], result: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text, environment, **flags)
-    assert said in str(caught.value)
+    assert result in str(caught.value)
 
 
 def test_unreadable_files_are_named(tmp_path: Path) -> None:

@@ -46,13 +46,13 @@ def inventory() -> Inventory:
 
 def statuses() -> dict[str, SourceStatus]:
     """Return how each kind stands: all of them live."""
-    found = objects_of(inventory())
+    objects = objects_of(inventory())
     return {
         str(kind): SourceStatus(
             kind=kind,
             phase=Phase.LIVE,
             since_ns=NOW_NS - MINUTE_NS,
-            count=len(found.get(kind, {})),
+            count=len(objects.get(kind, {})),
             last_contact_ns=NOW_NS,
         )
         for kind in Kind

@@ -58,10 +58,10 @@ class Case:
 
 def reserved_type(left: int) -> InstanceType:
     """Return a type with so many instances left in a reservation."""
-    made = an_instance_type(name="m5.xlarge", prices={"reserved": 0.0})
-    held = made.offerings[0]
+    instance_type = an_instance_type(name="m5.xlarge", prices={"reserved": 0.0})
+    held = instance_type.offerings[0]
     requirements = (*held.requirements, a_requirement(labels.RESERVATION_ID, "In", "cr-1"))
-    return replace(made, offerings=(replace(held, reservation_capacity=left, requirements=requirements),))
+    return replace(instance_type, offerings=(replace(held, reservation_capacity=left, requirements=requirements),))
 
 
 def quiet(rule: str, *makes: Callable[[], Inventory], **setup: Any) -> list[Case]:
@@ -103,17 +103,17 @@ def ask(case: Case) -> tuple[Finding, ...]:
 
 def check(case: Case) -> None:
     """Compare what a rule finds with what the case says."""
-    found = ask(case)
+    findings = ask(case)
     if not case.says:
-        assert [one.fact for one in found] == []
+        assert [finding.fact for finding in findings] == []
         return
-    facts = "\n".join(one.fact for one in found)
+    facts = "\n".join(finding.fact for finding in findings)
     assert _SEVERAL_OF_ONE.search(facts) is None
     for part in case.says:
         assert part in facts
-    assert len(found) == case.count
-    assert found[0].severity is case.severity
-    assert all(one.remedy and one.objects for one in found)
+    assert len(findings) == case.count
+    assert findings[0].severity is case.severity
+    assert all(finding.remedy and finding.objects for finding in findings)
     if case.per_hour is not None:
-        assert found[0].per_hour is not None
-        assert round(found[0].per_hour, 4) == case.per_hour
+        assert findings[0].per_hour is not None
+        assert round(findings[0].per_hour, 4) == case.per_hour

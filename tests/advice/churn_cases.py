@@ -11,15 +11,15 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Event
 from tests.advice.asking import Case, quiet
 from tests.builders import a_nodepool, a_pod, an_inventory, an_owner
-from tests.disruption.churn.lives import said
+from tests.disruption.churn.lives import event_at
 
 
 def came_and_went(number: int, born: float, left: float, why: str = "Underutilized") -> tuple[Event, ...]:
     """Return events of a NodeClaim of the NodePool general."""
     name = f"general-{'bcdfghjk'[number] * 5}"
     return (
-        said(name, "DisruptionLaunching", "Launching NodeClaim: Drifted", at=born),
-        said(name, "DisruptionTerminating", f"Disrupting NodeClaim: {why}", at=left),
+        event_at(name, "DisruptionLaunching", "Launching NodeClaim: Drifted", at=born),
+        event_at(name, "DisruptionTerminating", f"Disrupting NodeClaim: {why}", at=left),
     )
 
 
@@ -28,18 +28,20 @@ def rounds(*events: tuple[Event, ...], **pool: Any) -> Inventory:
 
 
 SHORT = (came_and_went(0, 58, 50), came_and_went(1, 40, 31), came_and_went(2, 20, 10))
-FAILED = tuple((said(f"general-{letter * 5}", "InsufficientCapacityError", "no capacity", at=5),) for letter in "bcd")
+FAILED = tuple(
+    (event_at(f"general-{letter * 5}", "InsufficientCapacityError", "no capacity", at=5),) for letter in "bcd"
+)
 
 
 def evicted(number: int, at: int) -> Event:
-    event = said(f"Pod/default/web-{number}", "Evicted", "Evicted pod: Drifted", at=at)
+    event = event_at(f"Pod/default/web-{number}", "Evicted", "Evicted pod: Drifted", at=at)
     return replace(event, involved_uid=f"u{number}")
 
 
 def moved(pods: int, *, name: str = "web", count: int = 4, every: int = 3) -> Inventory:
     events = tuple(evicted(n, every * n) for n in range(1, count + 1))
-    own = tuple(a_pod(name=f"{name}-now{n}", node="node-1", owner=an_owner(name=name)) for n in range(pods))
-    return an_inventory(nodes=1, pods=own, events=events)
+    result = tuple(a_pod(name=f"{name}-now{n}", node="node-1", owner=an_owner(name=name)) for n in range(pods))
+    return an_inventory(nodes=1, pods=result, events=events)
 
 
 CASES = [

@@ -53,8 +53,8 @@ def where_nodes_are_slow() -> Inventory:
     made_ns = NOW_NS - DAY_NS
     conditions = (a_condition("Initialized", since_ns=made_ns + 20 * MINUTE_NS),)
     slow = (a_nodeclaim(name=f"slow-{n}", node="", created_ns=made_ns, conditions=conditions) for n in range(3))
-    made = one_node(node={"is_initialized": False}, claim={"stage": "Registered"})
-    return replace(made, nodeclaims=(*made.nodeclaims, *slow))
+    inventory = one_node(node={"is_initialized": False}, claim={"stage": "Registered"})
+    return replace(inventory, nodeclaims=(*inventory.nodeclaims, *slow))
 
 
 def held(*, arrived_ns: int = 10 * MINUTE_NS, is_cordoned: bool = False, value: str = "true") -> Inventory:
@@ -85,7 +85,7 @@ def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods: tupl
     )
 
 
-def said(
+def reported(
     reason: str = "ConsolidationCandidate",
     *,
     count: int = 12,
@@ -212,17 +212,17 @@ CASES = [
     *quiet("node-drain-without-end", lambda: draining(grace_ns=DAY_NS), lambda: draining(since_ns=MINUTE_NS), one_node),
     Case(
         "node-candidate-only",
-        said,
+        reported,
         ("1 node (node-1) has been called a consolidation candidate 12 times for up to 2h",),
         INFO,
     ),
     *quiet(
         "node-candidate-only",
-        lambda: said(count=1),
-        lambda: said(first_ns=MINUTE_NS),
-        lambda: said("Unconsolidatable"),
-        lambda: said(deletion_ns=NOW_NS - MINUTE_NS),
-        lambda: said(
+        lambda: reported(count=1),
+        lambda: reported(first_ns=MINUTE_NS),
+        lambda: reported("Unconsolidatable"),
+        lambda: reported(deletion_ns=NOW_NS - MINUTE_NS),
+        lambda: reported(
             node={"taints": (labels.DISRUPTED_TAINT,)},
             conditions=(*a_nodeclaim().conditions, a_condition("DisruptionReason", reason="Underutilized")),
         ),

@@ -59,11 +59,12 @@ def with_class(nodeclass: NodeClass, **pool: Any) -> Inventory:
 
 
 def of_arch(name: str, arch: str) -> InstanceType:
-    made = an_instance_type(name=name)
+    instance_type = an_instance_type(name=name)
     requirements = tuple(
-        a_requirement(labels.ARCH, "In", arch) if one.key == labels.ARCH else one for one in made.requirements
+        a_requirement(labels.ARCH, "In", arch) if requirement.key == labels.ARCH else requirement
+        for requirement in instance_type.requirements
     )
-    return replace(made, requirements=requirements)
+    return replace(instance_type, requirements=requirements)
 
 
 def images(*archs: str) -> dict[str, Any]:

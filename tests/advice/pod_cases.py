@@ -88,12 +88,12 @@ def volume(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolum
 def tied(*zones: str, node: str = "", **template: Any) -> Inventory:
     """Return a pod for each zone, with a volume there."""
     shared = a_pod_template(owners=(an_owner(kind="StatefulSet", name="db"),), **template)
-    made = [volume(f"data-{i}", zone) for i, zone in enumerate(zones)]
+    volumes = [volume(f"data-{i}", zone) for i, zone in enumerate(zones)]
     pods = tuple(
         a_pod(name=f"db-{i}", template=shared, node=node, volumes=(PodVolume("data", claim_name=f"data-{i}"),))
         for i in range(len(zones))
     )
-    return on_node(*pods, claims=tuple(claim for claim, _ in made), volumes=tuple(one for _, one in made))
+    return on_node(*pods, claims=tuple(claim for claim, _ in volumes), volumes=tuple(volume for _, volume in volumes))
 
 
 def selected(*pdbs: Any, **pod: Any) -> Inventory:

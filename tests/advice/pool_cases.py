@@ -38,9 +38,9 @@ ON_DEMAND = a_requirement(labels.CAPACITY_TYPE, "In", "on-demand")
 FAMILY = f"{labels.AWS_GROUP}/instance-family"
 
 
-def pools(*made: NodePool, **others: Any) -> Inventory:
+def pools(*pool: NodePool, **others: Any) -> Inventory:
     """Return a cluster with these NodePools and pods that wait."""
-    return Inventory(nodepools=made, pods=(a_pod(name="a"), a_pod(name="b")), **others)
+    return Inventory(nodepools=pool, pods=(a_pod(name="a"), a_pod(name="b")), **others)
 
 
 def with_nodes(inventory: Inventory, *nodes: Node) -> Inventory:
@@ -461,8 +461,8 @@ CASES = [
         ("2 spot nodes of general", "never replaced by cheaper ones"),
         INFO,
         types=tuple(
-            replace(one, offerings=tuple(replace(each, is_price_assumed=True) for each in one.offerings))
-            for one in SPOT_TYPES
+            replace(spot_type, offerings=tuple(replace(each, is_price_assumed=True) for each in spot_type.offerings))
+            for spot_type in SPOT_TYPES
         ),
         name="without known spot prices",
     ),

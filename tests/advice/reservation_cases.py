@@ -42,23 +42,23 @@ def reserving(*needs: Any) -> Inventory:
 
 def told(left: int, id_: str = "cr-1") -> Evidence:
     """Return what EC2 says of a reservation of five instances."""
-    known = (AccountReservation(id_, "m5.xlarge", "us-east-1a", "active", 5, left),)
-    return Evidence(facts=RegionFacts(reservations=Dated(known, NOW_NS)))
+    result = (AccountReservation(id_, "m5.xlarge", "us-east-1a", "active", 5, left),)
+    return Evidence(facts=RegionFacts(reservations=Dated(result, NOW_NS)))
 
 
 def an_idle_node(capacity_type: str) -> Inventory:
     """Return an empty node that consolidation may remove."""
     more: dict[str, Any] = {"instance_type": "m5.xlarge", "capacity_type": capacity_type}
-    made = a_nodeclaim(name="c", node="n", **more)
+    nodeclaim = a_nodeclaim(name="c", node="n", **more)
     since_ns = NOW_NS - HOUR_NS
     claim = a_nodeclaim(
-        name="c", node="n", conditions=(*made.conditions, a_condition("Consolidatable", since_ns=since_ns)), **more
+        name="c", node="n", conditions=(*nodeclaim.conditions, a_condition("Consolidatable", since_ns=since_ns)), **more
     )
     return Inventory(nodes=(a_node(name="n", **more),), nodeclaims=(claim,), nodepools=(a_nodepool(),))
 
 
-def overlays(*found: NodeOverlay) -> Inventory:
-    return an_inventory(nodepools=(a_nodepool(),), overlays=found)
+def overlays(*overlay: NodeOverlay) -> Inventory:
+    return an_inventory(nodepools=(a_nodepool(),), overlays=overlay)
 
 
 def an_overlay(name: str, *types: str, weight: int = 10, **sets: Any) -> NodeOverlay:

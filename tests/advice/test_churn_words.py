@@ -73,6 +73,6 @@ AFTER_0 = a_nodepool(consolidate_after_ns=0)
     ],
 )
 def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:
-    found = " ".join(remedies(loops, pool))
+    text = " ".join(remedies(loops, pool))
     for part in says:
-        assert part in found
+        assert part in text

@@ -33,7 +33,7 @@ def test_numbers_and_names() -> None:
     assert [per_hour_text(1.5), at_cost(1.5), at_cost(None), at_cost(0.0)] == ["$1.50/h", " ($1.50/h)", "", ""]
     assert [share(1, 2_000, "pod"), share(0, 1, "pod")] == ["1 of 2,000 pods", "0 of 1 pod"]
     spans = (HOUR_NS, 90 * MINUTE_NS, 45 * SECOND_NS, 24 * HOUR_NS, HOUR_NS + SECOND_NS, 5 * MINUTE_NS, SECOND_NS // 2)
-    assert [span(one) for one in spans] == ["1h", "1h30m", "45s", "24h", "1h0m1s", "5m", "0s"]
+    assert [span(number) for number in spans] == ["1h", "1h30m", "45s", "24h", "1h0m1s", "5m", "0s"]
 
 
 def test_pods_in_groups() -> None:
@@ -61,10 +61,10 @@ def test_pods_of_budgets_by_their_own_labels() -> None:
     )
     pdbs = (a_pdb(name="all", labels={"app": "db"}), a_pdb(name="one", labels={"index": "1"}))
     context = context_of(Inventory(pods=pods, pdbs=pdbs))
-    found = {
+    texts = {
         tuple(pdb.name for pdb in matching): [pod.name for pod in group.pods] for matching, group in context.budgeted
     }
-    assert found == {("all",): ["db-0", "db-2"], ("all", "one"): ["db-1"]}
+    assert texts == {("all",): ["db-0", "db-2"], ("all", "one"): ["db-1"]}
     assert context_of(Inventory(pods=pods)).budgeted == ()
     assert context_of(Inventory(pods=pods, pdbs=(a_pdb(labels={"x": "y"}),))).budgeted == ()
 
@@ -80,5 +80,5 @@ def test_costs_where_prices_are_known() -> None:
 def test_nodeclasses_that_cannot_be_read_are_left_out() -> None:
     classes = (ec2(name="good"), ec2({"userData": 5}, name="bad"))
     context = context_of(replace(an_inventory(), nodeclasses=classes))
-    assert [one.name for one in context.ec2_nodeclasses] == ["good"]
+    assert [node_class.name for node_class in context.ec2_nodeclasses] == ["good"]
     assert context.ec2_nodeclass_of(context.pools[0]) is None

@@ -75,9 +75,9 @@ def test_every_edit_applies() -> None:
 @pytest.mark.parametrize("rule", GONE)
 def test_the_edit_settles_the_finding(rule: str) -> None:
     _, now_ns, findings, base = gate_off() if rule == "pool-spot-gate-off" else demo()
-    own = [finding for finding in findings if finding.rule == rule]
-    assert own
-    edited = apply(base, [edit for finding in own for edit in finding.edits])
+    result = [finding for finding in findings if finding.rule == rule]
+    assert result
+    edited = apply(base, [edit for finding in result for edit in finding.edits])
     prepared = prepare(edited.inventory, edited.types.types, edited.settings, now_ns)
     assert rule not in found_in(prepared)
 
@@ -97,11 +97,11 @@ def test_operators_are_respelled_where_all_can_be(
     path = tmp_path / "pool.json"
     path.write_text(json.dumps(pool))
     _, _, findings, base = found_by("--snapshot", str(path))
-    own = [finding for finding in findings if finding.rule == "pool-unknown-operator"]
-    assert own
+    result = [finding for finding in findings if finding.rule == "pool-unknown-operator"]
+    assert result
     if written is None:
-        assert not any(finding.edits for finding in own)
+        assert not any(finding.edits for finding in result)
         return
-    (edited,) = apply(base, own[0].edits).inventory.nodepools
-    assert [one.operator for one in edited.requirements] == written
-    assert [(one.values, one.min_values) for one in edited.requirements] == [(("a",), 1), ((), None)]
+    (edited,) = apply(base, result[0].edits).inventory.nodepools
+    assert [requirement.operator for requirement in edited.requirements] == written
+    assert [(item.values, item.min_values) for item in edited.requirements] == [(("a",), 1), ((), None)]

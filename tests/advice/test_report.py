@@ -42,7 +42,7 @@ def test_the_worst_and_dearest_come_first() -> None:
         a_rule("y", a_finding(Severity.ERROR), a_finding(Severity.WARNING, "dear", 2.0)),
     ]
     report = advise(context_of(an_inventory()), rules)
-    assert [(one.severity.value, one.per_hour, one.rule) for one in report.findings] == [
+    assert [(finding.severity.value, finding.per_hour, finding.rule) for finding in report.findings] == [
         ("error", None, "y"),
         ("warning", 2.0, "y"),
         ("warning", 1.0, "z"),
@@ -56,12 +56,12 @@ def test_a_rule_that_raises_is_one_sentence() -> None:
     adviser = Adviser(context_of(an_inventory()), rules)
     assert list(adviser.ask()) == ["bad", "good"]
     assert adviser.report.failures == ("rule bad failed: KeyError: 'x'",)
-    assert [one.rule for one in adviser.report.findings] == ["good"]
+    assert [finding.rule for finding in adviser.report.findings] == ["good"]
 
 
 def test_story_e_by_its_rules() -> None:
     report = advise(context_of(story_e.inventory(), story_e.TYPES))
-    assert {"node-receives-pods", "budget-never-opens"} <= {one.rule for one in report.findings}
+    assert {"node-receives-pods", "budget-never-opens"} <= {finding.rule for finding in report.findings}
 
 
 def test_no_rule_fails_on_an_empty_cluster() -> None:
@@ -82,7 +82,7 @@ def test_a_rule_says_everything(rule: Rule) -> None:
 
 def test_a_subject_has_the_rules_of_one_prefix() -> None:
     prefixes = [{rule.id.partition("-")[0] for rule in rules} for rules in RULES_BY_SUBJECT.values()]
-    assert [len(own) for own in prefixes] == [1] * len(prefixes)
+    assert [len(prefix) for prefix in prefixes] == [1] * len(prefixes)
     assert len(set().union(*prefixes)) == len(prefixes)
 
 

@@ -33,11 +33,11 @@ def a_market() -> Market:
 def resolve(
     name: str, nodeclass: Ec2NodeClass | None = None, settings: Settings | None = None, **options: Any
 ) -> InstanceType:
-    (found,) = instance_types(
+    (instance_type,) = instance_types(
         nodeclass or a_nodeclass(),
         settings or some_settings(),
         options.pop("market", None) or a_market(),
         facts=[instance_type_facts()[name]],
         **options,
     )
-    return found
+    return instance_type

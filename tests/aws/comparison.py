@@ -9,48 +9,48 @@ OFFERING_KEY = ("capacityType", "zone", "reservation", "partition")
 PARTS = ("capacity", "overhead", "allocatable", "requirements", "offerings", "dynamicResources")
 
 
-def differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+def differences(golden: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
     """Return what differs, as sentences; the order of requirements, their values and offerings does not count."""
-    found = []
+    result = []
     for name, expected in golden["types"].items():
-        actual = made["types"].get(name)
+        actual = document["types"].get(name)
         if actual is None:
-            found.append(f"{name}: is missing")
+            result.append(f"{name}: is missing")
             continue
-        found += [
+        result += [
             f"{name}: {part}: Karpenter {expected[part]}, karptui {actual[part]}"
             for part in PARTS
             if part in expected and _plain(part, expected[part]) != _plain(part, actual.get(part))
         ]
         if "dynamicResources" in actual and "dynamicResources" not in expected:
-            found.append(f"{name}: dynamicResources: Karpenter none, karptui {actual['dynamicResources']}")
+            result.append(f"{name}: dynamicResources: Karpenter none, karptui {actual['dynamicResources']}")
     if "incompatible" in golden:
-        ruled_out = sorted(set(made["incompatible"]) & golden["types"].keys())
+        ruled_out = sorted(set(document["incompatible"]) & golden["types"].keys())
         if ruled_out != sorted(golden["incompatible"]):
-            found.append(f"incompatible: Karpenter {golden['incompatible']}, karptui {ruled_out}")
-    return found
+            result.append(f"incompatible: Karpenter {golden['incompatible']}, karptui {ruled_out}")
+    return result
 
 
-def answer_differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+def answer_differences(golden: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
     """Return what differs in what holds for the case as a whole; of Go's own words for an error only its presence."""
-    expected, actual = golden.get("answers", {}), made["answers"]
+    expected, actual = golden.get("answers", {}), document["answers"]
     pairs = {"filters": (expected.get("filters"), actual.get("filters"))}
     pairs["error"] = bool(expected.get("error")), bool(actual.get("error"))
     if "kubelet" in expected:
-        one, other = expected["kubelet"], actual["kubelet"]
+        result, other = expected["kubelet"], actual["kubelet"]
         for key in ("errors", "expressions", "unmanagedFields"):
-            pairs[key] = one[key], other[key]
+            pairs[key] = result[key], other[key]
         for key in ("parseError", "compileError"):
-            pairs[key] = bool(one.get(key)), bool(other.get(key))
+            pairs[key] = bool(result.get(key)), bool(other.get(key))
         failing = "evaluationErrors"
-        pairs[failing] = sorted(one.get(failing, ())), sorted(other.get(failing, ()))
-    return [f"{key}: Karpenter {one}, karptui {other}" for key, (one, other) in pairs.items() if one != other]
+        pairs[failing] = sorted(result.get(failing, ())), sorted(other.get(failing, ()))
+    return [f"{key}: Karpenter {answer}, karptui {other}" for key, (answer, other) in pairs.items() if answer != other]
 
 
 def _plain(part: str, value: Any) -> Any:
     if part == "requirements":
-        return {one["key"]: (one["operator"], sorted(one.get("values") or [])) for one in value}
+        return {item["key"]: (item["operator"], sorted(item.get("values") or [])) for item in value}
     if part == "offerings":
-        rows = [{key: cell for key, cell in one.items() if cell is not None} for one in value]
+        rows = [{key: cell for key, cell in item.items() if cell is not None} for item in value]
         return sorted(rows, key=lambda row: [str(row.get(key)) for key in OFFERING_KEY])
     return value

@@ -25,7 +25,7 @@ def types_of(
     nodeclass: NodeClass, *, share: float = 0.12, asked: frozenset[str] = frozenset()
 ) -> dict[str, InstanceType]:
     zones = read_auto_mode(nodeclass).zones
-    found = auto_mode_types(
+    instance_types = auto_mode_types(
         nodeclass,
         Settings(),
         built_in_market("us-east-1", zones),
@@ -33,7 +33,7 @@ def types_of(
         prices=PriceSettings(auto_mode_share=share),
         asked=asked,
     )
-    return {one.name: one for one in found}
+    return {instance_type.name: instance_type for instance_type in instance_types}
 
 
 @pytest.mark.parametrize(
@@ -46,24 +46,24 @@ def test_families_and_sizes_match_the_documentation(name: str, launches: bool) -
 
 
 def test_pods_are_at_most_110() -> None:
-    found = types_of(a_nodeclass())
-    assert {str(found[name].capacity["pods"]) for name in ("m5.4xlarge", "m5.24xlarge")} == {"110"}
-    assert str(found["m5.large"].capacity["pods"]) == "29"
+    instance_types = types_of(a_nodeclass())
+    assert {str(instance_types[name].capacity["pods"]) for name in ("m5.4xlarge", "m5.24xlarge")} == {"110"}
+    assert str(instance_types["m5.large"].capacity["pods"]) == "29"
 
 
 def test_labels_match_auto_mode() -> None:
-    one = types_of(a_nodeclass())["g6.xlarge"]
-    labels = {requirement.key: requirement.values for requirement in one.requirements}
+    instance_type = types_of(a_nodeclass())["g6.xlarge"]
+    labels = {requirement.key: requirement.values for requirement in instance_type.requirements}
     assert labels["eks.amazonaws.com/instance-gpu-name"] == ("l4",)
     assert labels["eks.amazonaws.com/compute-type"] == ("auto",)
     assert labels.keys() >= AUTO_MODE_LABELS
-    keys = {*labels, *(term.key for offering in one.offerings for term in offering.requirements)}
+    keys = {*labels, *(term.key for offering in instance_type.offerings for term in offering.requirements)}
     assert not any(key.startswith("karpenter.k8s.aws/") for key in keys)
 
 
 def test_undocumented_labels_are_unknown() -> None:
-    one = types_of(a_nodeclass(), asked=frozenset({"eks.amazonaws.com/rack", "example.com/team"}))["m5.large"]
-    assert one.unknown_keys == {"eks.amazonaws.com/rack"}
+    instance_type = types_of(a_nodeclass(), asked=frozenset({"eks.amazonaws.com/rack", "example.com/team"}))["m5.large"]
+    assert instance_type.unknown_keys == {"eks.amazonaws.com/rack"}
 
 
 @pytest.mark.parametrize(

@@ -52,11 +52,11 @@ def test_a_placement_group_counts_if_the_nodeclass_selects_one() -> None:
 
 
 def test_the_answer_is_limited_to_the_types_asked_for() -> None:
-    made = answer(parse_case(a_case()), ["m5.large", "a1.large"])
-    assert list(made["types"]) == ["m5.large", "a1.large"]
-    assert made["incompatible"] == ["a1.large"]
-    assert made["prices"] == "us-east-1 list price of 2026-07-20"
-    assert made["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
+    document = answer(parse_case(a_case()), ["m5.large", "a1.large"])
+    assert list(document["types"]) == ["m5.large", "a1.large"]
+    assert document["incompatible"] == ["a1.large"]
+    assert document["prices"] == "us-east-1 list price of 2026-07-20"
+    assert document["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_nothing_is_launched_if_reservations_exceed_capacity(eviction: dict[str,
     """Hold ``Fits`` of pkg/utils/resources/resources.go, which the launch filter asks of the types' allocatable."""
     launch = {"requirements": [], "requests": {"cpu": "1"}}
     spec = {"kubelet": {"evictionHard": eviction}}
-    made = answer(parse_case(a_case(karpenter={"provider": "v1.15.1"}, launch=launch, spec=spec)), ["m5.large"])
-    assert made["answers"]["filters"][0]["left"] == left
+    document = answer(parse_case(a_case(karpenter={"provider": "v1.15.1"}, launch=launch, spec=spec)), ["m5.large"])
+    assert document["answers"]["filters"][0]["left"] == left
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_nothing_is_launched_if_reservations_exceed_capacity(eviction: dict[str,
     ],
 )
 def test_documents_with_1_15_fields_get_launchable_types(changes: dict[str, Any], says: bool) -> None:
-    made = answer(parse_case(a_case(**changes)), ["m5.large"])
-    assert all(("launchable" in one) is says for one in made["types"]["m5.large"]["offerings"])
+    document = answer(parse_case(a_case(**changes)), ["m5.large"])
+    assert all(("launchable" in offering) is says for offering in document["types"]["m5.large"]["offerings"])
 
 
 @pytest.mark.parametrize(

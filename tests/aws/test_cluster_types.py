@@ -41,9 +41,9 @@ def a_class(name: str = "default", *, status: dict[str, Any] | None = None, **sp
 
 
 def a_node(name: str = "node", **labels: str) -> Node:
-    own = {ZONE: "us-east-1a", INSTANCE_TYPE: "m5.large", ARCH: "amd64", REGISTERED: "true"}
-    found = {**own, **{key: value for key, value in labels.items() if value}}
-    return Node(name=name, labels=found, capacity={"memory": of_units(7_900_000_000)})
+    texts = {ZONE: "us-east-1a", INSTANCE_TYPE: "m5.large", ARCH: "amd64", REGISTERED: "true"}
+    result = {**texts, **{key: value for key, value in labels.items() if value}}
+    return Node(name=name, labels=result, capacity={"memory": of_units(7_900_000_000)})
 
 
 CLAIM = NodeClaim(name="claim", node_name="node", image_id="ami-1", node_class_ref=NodeClassRef(name="default"))
@@ -56,11 +56,11 @@ def resolve(*classes: NodeClass, nodes: tuple[Node, ...] = (), **options: Any) -
 
 def test_every_nodeclass_of_aws_is_resolved() -> None:
     kwok = NodeClass(name="kwok", group="karpenter.kwok.sh", kind="KWOKNodeClass")
-    found = resolve(a_class(), a_class("gpu"), kwok)
-    assert list(found.by_nodeclass) == ["default", "gpu"]
-    assert [one.name for one in found.by_nodeclass["gpu"].types] == ["m5.large"]
-    assert found.problems == {}
-    assert found.notes == ("no spot prices are known: spot is simulated at the on-demand price, an upper bound",)
+    types = resolve(a_class(), a_class("gpu"), kwok)
+    assert list(types.by_nodeclass) == ["default", "gpu"]
+    assert [instance_type.name for instance_type in types.by_nodeclass["gpu"].types] == ["m5.large"]
+    assert types.problems == {}
+    assert types.notes == ("no spot prices are known: spot is simulated at the on-demand price, an upper bound",)
 
 
 @pytest.mark.parametrize(("kinds", "is_told"), [(("on-demand",), False), (("on-demand", "spot"), True), ((), True)])
@@ -70,23 +70,23 @@ def test_missing_spot_prices_are_reported_if_a_nodepool_allows_spot(kinds: tuple
     other = NodePool(name="other", node_class_ref=replace(EC2_DEFAULT, name="other"))
     of_auto_mode = NodePool(name="auto", node_class_ref=NodeClassRef("eks.amazonaws.com", "NodeClass", "default"))
     pools = (pool, other, of_auto_mode)
-    found = cluster_types(Inventory(nodeclasses=(a_class(),), nodepools=pools), some_settings(), facts=FACTS)
-    assert any("no spot prices are known" in note for note in found.notes) is is_told
+    types = cluster_types(Inventory(nodeclasses=(a_class(),), nodepools=pools), some_settings(), facts=FACTS)
+    assert any("no spot prices are known" in note for note in types.notes) is is_told
 
 
 def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
-    found = resolve(a_class(status={}), nodes=(a_node(),))
-    assert found.by_nodeclass["default"].nodeclass.zones == (SubnetZone("us-east-1a", ""),)
-    assert any("status.subnets is empty" in note for note in found.notes)
-    assert "offerings in us-east-1a are unknown: every type of us-east-1 is assumed to be offered" in found.notes
+    types = resolve(a_class(status={}), nodes=(a_node(),))
+    assert types.by_nodeclass["default"].nodeclass.zones == (SubnetZone("us-east-1a", ""),)
+    assert any("status.subnets is empty" in note for note in types.notes)
+    assert "offerings in us-east-1a are unknown: every type of us-east-1 is assumed to be offered" in types.notes
 
 
 def test_unresolved_inputs_are_reported() -> None:
     broken = a_class("broken", kubelet={"podsPerCore": "x"})
     crashing = a_class("crashing", blockDeviceMappings=[{"deviceName": "/dev/xvda"}])
-    found = resolve(broken, crashing, a_class("bare", status={}))
-    assert found.by_nodeclass == {}
-    assert found.problems == {
+    types = resolve(broken, crashing, a_class("bare", status={}))
+    assert types.by_nodeclass == {}
+    assert types.problems == {
         "broken": "EC2NodeClass broken: spec.kubelet.podsPerCore: must be a whole number, is text",
         "crashing": "EC2NodeClass crashing: spec.blockDeviceMappings[0] has no ebs; Karpenter crashes on it",
         "bare": "EC2NodeClass bare: status.subnets is empty: Karpenter finds no instance types",
@@ -116,9 +116,9 @@ def test_equal_inputs_share_types(forgetful: None) -> None:
 
     first, again, refused = resolve(a_class()), resolve(a_class()), resolve(a_class(), market_of=sold_out)
     learned = resolve(a_class(), nodes=(a_node(),))
-    types = [one.by_nodeclass["default"].types for one in (first, again, refused, learned)]
+    types = [types.by_nodeclass["default"].types for types in (first, again, refused, learned)]
     assert types[0] is types[1]
-    assert len({id(one) for one in types}) == 3
+    assert len({id(instance_types) for instance_types in types}) == 3
 
 
 def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
@@ -165,10 +165,10 @@ def test_a_zone_is_closed_if_all_its_subnets_are_full() -> None:
     more = [*SUBNETS, {"id": "subnet-2", "zone": "us-east-1a", "zoneID": "use1-az4"}]
     status = {"subnets": more, "amis": AMIS}
     for full, closed in (({"subnet-us-east-1a"}, set()), ({"subnet-us-east-1a", "subnet-2"}, {"us-east-1a"})):
-        found = resolve(a_class(status=status), full_subnets=frozenset(full)).by_nodeclass["default"]
-        refused = [one for one in found.types[0].offerings if one.error_code == NO_FREE_ADDRESSES]
-        assert {offering_value(one, ZONE) for one in refused} == closed
-        assert not any(one.is_available for one in refused)
+        types = resolve(a_class(status=status), full_subnets=frozenset(full)).by_nodeclass["default"]
+        refused = [offering for offering in types.types[0].offerings if offering.error_code == NO_FREE_ADDRESSES]
+        assert {offering_value(offering, ZONE) for offering in refused} == closed
+        assert not any(offering.is_available for offering in refused)
 
 
 def test_kubelet_expressions_without_the_library_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,18 +73,18 @@ def test_prices_of_types_by_zone() -> None:
 def test_failed_launches_count_unless_metrics_report_availability() -> None:
     key = OfferingKey("spot", "m5.large", "us-east-1a")
     refused = UnavailableOfferings({key: UNFULFILLABLE}, capacity_types=frozenset({"spot"}))
-    known = Evidence(refused=refused)
-    market = markets_of(known)("us-east-1", PLACE.zones)
+    evidence = Evidence(refused=refused)
+    market = markets_of(evidence)("us-east-1", PLACE.zones)
     assert (market.sold_out[key], OfferingKey("spot", "c5.large", "us-east-1a") in market.sold_out) == (
         NO_SPOT_ROLE,
         True,
     )
     assert OfferingKey("on-demand", "m5.large", "us-east-1a") not in market.sold_out
-    assert not decides_alike(known, Evidence())
+    assert not decides_alike(evidence, Evidence())
     offering = {OfferingName("m5.large", "us-east-1a", "spot"): OfferingMetrics(0.04, is_available=True)}
     metrics = ControllerMetrics(read_at_ns=builders.NOW_NS, endpoint="pod a/b", offerings=offering)
-    known = Evidence(refused=refused, metrics=metrics)
-    assert not markets_of(known)("us-east-1", PLACE.zones).sold_out
+    evidence = Evidence(refused=refused, metrics=metrics)
+    assert not markets_of(evidence)("us-east-1", PLACE.zones).sold_out
 
 
 LIVE = FactStatus(phase=FactPhase.LIVE)
@@ -94,29 +94,29 @@ SAID = ControllerInfo(title="Deployment a/b", version="1.13.0", settings={OVERHE
 
 def test_user_settings_override_the_controllers() -> None:
     assert Evidence().origin_of(OVERHEAD) == DEFAULTS
-    known = with_controller(Evidence(), SAID, LIVE)
-    assert (known.settings.vm_memory_overhead_percent, known.settings.reserved_enis) == (0.05, 1)
-    assert known.origin_of(OVERHEAD) == "Deployment a/b"
-    assert known.origin_of("PREFERENCE_POLICY") == DEFAULTS
+    result = with_controller(Evidence(), SAID, LIVE)
+    assert (result.settings.vm_memory_overhead_percent, result.settings.reserved_enis) == (0.05, 1)
+    assert result.origin_of(OVERHEAD) == "Deployment a/b"
+    assert result.origin_of("PREFERENCE_POLICY") == DEFAULTS
     explicit = Evidence(settings=parse_settings({OVERHEAD: "0.03"}), settings_origin="the configuration")
-    known = with_controller(explicit, SAID, LIVE)
-    assert (known.settings.vm_memory_overhead_percent, known.settings.reserved_enis) == (0.03, 1)
-    assert (known.origin_of(OVERHEAD), known.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
+    result = with_controller(explicit, SAID, LIVE)
+    assert (result.settings.vm_memory_overhead_percent, result.settings.reserved_enis) == (0.03, 1)
+    assert (result.origin_of(OVERHEAD), result.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
 
 
 def test_settings_that_karpenter_would_refuse() -> None:
     info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
-    known = with_controller(Evidence(), info, LIVE)
-    assert known.settings.preference_policy == "Respect"
-    assert known.controller_status is not None
-    assert known.controller_status.phase is FactPhase.UNAVAILABLE
-    assert known.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
+    evidence = with_controller(Evidence(), info, LIVE)
+    assert evidence.settings.preference_policy == "Respect"
+    assert evidence.controller_status is not None
+    assert evidence.controller_status.phase is FactPhase.UNAVAILABLE
+    assert evidence.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
 
 
 def test_the_version_that_runs() -> None:
     assert Evidence().karpenter_version == ""
-    known = with_controller(Evidence(), SAID, LIVE)
-    assert known.karpenter_version == "1.13.0"
+    evidence = with_controller(Evidence(), SAID, LIVE)
+    assert evidence.karpenter_version == "1.13.0"
     metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
     assert Evidence(controller=SAID, metrics=metrics).karpenter_version == "1.14.1"
     assert Evidence(controller=SAID, metrics=metrics, stated_version="1.15.0").karpenter_version == "1.15.0"

@@ -38,14 +38,14 @@ def test_types_are_those_of_the_provider(path: Path) -> None:
     parsed = parse_case(case)
     recorded = golden.get("answers", {})
     failing = recorded.get("kubelet", {}).get("evaluationErrors", ())
-    made = answer(parsed, golden["types"] or failing or ["m5.large"])
-    found = differences(golden, made)
+    document = answer(parsed, golden["types"] or failing or ["m5.large"])
+    texts = differences(golden, document)
     if path not in GOLDENS:
-        found += answer_differences(golden, made)
+        texts += answer_differences(golden, document)
     if "hash" in recorded:
         version = parsed.settings.rules.nodeclass_hash
         assert {"value": ec2_nodeclass_hash(parsed.given, version=version), "version": version} == recorded["hash"]
-    assert not found, "\n".join(one[:500] for one in found[:5])
+    assert not texts, "\n".join(text[:500] for text in texts[:5])
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_kubelet_settings_match_the_providers_messages(case: Any) -> None:
 
 def test_the_comparison_notices_every_part() -> None:
     golden = load(next(path for path in GOLDENS if path.name.startswith("capacity-reservations")))
-    made = answer(parse_case(golden), golden["types"])
-    one = made["types"]["m5.large"]
-    one["capacity"]["pods"] += 1
-    one["overhead"]["kubeReserved"]["cpuMilli"] += 1
-    one["requirements"][0]["values"] = ["other"]
-    one["offerings"][0]["price"] += 0.1
-    made["types"].pop("r5a.8xlarge")
-    made["incompatible"].append("m5.large")
-    assert len(differences(golden, made)) == 6
+    document = answer(parse_case(golden), golden["types"])
+    result = document["types"]["m5.large"]
+    result["capacity"]["pods"] += 1
+    result["overhead"]["kubeReserved"]["cpuMilli"] += 1
+    result["requirements"][0]["values"] = ["other"]
+    result["offerings"][0]["price"] += 0.1
+    document["types"].pop("r5a.8xlarge")
+    document["incompatible"].append("m5.large")
+    assert len(differences(golden, document)) == 6
 
 
 def test_a_case_is_answered_for_the_types_that_were_recorded() -> None:

@@ -16,17 +16,17 @@ from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings
 
 
 def offered(instance_type: InstanceType) -> dict[tuple[str, str], bool]:
-    found = {}
+    result = {}
     for offering in instance_type.offerings:
-        values = {one.key: one.values[0] for one in offering.requirements if one.values}
-        found[values[CAPACITY_TYPE], values[ZONE]] = offering.is_available
-    return found
+        values = {requirement.key: requirement.values[0] for requirement in offering.requirements if requirement.values}
+        result[values[CAPACITY_TYPE], values[ZONE]] = offering.is_available
+    return result
 
 
 def test_an_assumed_spot_price_is_marked() -> None:
     def stood_in(market: Market) -> set[tuple[str, float]]:
-        found = resolve("m5.large", market=market).offerings
-        return {(one.requirements[0].values[0], one.price_per_hour) for one in found if one.is_price_assumed}
+        offerings = resolve("m5.large", market=market).offerings
+        return {(item.requirements[0].values[0], item.price_per_hour) for item in offerings if item.is_price_assumed}
 
     assert stood_in(a_market()) == {("spot", 0.096)}
     prices = {("m5.large", zone): 0.04 for zone in ("us-east-1a", "us-east-1b")}
@@ -35,8 +35,8 @@ def test_an_assumed_spot_price_is_marked() -> None:
 
 def test_pools_that_ec2_has_refused_are_unavailable() -> None:
     market = replace(a_market(), sold_out={OfferingKey("spot", "m5.large", "us-east-1b"): UNFULFILLABLE})
-    found = offered(resolve("m5.large", market=market))
-    assert [key for key, is_available in found.items() if not is_available] == [("spot", "us-east-1b")]
+    result = offered(resolve("m5.large", market=market))
+    assert [key for key, is_available in result.items() if not is_available] == [("spot", "us-east-1b")]
 
 
 RESERVATION = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a", "state": "active"}
@@ -45,16 +45,16 @@ RESERVATION = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us
 def test_without_the_gate_there_are_no_reserved_offerings() -> None:
     nodeclass = a_nodeclass(status={"capacityReservations": [RESERVATION]})
     market = replace(a_market(), instances_left={"cr-1": 1})
-    found = resolve("m5.large", nodeclass, some_settings(FEATURE_GATES="ReservedCapacity=false"), market=market)
-    assert {key for key, _ in offered(found)} == {"on-demand", "spot"}
-    assert {one.key: one.values for one in found.requirements}[RESERVATION_ID] == ("cr-1",)
+    instance_type = resolve("m5.large", nodeclass, some_settings(FEATURE_GATES="ReservedCapacity=false"), market=market)
+    assert {key for key, _ in offered(instance_type)} == {"on-demand", "spot"}
+    assert {item.key: item.values for item in instance_type.requirements}[RESERVATION_ID] == ("cr-1",)
 
 
 def test_a_partition_group_multiplies_offerings() -> None:
     group = PlacementGroup("pg-1", "partition", 3)
-    found = resolve("m5.large", placement_group=group)
-    assert len(found.offerings) == 4 * 3
-    values = {one.key: one.values for one in found.requirements}
+    instance_type = resolve("m5.large", placement_group=group)
+    assert len(instance_type.offerings) == 4 * 3
+    values = {requirement.key: requirement.values for requirement in instance_type.requirements}
     assert (values[PLACEMENT_GROUP_ID], values[PLACEMENT_GROUP_PARTITION]) == (("pg-1",), ("1", "2", "3"))
 
 
@@ -96,6 +96,6 @@ INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interfac
 )
 def test_compatibility(name: str, spec: dict[str, Any], group: PlacementGroup | None, reason: str | None) -> None:
     nodeclass = a_nodeclass(**spec)
-    found = incompatible_types(nodeclass, [instance_type_facts()[name]], group)
-    assert found.get(name) == reason
+    texts = incompatible_types(nodeclass, [instance_type_facts()[name]], group)
+    assert texts.get(name) == reason
     assert any(offered(resolve(name, nodeclass, placement_group=group)).values()) is (reason is None)

@@ -17,8 +17,8 @@ GATE_OFF = parse_settings({}, "v1.15.1")
 
 def pods_and_reserved(settings: Settings, **kubelet: Any) -> tuple[int, dict[str, str]]:
     """Return what an m5.large (2 vCPUs, 8192 MiB, 3 interfaces of 10 addresses, 29 pods) comes to."""
-    found = resolve("m5.large", a_nodeclass(kubelet=kubelet), settings)
-    return found.capacity["pods"].units, {key: str(value) for key, value in found.overhead.kube_reserved.items()}
+    result = resolve("m5.large", a_nodeclass(kubelet=kubelet), settings)
+    return result.capacity["pods"].units, {key: str(value) for key, value in result.overhead.kube_reserved.items()}
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ def test_failures_include_their_position() -> None:
     }
     nodeclass = a_nodeclass(kubelet=kubelet)
     assert set(expressions(nodeclass.kubelet)) == {"maxPods", "kubeReserved[cpu]", "systemReserved[memory]"}
-    found = failures(instance_type_facts()["m5.large"], nodeclass, GATE)
-    assert found["kubeReserved[cpu]"] == "100 - max_pods * 30 is -320: an amount cannot be negative"
-    assert "has no result on m5.large" in found["systemReserved[memory]"]
-    assert set(found) == {"kubeReserved[cpu]", "systemReserved[memory]"}
+    texts = failures(instance_type_facts()["m5.large"], nodeclass, GATE)
+    assert texts["kubeReserved[cpu]"] == "100 - max_pods * 30 is -320: an amount cannot be negative"
+    assert "has no result on m5.large" in texts["systemReserved[memory]"]
+    assert set(texts) == {"kubeReserved[cpu]", "systemReserved[memory]"}
     assert failures(instance_type_facts()["m5.large"], a_nodeclass(kubelet={"maxPods": "-1"}), GATE) == {
         "maxPods": "is -1, must be from 0 to 2147483647"
     }
 
 
-def _refused(found: str, field: str, kind: str, reader: str = "KubeletConfiguration") -> str:
-    return f"json: cannot unmarshal {found} into Go struct field {reader}.{field} of type {kind}"
+def _refused(text: str, field: str, kind: str, reader: str = "KubeletConfiguration") -> str:
+    return f"json: cannot unmarshal {text} into Go struct field {reader}.{field} of type {kind}"
 
 
-def _unread(found: str, field: str, kind: str) -> str:
-    return _refused(found, field, kind, "ParsedKubeletConfig")
+def _unread(text: str, field: str, kind: str) -> str:
+    return _refused(text, field, kind, "ParsedKubeletConfig")
 
 
 @pytest.mark.parametrize(

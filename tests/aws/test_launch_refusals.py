@@ -56,31 +56,35 @@ def cluster(*events: Event, capacity_types: tuple[str, ...] = ("spot",), **other
 
 def test_an_event_names_type_and_zone_and_not_the_zones_that_have_capacity() -> None:
     error = ICE.format(type="c7i.4xlarge", zone="us-east-1a") + ELSEWHERE.format(type="c7i.4xlarge")
-    (found,) = refusals(a_refusal_event(error, count=3))
-    assert (found.error_code, found.nodepool, found.nodeclaim) == (
+    (refusal,) = refusals(a_refusal_event(error, count=3))
+    assert (refusal.error_code, refusal.nodepool, refusal.nodeclaim) == (
         "InsufficientInstanceCapacity",
         "batch",
         "batch-abcde",
     )
-    assert (found.instance_types, found.zones, found.capacity_types) == (("c7i.4xlarge",), ("us-east-1a",), ("spot",))
-    assert (found.last_ns, found.count, found.is_truncated) == (NOW_NS - MINUTE_NS, 3, False)
+    assert (refusal.instance_types, refusal.zones, refusal.capacity_types) == (
+        ("c7i.4xlarge",),
+        ("us-east-1a",),
+        ("spot",),
+    )
+    assert (refusal.last_ns, refusal.count, refusal.is_truncated) == (NOW_NS - MINUTE_NS, 3, False)
 
 
 def test_every_error_code_of_a_message_counts_but_not_partial_names() -> None:
     whole = ICE.format(type="c7i.4xlarge", zone="us-east-1a")
     trace = " (aws-error-code=UnfulfillableCapacity, aws-operation-name=CreateFleet)"
-    one, other = refusals(
+    result, other = refusals(
         a_refusal_event("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", whole + trace)
     )
-    assert {one.error_code, other.error_code} == {"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded"}
-    assert "aws-error-code" not in f"{one.message}{other.message}"
+    assert {result.error_code, other.error_code} == {"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded"}
+    assert "aws-error-code" not in f"{result.message}{other.message}"
     text = f"creating instance, insufficient capacity, with fleet error(s), {whole}; {whole.replace('4x', '24x')}"
     for length in range(len(text)):
         cut = a_refusal_event(about="NodeClaim/batch-abcde", message=f"NodeClaim batch-abcde event: {text[:length]}...")
-        for found in refusals(cut):
-            assert found.is_truncated
-            assert set(found.instance_types) <= {"c7i.4xlarge", "c7i.24xlarge"}
-            assert set(found.zones) <= {"us-east-1a"}
+        for refusal in refusals(cut):
+            assert refusal.is_truncated
+            assert set(refusal.instance_types) <= {"c7i.4xlarge", "c7i.24xlarge"}
+            assert set(refusal.zones) <= {"us-east-1a"}
 
 
 def test_full_subnet_includes_its_zone() -> None:
@@ -92,8 +96,13 @@ def test_full_subnet_includes_its_zone() -> None:
     about_pod = a_refusal_event(
         error, about="Pod/shop/web-1", message=event.message.replace("event", "nominated for this pod failed to launch")
     )
-    (found,) = refusals(about_pod, event)
-    assert (found.subnets, found.zones, found.instance_types, found.count) == (("subnet-0a1",), ("us-east-1a",), (), 1)
+    (result,) = refusals(about_pod, event)
+    assert (result.subnets, result.zones, result.instance_types, result.count) == (
+        ("subnet-0a1",),
+        ("us-east-1a",),
+        (),
+        1,
+    )
     (alone,) = refusals(about_pod)
     assert alone.nodeclaim == "batch-abcde"
     assert unavailable_now(cluster(event), NOW_NS) == UnavailableOfferings(
@@ -105,11 +114,11 @@ def test_refusals_from_conditions_and_deleted_claims() -> None:
     quota = a_condition("Launched", status="Unknown", reason="SpotQuotaExceeded", message="exceeds your spot quota")
     other = a_condition("Launched", status="Unknown", reason="RequestLimitExceeded", message="Request limit exceeded")
     claims = [
-        a_nodeclaim(name=f"batch-{number}", pool="batch", stage="", conditions=(one,))
-        for number, one in enumerate((quota, other))
+        a_nodeclaim(name=f"batch-{number}", pool="batch", stage="", conditions=(result,))
+        for number, result in enumerate((quota, other))
     ]
-    (found,) = refusals(nodeclaims=tuple(claims))
-    assert (found.error_code, found.nodepool, found.capacity_types) == ("SpotQuotaExceeded", "batch", ("spot",))
+    (result,) = refusals(nodeclaims=tuple(claims))
+    assert (result.error_code, result.nodepool, result.capacity_types) == ("SpotQuotaExceeded", "batch", ("spot",))
     on_demand = a_nodeclaim(
         name="batch-abcde", pool="batch", stage="", requirements=(a_requirement(CAPACITY_TYPE, "In", "on-demand"),)
     )
@@ -122,8 +131,8 @@ def test_refusals_from_conditions_and_deleted_claims() -> None:
 def test_an_offering_is_left_out_for_three_minutes() -> None:
     event = a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1a"), ago_ns=0)
     key = OfferingKey("spot", "c7i.4xlarge", "us-east-1a")
-    found = [unavailable_now(cluster(event), NOW_NS + late).offerings for late in (0, REFUSED_NS - 1, REFUSED_NS)]
-    assert found == [{key: "InsufficientInstanceCapacity"}, {key: "InsufficientInstanceCapacity"}, {}]
+    offerings = [unavailable_now(cluster(event), NOW_NS + late).offerings for late in (0, REFUSED_NS - 1, REFUSED_NS)]
+    assert offerings == [{key: "InsufficientInstanceCapacity"}, {key: "InsufficientInstanceCapacity"}, {}]
 
 
 def test_on_demand_is_refused_only_after_spot() -> None:
@@ -131,7 +140,7 @@ def test_on_demand_is_refused_only_after_spot() -> None:
     first, second = (
         a_refusal_event(error, claim=f"batch-{name}", ago_ns=ago) for name, ago in (("aaaaa", 9), ("bbbbb", 5))
     )
-    spot, on_demand = (OfferingKey(one, "c7i.4xlarge", "us-east-1a") for one in both)
+    spot, on_demand = (OfferingKey(item, "c7i.4xlarge", "us-east-1a") for item in both)
     assert unavailable_now(cluster(first, capacity_types=both), NOW_NS).offerings.keys() == {spot}
     assert unavailable_now(cluster(second, first, capacity_types=both), NOW_NS).offerings.keys() == {spot, on_demand}
 
@@ -141,8 +150,8 @@ def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
         "InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity in zones with support "
         "for 'gp3' volumes."
     )
-    found = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
-    assert found.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
+    offerings = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
+    assert offerings.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
 
 
 def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
@@ -163,8 +172,8 @@ def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
         ICE.format(type="c7i.4xlarge", zone="us-east-1b") + "; InsufficientInstanceCapacity: We currently do not ha..."
     )
     for error in (nameless, cut):
-        found = unavailable_now(cluster(a_refusal_event(error)), NOW_NS, history)
-        assert found.offerings.keys() == expected
+        result = unavailable_now(cluster(a_refusal_event(error)), NOW_NS, history)
+        assert result.offerings.keys() == expected
     [named] = refusals(a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1b")), history=history)
     assert named.asked_types == ()
 

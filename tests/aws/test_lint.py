@@ -26,10 +26,10 @@ FIELD = "spec.template.spec.requirements"
 @pytest.mark.parametrize(("operator", "shown"), [("in", "in"), ("Like", "Like"), ("", "(empty)")])
 def test_unknown_operators_are_found(operator: str, shown: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement("b", operator, ("x",))]
-    (found,) = unknown_operators("NodePool flex", FIELD, requirements)
-    assert (found.object, found.field) == ("NodePool flex", f"{FIELD}[1].operator")
-    assert found.severity is LintSeverity.ERROR
-    assert found.fact.startswith(f"b has the unknown operator {shown}: ")
+    (finding,) = unknown_operators("NodePool flex", FIELD, requirements)
+    assert (finding.object, finding.field) == ("NodePool flex", f"{FIELD}[1].operator")
+    assert finding.severity is LintSeverity.ERROR
+    assert finding.fact.startswith(f"b has the unknown operator {shown}: ")
 
 
 FAMILY = "karpenter.k8s.aws/instance-family"
@@ -47,11 +47,11 @@ FAMILY = "karpenter.k8s.aws/instance-family"
 )
 def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
-    (found,) = wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements)
-    assert (found.object, found.field) == ("NodePool flex", "spec.template.spec.requirements[1].values")
-    assert found.severity is severity
-    assert words in found.fact
-    assert found.fact.startswith(f"{FAMILY} {operator} [")
+    (finding,) = wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements)
+    assert (finding.object, finding.field) == ("NodePool flex", "spec.template.spec.requirements[1].values")
+    assert finding.severity is severity
+    assert words in finding.fact
+    assert finding.fact.startswith(f"{FAMILY} {operator} [")
 
 
 def reserving_types(*names: str, **kubelet: Any) -> tuple[InstanceType, ...]:
@@ -62,16 +62,16 @@ def reserving_types(*names: str, **kubelet: Any) -> tuple[InstanceType, ...]:
 def test_memory_kept_back_beyond_the_node() -> None:
     resolved = reserving_types("t3.micro", "m5.large", kubeReserved={"memory": "2Gi"})
     assert list(exhausted_types(resolved)) == ["t3.micro"]
-    (found,) = reserved_more_than_node("default", resolved)
-    assert found.severity is LintSeverity.WARNING
-    assert "on 1 of 2 types (t3.micro: memory -1201Mi); no pod fits there" in found.fact
+    (finding,) = reserved_more_than_node("default", resolved)
+    assert finding.severity is LintSeverity.WARNING
+    assert "on 1 of 2 types (t3.micro: memory -1201Mi); no pod fits there" in finding.fact
 
 
 def test_every_type_gone_is_an_error() -> None:
-    (found,) = reserved_more_than_node("default", reserving_types(systemReserved={"ephemeral-storage": "20Gi"}))
-    assert found.severity is LintSeverity.ERROR
-    assert "on 1392 of 1392 types" in found.fact
-    assert "; and 1387 more)" in found.fact
+    (finding,) = reserved_more_than_node("default", reserving_types(systemReserved={"ephemeral-storage": "20Gi"}))
+    assert finding.severity is LintSeverity.ERROR
+    assert "on 1392 of 1392 types" in finding.fact
+    assert "; and 1387 more)" in finding.fact
 
 
 def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:
@@ -79,8 +79,8 @@ def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:
     return instance_types(a_nodeclass(**spec), some_settings(), a_market(), facts=facts)
 
 
-def daemons(pods: int, found: tuple[InstanceType, ...]) -> dict[str, int]:
-    return {one.name: pods for one in found}
+def daemons(pods: int, result: tuple[InstanceType, ...]) -> dict[str, int]:
+    return {instance_type.name: pods for instance_type in result}
 
 
 def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
@@ -89,10 +89,10 @@ def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
         CrowdedType("t3.nano", 4, 11),
         CrowdedType("m6g.medium", 8, 11),
     )
-    (found,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
-    assert found.severity is LintSeverity.WARNING
-    assert found.object == "NodePool general"
-    assert found.fact == (
+    (finding,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
+    assert finding.severity is LintSeverity.WARNING
+    assert finding.object == "NodePool general"
+    assert finding.fact == (
         "2 of 3 types have no pod slot left after the DaemonSets: t3.nano (4 slots, 11 DaemonSet pods), "
         "m6g.medium (8 slots, 11 DaemonSet pods); Karpenter excludes them without a message."
     )
@@ -100,6 +100,6 @@ def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
 
 def test_of_the_whole_catalogue_58_types_are_too_small() -> None:
     allowed = types()
-    (found,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
-    assert found.fact.startswith("58 of 1392 types ")
-    assert " and 53 more; " in found.fact
+    (finding,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
+    assert finding.fact.startswith("58 of 1392 types ")
+    assert " and 53 more; " in finding.fact

@@ -19,8 +19,8 @@ NOW = parse_timestamp("2026-11-21T10:05:30Z")
 ZONES = (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6"))
 
 
-def facts(**found: Any) -> RegionFacts:
-    return RegionFacts(region=REGION, **{name: Dated(value, NOW) for name, value in found.items()})
+def facts(**result: Any) -> RegionFacts:
+    return RegionFacts(region=REGION, **{name: Dated(value, NOW) for name, value in result.items()})
 
 
 def metrics(*rows: tuple[str, str, str, float | None, bool | None]) -> ControllerMetrics:
@@ -55,8 +55,8 @@ class TestMarket:
         assert live_market(REGION, ZONES, facts=other).price("on-demand", "m5.large", "us-east-1a") == 0.096
 
     def test_a_zone_without_an_id_is_named_by_the_account(self) -> None:
-        found = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
-        market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=found)
+        result = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
+        market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=result)
         assert market.zones_by_type == {"m5.large": {"us-east-1c"}}
 
     def test_a_zone_with_unknown_id_is_assumed_to_offer_everything(self) -> None:
@@ -66,8 +66,8 @@ class TestMarket:
 
     def test_zone_names_of_another_account_are_ignored(self) -> None:
         strange = (SubnetZone("us-east-1a", "use1-az6"), SubnetZone("us-east-1c", "use1-az1"))
-        found = facts(zone_ids_by_type={"m5.large": ("use1-az4", "use1-az1")}, zones=strange)
-        market = live_market(REGION, [*ZONES, SubnetZone("us-east-1c", "")], facts=found)
+        result = facts(zone_ids_by_type={"m5.large": ("use1-az4", "use1-az1")}, zones=strange)
+        market = live_market(REGION, [*ZONES, SubnetZone("us-east-1c", "")], facts=result)
         assert market.zones_by_type["m5.large"] == {"us-east-1a", "us-east-1c"}
         assert market.zones_assumed == ("us-east-1c",)
 
@@ -78,8 +78,8 @@ class TestMarket:
         assert (market.on_demand.region, market.on_demand.date) == (REGION, "2026-11-21")
 
     def test_on_demand_prices_never_override_another_regions_list(self) -> None:
-        found = msgspec.structs.replace(facts(on_demand={"m5.large": 0.1}), region="eu-west-1")
-        market = live_market("eu-west-1", [SubnetZone("eu-west-1a", "euw1-az1")], facts=found)
+        result = msgspec.structs.replace(facts(on_demand={"m5.large": 0.1}), region="eu-west-1")
+        market = live_market("eu-west-1", [SubnetZone("eu-west-1a", "euw1-az1")], facts=result)
         assert market.on_demand.price_per_hour == {"m5.large": 0.1}
         assert market.on_demand.region == "eu-west-1"
 
@@ -92,8 +92,8 @@ class TestMarket:
         assert live_market(REGION, ZONES, facts=facts(reservations=(reservation,))).instances_left == {"cr-1": 3}
 
     def test_karpenters_prices_win(self) -> None:
-        found = facts(on_demand={"m5.large": 0.1}, spot={"m5.large": {"use1-az4": 0.03}})
-        market = live_market(REGION, ZONES, facts=found, metrics=KARPENTER)
+        result = facts(on_demand={"m5.large": 0.1}, spot={"m5.large": {"use1-az4": 0.03}})
+        market = live_market(REGION, ZONES, facts=result, metrics=KARPENTER)
         assert market.price("on-demand", "m5.large", "us-east-1a") == 0.111
         assert market.price("spot", "m5.large", "us-east-1a") == 0.04
         assert market.price("spot", "c5.large", "us-east-1b") is None
@@ -110,17 +110,17 @@ class TestMarket:
         assert market.sold_out
 
     def test_equal_metrics_share_a_market(self) -> None:
-        said = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))
+        result = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))
         newer = metrics(("m5.large", "us-east-1a", "on-demand", 0.2, True))
-        first = live_market(REGION, ZONES, metrics=said)
+        first = live_market(REGION, ZONES, metrics=result)
         assert live_market(REGION, ZONES, metrics=newer).price("on-demand", "m5.large", "us-east-1a") == 0.2
-        assert live_market(REGION, ZONES, metrics=said) is first
-        a_minute_later = replace(said, read_at_ns=NOW + 60 * NS_PER_SECOND).after(said)
+        assert live_market(REGION, ZONES, metrics=result) is first
+        a_minute_later = replace(result, read_at_ns=NOW + 60 * NS_PER_SECOND).after(result)
         assert live_market(REGION, ZONES, metrics=a_minute_later) is first
-        a_day_later = replace(said, read_at_ns=NOW + 86_400 * NS_PER_SECOND)
+        a_day_later = replace(result, read_at_ns=NOW + 86_400 * NS_PER_SECOND)
         assert live_market(REGION, ZONES, metrics=a_day_later).on_demand.date == "2026-11-22"
-        assert live_market(REGION, ZONES, metrics=said, has_overlays=True) is not first
-        assert live_market(REGION, ZONES[:1], metrics=said) is not first
+        assert live_market(REGION, ZONES, metrics=result, has_overlays=True) is not first
+        assert live_market(REGION, ZONES[:1], metrics=result) is not first
 
     @pytest.mark.parametrize("silent", [metrics(), metrics(("m5.large", "us-east-1a", "spot", 0.04, True)), None])
     def test_metrics_without_on_demand_prices_leave_the_list(self, silent: ControllerMetrics | None) -> None:
@@ -130,9 +130,9 @@ class TestMarket:
 
 class TestPrices:
     def test_in_the_order_of_trust(self) -> None:
-        found = facts(on_demand={"m5.large": 0.1, "c5.large": 0.2}, spot={"c5.large": {"use1-az4": 0.07}})
+        result = facts(on_demand={"m5.large": 0.1, "c5.large": 0.2}, spot={"c5.large": {"use1-az4": 0.07}})
         only_m5 = metrics(("m5.large", "us-east-1a", "on-demand", 0.111, True))
-        book = live_prices(REGION, ZONES, facts=found, metrics=only_m5)
+        book = live_prices(REGION, ZONES, facts=result, metrics=only_m5)
         asked = [("m5.large", "on-demand"), ("c5.large", "on-demand"), ("c5.large", "spot"), ("r5.large", "on-demand")]
         prices = [book.price(name, "us-east-1a", usage) for name, usage in asked]
         assert [(price.per_hour, price.origin.source) for price in prices if price is not None] == [

@@ -49,8 +49,8 @@ def test_nodes_whose_reports_are_ignored() -> None:
 def test_nodeclasses_with_the_same_images_share_reported_memory() -> None:
     twin = a_class("twin", list(reversed(AMIS)))
     other = a_class("other", AMIS[:1])
-    found = discovered_memory_bytes([a_class(), twin, other], [a_node(8_000)])
-    assert found == {"default": {"m5.large": 8_000}, "twin": {"m5.large": 8_000}, "other": {}}
+    numbers = discovered_memory_bytes([a_class(), twin, other], [a_node(8_000)])
+    assert numbers == {"default": {"m5.large": 8_000}, "twin": {"m5.large": 8_000}, "other": {}}
 
 
 def test_the_first_image_that_fits_is_the_current_one() -> None:
@@ -67,8 +67,8 @@ def test_nodes_with_other_labels_may_have_another_current_image(key: str) -> Non
         a_node(8_000, image=f"ami-{image}", labels={label: arch}, instance_type=f"{image} on {arch} by {label}")
         for image, arch, label in itertools.product(ARCHS, ARCHS, (ARCH, BETA_ARCH))
     ]
-    found = discovered_memory_bytes([a_class(amis=amis)], nodes)
-    assert set(found["default"]) == {f"{arch} on {arch} by {label}" for arch in ARCHS for label in (ARCH, BETA_ARCH)}
+    numbers = discovered_memory_bytes([a_class(amis=amis)], nodes)
+    assert set(numbers["default"]) == {f"{arch} on {arch} by {label}" for arch in ARCHS for label in (ARCH, BETA_ARCH)}
 
 
 LABELS = st.dictionaries(
@@ -90,7 +90,10 @@ SELECTORS = st.lists(
 def test_remembering_the_current_image_changes_nothing(
     terms: list[list[dict[str, Any]]], nodes: list[dict[str, str]]
 ) -> None:
-    listed = [{"id": f"ami-{at}", "requirements": [_selector(**one) for one in each]} for at, each in enumerate(terms)]
+    listed = [
+        {"id": f"ami-{at}", "requirements": [_selector(**document) for document in each]}
+        for at, each in enumerate(terms)
+    ]
     amis = a_class(amis=listed).amis
     images = _Images(amis)
     for labels in (*nodes, *reversed(nodes)):

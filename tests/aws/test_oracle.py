@@ -43,19 +43,19 @@ def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
     }
     (tmp_path / "job.json").write_text(json.dumps(job))
     subprocess.run([str(ORACLE), "resolve", str(tmp_path / "job.json")], check=True, capture_output=True, timeout=300)
-    found = []
+    result = []
     for variant in variants:
         golden = json.loads((tmp_path / f"{variant['name']}.json").read_text())
         case = {key: value for key, value in variant.items() if key != "types"} | {"karpenter": golden["karpenter"]}
         parsed = parse_case(case)
-        made = answer(parsed, variant["types"])
-        own = differences(golden, made) + texts_that_differ(golden, parsed)
+        document = answer(parsed, variant["types"])
+        texts = differences(golden, document) + texts_that_differ(golden, parsed)
         if NEWER:
-            own += answer_differences(golden, made)
+            texts += answer_differences(golden, document)
             nodeclass_hash = ec2_nodeclass_hash(parsed.given, version=parsed.settings.rules.nodeclass_hash)
-            own += [] if nodeclass_hash == golden["answers"]["hash"]["value"] else [f"hash: karptui {nodeclass_hash}"]
-        found += [f"{variant['name']}: {one}" for one in own]
-    assert not found, f"{len(found)} differences, the first:\n" + "\n".join(one[:1000] for one in found[:3])
+            texts += [] if nodeclass_hash == golden["answers"]["hash"]["value"] else [f"hash: karptui {nodeclass_hash}"]
+        result += [f"{variant['name']}: {text}" for text in texts]
+    assert not result, f"{len(result)} differences, the first:\n" + "\n".join(text[:1000] for text in result[:3])
 
 
 def texts_that_differ(golden: dict[str, Any], case: TypesCase) -> list[str]:
@@ -69,7 +69,7 @@ def texts_that_differ(golden: dict[str, Any], case: TypesCase) -> list[str]:
         placement_group=case.placement_group,
         discovered_memory_bytes=case.discovered_memory_bytes,
     )
-    texts = {one.name: {name: str(amount) for name, amount in allocatable(one).items()} for one in resolved}
+    texts = {item.name: {name: str(amount) for name, amount in allocatable(item).items()} for item in resolved}
     return [
         f"{name}: Kubernetes writes {golden['types'][name]['strings']['allocatable']}, karptui {text}"
         for name, text in texts.items()

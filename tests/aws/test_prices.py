@@ -104,7 +104,7 @@ def test_built_in_list_has_region_and_currency(region: str, list_region: str, cu
 
 
 def test_metrics_as_a_table() -> None:
-    found = table_from_metrics(
+    table = table_from_metrics(
         metrics(
             {
                 ("m5.large", "a", "on-demand"): 0.1,
@@ -118,20 +118,20 @@ def test_metrics_as_a_table() -> None:
         ),
         "eu-west-1",
     )
-    assert found.origin == KARPENTER
-    assert found.on_demand == {"m5.large": 0.1}
-    assert found.per_hour("m5.large", "a", "spot") == 0.04
-    assert found.per_hour("c5.large", "b", "on-demand") == 0.3
-    assert found.per_hour("c5.large", "", "on-demand") is None
-    assert found.per_hour("m5.large", "a", "reserved") is None
+    assert table.origin == KARPENTER
+    assert table.on_demand == {"m5.large": 0.1}
+    assert table.per_hour("m5.large", "a", "spot") == 0.04
+    assert table.per_hour("c5.large", "b", "on-demand") == 0.3
+    assert table.per_hour("c5.large", "", "on-demand") is None
+    assert table.per_hour("m5.large", "a", "reserved") is None
 
 
 def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
-    found = table_from_metrics(
+    table = table_from_metrics(
         metrics({("m5.large", "a", "on-demand"): 0.1, ("m5.large", "a", "spot"): 0.1}), "us-east-1"
     )
-    assert found.per_hour("m5.large", "a", "on-demand") == 0.1
-    assert found.per_hour("m5.large", "a", "spot") is None
+    assert table.per_hour("m5.large", "a", "on-demand") == 0.1
+    assert table.per_hour("m5.large", "a", "spot") is None
 
 
 @pytest.mark.parametrize(

@@ -65,38 +65,38 @@ def facts(user_data: str | None, **spec: Any) -> list[str]:
 
 
 def test_a_node_config() -> None:
-    found = facts(NODE_CONFIG)
+    texts = facts(NODE_CONFIG)
     enis = "the limit of the type's network interfaces"
-    said = "which Karpenter ignores"
+    text = "which Karpenter ignores"
     overwritten = f"Karpenter overrides it on the node and assumes {enis}"
     outweighed = f"the flag overrides Karpenter's value on the node, but Karpenter assumes {enis}"
     differs = "nodes may have less or more allocatable than Karpenter assumes"
-    assert found == [
-        f"userData sets maxPods 42 (NodeConfig), {said}: {overwritten}.",
-        f"userData sets maxPods 43 (NodeConfig flags --max-pods), {said}: {outweighed}.",
-        f"userData sets kubeReserved memory 9Gi, cpu 100m (NodeConfig), {said}: {differs}.",
+    assert texts == [
+        f"userData sets maxPods 42 (NodeConfig), {text}: {overwritten}.",
+        f"userData sets maxPods 43 (NodeConfig flags --max-pods), {text}: {outweighed}.",
+        f"userData sets kubeReserved memory 9Gi, cpu 100m (NodeConfig), {text}: {differs}.",
     ]
 
 
 def test_each_mime_part_is_read_by_its_type() -> None:
-    found = facts(MIME)
-    assert len(found) == 2
-    assert "maxPods 58 (a script that edits the kubelet's configuration)" in found[0]
-    assert "evictionHard memory.available 5% (NodeConfig)" in found[1]
+    texts = facts(MIME)
+    assert len(texts) == 2
+    assert "maxPods 58 (a script that edits the kubelet's configuration)" in texts[0]
+    assert "evictionHard memory.available 5% (NodeConfig)" in texts[1]
 
 
 def test_kubelet_flags_in_a_shell_script() -> None:
-    found = facts(AL2_SCRIPT, alias="al2@latest")
-    assert "maxPods 110 (kubelet flags --max-pods)" in found[0]
-    assert "kubeReserved cpu 250m, memory 1Gi" in found[1]
-    assert "evictionHard memory.available 500Mi, nodefs.available 10%" in found[2]
+    texts = facts(AL2_SCRIPT, alias="al2@latest")
+    assert "maxPods 110 (kubelet flags --max-pods)" in texts[0]
+    assert "kubeReserved cpu 250m, memory 1Gi" in texts[1]
+    assert "evictionHard memory.available 500Mi, nodefs.available 10%" in texts[2]
 
 
 def test_bottlerocket_settings() -> None:
-    found = facts(BOTTLEROCKET, alias="bottlerocket@latest")
-    assert "maxPods 30 (settings.kubernetes)" in found[0]
-    assert "kubeReserved memory 2Gi" in found[1]
-    assert "evictionHard memory.available 20%" in found[2]
+    texts = facts(BOTTLEROCKET, alias="bottlerocket@latest")
+    assert "maxPods 30 (settings.kubernetes)" in texts[0]
+    assert "kubeReserved memory 2Gi" in texts[1]
+    assert "evictionHard memory.available 20%" in texts[2]
 
 
 def test_reservations_of_a_custom_image_are_compared() -> None:
@@ -107,11 +107,11 @@ def test_reservations_of_a_custom_image_are_compared() -> None:
         )
         == []
     )
-    (found,) = facts(
+    (text,) = facts(
         script, amiFamily="Custom", kubelet={"kubeReserved": {"memory": "2Gi", "cpu": "0.1"}, "podsPerCore": 4}
     )
-    assert "kubeReserved memory 1Gi (kubelet flags --kube-reserved)" in found
-    assert "; spec.kubelet.kubeReserved is memory 2Gi:" in found
+    assert "kubeReserved memory 1Gi (kubelet flags --kube-reserved)" in text
+    assert "; spec.kubelet.kubeReserved is memory 2Gi:" in text
     (unreadable,) = facts(
         "kubelet --system-reserved=memory=lots", amiFamily="Custom", kubelet={"systemReserved": {"memory": "1Gi"}}
     )
@@ -149,7 +149,7 @@ def test_no_findings(user_data: str | None, spec: dict[str, Any]) -> None:
     )
 )
 def test_any_text_is_accepted(user_data: str) -> None:
-    assert all(one.field and one.place for one in kubelet_settings(user_data))
+    assert all(setting.field and setting.place for setting in kubelet_settings(user_data))
 
 
 def test_endless_nesting_gives_no_settings() -> None:

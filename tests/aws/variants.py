@@ -73,17 +73,17 @@ def make_variants(
     Those for 1.15 hold kubelet expressions, refused offerings, launches, enclaves and devices beside.
     """
     chance = random.Random(f"{seed}/{region}")
-    made = [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
-    for variant in made if newer else ():
+    variants = [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
+    for variant in variants if newer else ():
         _add_newer(chance, variant)
-    return made
+    return variants
 
 
 def _add_newer(chance: random.Random, variant: dict[str, Any]) -> None:
     names, zones = variant["types"], [zone["name"] for zone in variant["zones"]]
     spec, status = variant["nodeClass"]["spec"], variant["nodeClass"]["status"]
     variant["extras"] = True
-    reserved = [one["id"] for one in status.get("capacityReservations", ())]
+    reserved = [item["id"] for item in status.get("capacityReservations", ())]
     gates = [
         f"{gate}={chance.choice(('true', 'true', 'false'))}"
         for gate in ("NodeClassCEL", "DRANVIDIAGPU", "DRAEFA")
@@ -168,14 +168,14 @@ def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[
     if chance.random() < 0.4:
         every = [zone["name"] for zone in zones]
         variant["typeZones"] = {
-            one: chance.sample(every, chance.randint(1, len(every))) for one in names if chance.random() < 0.7
+            name: chance.sample(every, chance.randint(1, len(every))) for name in names if chance.random() < 0.7
         }
     if chance.random() < 0.4:
         status["capacityReservations"], variant["reservations"] = _reservations(chance, names, zones)
     if chance.random() < 0.3:
         variant["discovered"] = {
-            one: [chance.randint(10**8, 10**12) for _ in range(chance.randint(1, 4))]
-            for one in chance.sample(names, 10)
+            text: [chance.randint(10**8, 10**12) for _ in range(chance.randint(1, 4))]
+            for text in chance.sample(names, 10)
         }
     if chance.random() < 0.3:
         spec["placementGroupSelector"] = {"name": "group"}
@@ -254,7 +254,7 @@ def _kubelet(chance: random.Random) -> dict[str, Any]:
         }
     if chance.random() < 0.4:
         soft = {"memory.available": (*PERCENTS, *MEMORY), "nodefs.available": (*PERCENTS, *STORAGE)}
-        kubelet["evictionSoft"] = {key: chance.choice(found) for key, found in soft.items() if chance.random() < 0.7}
+        kubelet["evictionSoft"] = {key: chance.choice(texts) for key, texts in soft.items() if chance.random() < 0.7}
         kubelet["evictionSoftGracePeriod"] = dict.fromkeys(kubelet["evictionSoft"], "2m0s")
     return kubelet
 
@@ -296,7 +296,7 @@ def _amis() -> list[dict[str, Any]]:
 def _reservations(
     chance: random.Random, names: Sequence[str], zones: list[dict[str, str]]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    found = [
+    result = [
         {
             "id": f"cr-{number:017d}",
             "instanceType": name,
@@ -309,4 +309,4 @@ def _reservations(
         }
         for number, name in enumerate(chance.choices(names, k=12))
     ]
-    return found, {str(one["id"]): chance.choice((0, 1, 7)) for one in found if chance.random() < 0.9}
+    return result, {str(item["id"]): chance.choice((0, 1, 7)) for item in result if chance.random() < 0.9}

@@ -16,7 +16,7 @@ def an_inventory(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> In
     """Return a pool's nodes with their claims and evenly spread pods; ``others`` replace fields of ``Inventory``."""
     names = [f"node-{number}" for number in range(1, nodes + 1)]
     template = a_pod_template(owners=(an_owner(),))
-    made: dict[str, Any] = {
+    manifest: dict[str, Any] = {
         "nodepools": (a_nodepool(),),
         "nodes": tuple(a_node(name=name) for name in names),
         "nodeclaims": tuple(a_nodeclaim(name=f"general-{name}", node=name) for name in names),
@@ -26,7 +26,7 @@ def an_inventory(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> In
             for number in range(1, pods_per_node + 1)
         ),
     }
-    return Inventory(**{**made, **others})
+    return Inventory(**{**manifest, **others})
 
 
 def a_cluster(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> ClusterState:

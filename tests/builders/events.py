@@ -49,11 +49,11 @@ def a_launch_failure(
 ) -> Event:
     """Return Karpenter's event about a NodeClaim that EC2 has no capacity for, or refused with another code."""
     error = f"{code}: {code}" if code else _NO_CAPACITY.format(instance_type=instance_type, zone=zone)
-    said = f"creating instance, insufficient capacity, with fleet error(s), {error}"
+    text = f"creating instance, insufficient capacity, with fleet error(s), {error}"
     return an_event(
         name=claim,
         about=f"NodeClaim/{claim}",
         reason="InsufficientCapacityError",
-        message=f"NodeClaim {claim} event: {said}",
+        message=f"NodeClaim {claim} event: {text}",
         last_ns=last_ns,
     )

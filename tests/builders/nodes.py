@@ -41,7 +41,7 @@ def a_node(
     uid: str = "",
 ) -> Node:
     """Return a node; an empty pool is a node that Karpenter does not manage."""
-    own = {
+    texts = {
         karpenter.HOSTNAME: name,
         karpenter.INSTANCE_TYPE: instance_type,
         karpenter.ZONE: zone,
@@ -49,9 +49,9 @@ def a_node(
         karpenter.OS: "linux",
     }
     if pool:
-        own |= {karpenter.NODEPOOL: pool, karpenter.CAPACITY_TYPE: capacity_type, karpenter.REGISTERED: "true"}
+        texts |= {karpenter.NODEPOOL: pool, karpenter.CAPACITY_TYPE: capacity_type, karpenter.REGISTERED: "true"}
         if is_initialized:
-            own[karpenter.INITIALIZED] = "true"
+            texts[karpenter.INITIALIZED] = "true"
     room = {"cpu": cpu, "memory": memory, "pods": pods, **(allocatable or {})}
     ready = a_condition(
         "Ready", status="True" if is_ready else "False", reason="KubeletReady" if is_ready else "KubeletNotReady"
@@ -59,7 +59,7 @@ def a_node(
     return Node(
         name=name,
         uid=uid or f"uid-node-{name}",
-        labels={**own, **(labels or {})},
+        labels={**texts, **(labels or {})},
         annotations=dict(annotations or {}),
         provider_id=f"aws:///{zone}/{name}" if provider_id is None else provider_id,
         taints=tuple(taints),
@@ -120,12 +120,12 @@ def a_nodeclaim(
     """
     stages = ("Launched", "Registered", "Initialized")
     reached = stages.index(stage) + 1 if stage else 0
-    own = {karpenter.NODEPOOL: pool}
+    texts = {karpenter.NODEPOOL: pool}
     if reached:
-        own |= {karpenter.INSTANCE_TYPE: instance_type, karpenter.CAPACITY_TYPE: capacity_type, karpenter.ZONE: zone}
-    made = tuple(
-        a_condition(one, status="True" if index < reached else "Unknown", since_ns=created_ns)
-        for index, one in enumerate(stages)
+        texts |= {karpenter.INSTANCE_TYPE: instance_type, karpenter.CAPACITY_TYPE: capacity_type, karpenter.ZONE: zone}
+    result = tuple(
+        a_condition(text, status="True" if index < reached else "Unknown", since_ns=created_ns)
+        for index, text in enumerate(stages)
     )
     defaults: dict[str, Any] = {
         "uid": f"uid-claim-{name}",
@@ -135,8 +135,8 @@ def a_nodeclaim(
     }
     return NodeClaim(
         name=name,
-        labels={**own, **(labels or {})},
-        conditions=tuple(conditions) if conditions is not None else made,
+        labels={**texts, **(labels or {})},
+        conditions=tuple(conditions) if conditions is not None else result,
         created_ns=created_ns,
         **{**defaults, **fields},
     )

@@ -62,8 +62,8 @@ def a_node(name: str, pool: str) -> dict[str, Any]:
     return {**manifest, "metadata": {**manifest["metadata"], "uid": name, "labels": labels}}
 
 
-def rows(found: Iterable[ObjectChange]) -> list[tuple[str, str, str, Any, Any]]:
-    return [(row.kind, row.name, row.field or str(row.what), row.before, row.after) for row in found]
+def rows(iterable: Iterable[ObjectChange]) -> list[tuple[str, str, str, Any, Any]]:
+    return [(row.kind, row.name, row.field or str(row.what), row.before, row.after) for row in iterable]
 
 
 def test_a_moment_compared_with_itself_is_empty() -> None:
@@ -96,8 +96,8 @@ def test_a_field_that_was_changed_and_changed_back_is_no_change() -> None:
 def test_objects_that_were_added_and_removed_are_one_row_each() -> None:
     old, new = a_pool(name="old"), a_pool(name="new")
     versions = [a_version(new, 10, "kubectl"), deleted(old, 20)]
-    found = changes_between(a_moment(old), a_moment(new), versions)
-    assert [(row.name, row.what, row.at_ns, row.by) for row in found] == [
+    changes = changes_between(a_moment(old), a_moment(new), versions)
+    assert [(row.name, row.what, row.at_ns, row.by) for row in changes] == [
         ("new", What.ADDED, 10, "kubectl"),
         ("old", What.REMOVED, 20, ""),
     ]
@@ -126,8 +126,8 @@ def test_karpenter_s_kinds_are_first_then_settings_the_verdict_workloads_cost_an
 
     before = a_moment_with(4, a_pod("web-1"), a_node("n1", "spot"))
     after = a_moment_with(5, a_pod("web-2"), a_node("n2", "spot"))
-    found = changes_between(before, after, verdict=[VerdictLine(3, Fault.BEGAN, "2 pods are pending", name="web")])
-    assert [row.kind for row in found] == [
+    changes = changes_between(before, after, verdict=[VerdictLine(3, Fault.BEGAN, "2 pods are pending", name="web")])
+    assert [row.kind for row in changes] == [
         "NodePool",
         "NodeClass",
         "NodeOverlay",
@@ -158,8 +158,8 @@ def test_facts_that_one_side_lacks_are_no_changes() -> None:
 def test_pods_are_folded_by_the_deployment_and_nodes_by_the_nodepool() -> None:
     before = a_moment(a_pod("a"), a_pod("b"), a_node("n1", "spot"), a_node("n2", "spot"))
     after = a_moment(a_pod("b"), a_pod("c"), a_pod("d"), a_node("n2", "spot"), a_node("n3", "general"))
-    found = changes_between(before, after)
-    assert [(row.kind, row.name, row.added, row.removed, row.moved) for row in found] == [
+    changes = changes_between(before, after)
+    assert [(row.kind, row.name, row.added, row.removed, row.moved) for row in changes] == [
         ("Node", "general", 1, 0, 0),
         ("Node", "spot", 0, 1, 0),
         ("Pod", "Deployment/shop/web", 2, 1, 0),
@@ -198,8 +198,8 @@ def test_a_line_of_the_verdict_that_came_and_went_is_one_row() -> None:
         VerdictLine(2, Fault.ENDED, "2 pods are pending", name="web"),
         VerdictLine(3, Fault.BEGAN, "spot is blocked", name="spot"),
     ]
-    found = changes_between(a_moment(), a_moment(), verdict=lines)
-    assert [(row.name, row.what, row.before, row.after, row.at_ns) for row in found] == [
+    changes = changes_between(a_moment(), a_moment(), verdict=lines)
+    assert [(row.name, row.what, row.before, row.after, row.at_ns) for row in changes] == [
         ("spot", What.BEGAN, None, "spot is blocked", 3),
         ("web", What.ENDED, "2 pods are pending", None, 2),
     ]
@@ -214,10 +214,10 @@ def test_edits_are_the_versions_in_which_a_field_differs() -> None:
         a_version(pool, 40, "argocd"),
         a_version(a_pod("a"), 50),
     ]
-    found = list(edits(a_moment(pool).objects, versions))
-    assert [(edit.at_ns, edit.manager) for edit in found] == [(20, "argocd"), (30, ""), (40, "argocd")]
-    assert isinstance(found[0], Edit)
-    assert [(change.path, change.before, change.after) for change in found[0].fields] == [("spec.weight", 100, 10)]
+    result = list(edits(a_moment(pool).objects, versions))
+    assert [(edit.at_ns, edit.manager) for edit in result] == [(20, "argocd"), (30, ""), (40, "argocd")]
+    assert isinstance(result[0], Edit)
+    assert [(change.path, change.before, change.after) for change in result[0].fields] == [("spec.weight", 100, 10)]
 
 
 def test_an_object_that_cannot_be_read_breaks_nothing() -> None:

@@ -49,8 +49,8 @@ def test_the_demo_has_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].startswith("✘ error")
     assert main(["advice", "--demo", "-o", "json", "--fail-on", "never"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    found = {row["rule"]: row for row in rows}
-    wildcard = found["pool-wildcard-value"]
+    result = {row["rule"]: row for row in rows}
+    wildcard = result["pool-wildcard-value"]
     assert (wildcard["severity"], wildcard["objects"]) == ("error", [{"kind": "NodePool", "name": "spare"}])
     assert wildcard["edits"][0]["path"] == ["spec", "template", "spec", "requirements"]
     assert {"fact", "remedy", "docs", "price_per_hour", "title"} <= set(wildcard)

@@ -40,20 +40,20 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 def test_every_protected_job_is_told_with_what_would_follow_without_it(
     runners: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = _json(capsys, runners)
-    jobs = [one for one in found if one["code"] == "POD_DND"]
+    result = _json(capsys, runners)
+    jobs = [item for item in result if item["code"] == "POD_DND"]
     assert jobs
-    assert {one["object"].rpartition("/")[0] for one in jobs} == {"Pod/default"}
-    assert {one["value"] for one in jobs} == {"true"}
-    assert all(one["pricePerHour"] > 0 for one in jobs)
-    assert {one["wouldGoWithout"] for one in jobs} <= {"delete", "replace", "no"}
-    assert any(one["reportedByKarpenter"] for one in jobs)
+    assert {job["object"].rpartition("/")[0] for job in jobs} == {"Pod/default"}
+    assert {job["value"] for job in jobs} == {"true"}
+    assert all(job["pricePerHour"] > 0 for job in jobs)
+    assert {job["wouldGoWithout"] for job in jobs} <= {"delete", "replace", "no"}
+    assert any(job["reportedByKarpenter"] for job in jobs)
 
 
 def test_only_one_node_and_without_simulation(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
     node = _json(capsys, runners)[0]["node"]
-    found = _json(capsys, "--snapshot", runners, "--node", node, "--no-simulation")
-    assert {(one["node"], one["wouldGoWithout"]) for one in found} == {(node, "unknown")}
+    result = _json(capsys, "--snapshot", runners, "--node", node, "--no-simulation")
+    assert {(item["node"], item["wouldGoWithout"]) for item in result} == {(node, "unknown")}
 
 
 def test_table_and_csv(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> Non
 
     rows = [row("a"), row("b", wanted=True), row("c"), row("d", pool="ci"), row("e", code="POD_DND")]
     shown = without_idle(rows)
-    nodes = [one["node"] for one in shown]
+    nodes = [document["node"] for document in shown]
     assert nodes == ["b", "3 nodes that no method wants", "1 node that no method wants"]
     assert (shown[1]["value"], shown[1]["pricePerHour"], shown[1]["wouldGoWithout"]) == ("", "-", "delete")
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")

@@ -105,18 +105,18 @@ def test_no_name_of_the_cluster_is_left_in_the_folder(card: Path, history: Path)
     objects = [change for session in read.sessions() for change in read.objects_at(session.to_ns).values()]
     read.close()
     kinds = (Kind.POD, Kind.NODE, Kind.NODECLAIM)
-    own = {change.key.rpartition("/")[2] for change in objects if change.kind in kinds}
+    texts = {change.key.rpartition("/")[2] for change in objects if change.kind in kinds}
     text = contents(card)
-    assert len(own) > 100
-    assert not [name for name in own if name in text]
+    assert len(texts) > 100
+    assert not [name for name in texts if name in text]
     assert not re.search(r"gitlab|postgres|company|ec2\.internal|demo", text)
 
 
 def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def nodes(path: Path, *words: str) -> list[dict[str, Any]]:
         assert main(["nodes", "--snapshot", str(path), "--no-simulate", *words, "-o", "json"]) == 0
-        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-        return found
+        document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+        return document
 
     for words in ((), ("--at", "14:05"), ("--at", "14:04:30")):
         of_card, original = nodes(card / "history.karptui", *words), nodes(history, *words)
@@ -179,14 +179,14 @@ def test_no_canary_is_left(tmp_path: Path) -> None:
 def changes_of(canaries: Canaries, at_ns: int) -> list[Change]:
     changes = []
     for manifest in OBJECTS:
-        made = scrub(canaries.plant(manifest, manifest["kind"]))
+        document = scrub(canaries.plant(manifest, manifest["kind"]))
         kind = kind_of(manifest["apiVersion"], manifest["kind"])
-        if made is None or kind is None:
+        if document is None or kind is None:
             continue
-        metadata = made["metadata"]
+        metadata = document["metadata"]
         key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
         manager = canaries.plant("~", "manager")
-        changes.append(Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(made))))
+        changes.append(Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(document))))
     return changes
 
 

@@ -104,27 +104,27 @@ class Answers:
         return out.getvalue()
 
 
-def contradictions(said: Answers) -> Iterator[str]:
+def contradictions(answers: Answers) -> Iterator[str]:
     """Yield where two commands say different things of the same fact; nothing if pods were not read."""
-    if not said.next:
+    if not answers.next:
         return
-    yield from _next_command(said)
-    yield from _counts(said)
-    yield from _dollars(said)
-    yield from _held(said)
-    yield from _destinations(said)
-    yield from _deadlines(said)
-    yield from _remedies(said)
-    yield from _room(said)
-    yield from _policies(said)
+    yield from _next_command(answers)
+    yield from _counts(answers)
+    yield from _dollars(answers)
+    yield from _held(answers)
+    yield from _destinations(answers)
+    yield from _deadlines(answers)
+    yield from _remedies(answers)
+    yield from _room(answers)
+    yield from _policies(answers)
 
 
-def _next_command(said: Answers) -> Iterator[str]:
+def _next_command(answers: Answers) -> Iterator[str]:
     """The verdict's next command is that of ``next``."""
-    report = said.next["next"]
+    report = answers.next["next"]
     acting = report["then"] if report["waits_for"] else report
     commands = acting["commands"] if acting is not None else []
-    shown = [one for one in said.verdict if one["code"] == "NEXT"]
+    shown = [item for item in answers.verdict if item["code"] == "NEXT"]
     if bool(shown) != bool(commands):
         yield f"next command: the verdict has {len(shown)}, next {len(commands)}"
     if shown and commands:
@@ -135,166 +135,170 @@ def _next_command(said: Answers) -> Iterator[str]:
             yield f"next command saves {shown[0]['pricePerHour']} and {commands[0]['savings_per_hour']}"
 
 
-def _counts(said: Answers) -> Iterator[str]:
+def _counts(answers: Answers) -> Iterator[str]:
     """The nodes are as many everywhere."""
-    rows = len(said.nodes)
-    by_pool = sum(one["nodes"] + one["starting"] for one in said.capacity)
+    rows = len(answers.nodes)
+    by_pool = sum(item["nodes"] + item["starting"] for item in answers.capacity)
     if rows != by_pool:
         yield f"nodes: {rows} rows, capacity counts {by_pool}"
-    foreign = sum(one["node_claim"] is None for one in said.nodes)
-    named = {one["name"] for one in said.pools}
-    pooled = sum(one["pool"] in named for one in said.nodes)
-    in_pools = sum(one["nodes"] for one in said.pools)
+    foreign = sum(node["node_claim"] is None for node in answers.nodes)
+    named = {pool["name"] for pool in answers.pools}
+    pooled = sum(node["pool"] in named for node in answers.nodes)
+    in_pools = sum(pool["nodes"] for pool in answers.pools)
     if pooled != in_pools:
         yield f"nodes of NodePools: {pooled} rows, pools count {in_pools}"
-    if said.what_if is not None:
-        before, without = said.what_if["before"], said.what_if["notCounted"]
+    if answers.what_if is not None:
+        before, without = answers.what_if["before"], answers.what_if["notCounted"]
         if before["nodes"] - before["launched"] + sum(without.values()) != rows:
             yield f"nodes: {rows} rows, a what-if counts {before['nodes']} and leaves {without} out"
-    if said.forward is None:
+    if answers.forward is None:
         return
-    now, there = said.forward["series"][0]["nodes"], sum(one["nodes"] for one in said.capacity)
+    now, there = answers.forward["series"][0]["nodes"], sum(item["nodes"] for item in answers.capacity)
     if not there <= now <= rows:
         yield f"nodes now: {there}, and {rows} with those that start; forward begins with {now}"
-    if said.forward["unmanagedNodes"] != foreign:
-        yield f"nodes not managed by Karpenter: {foreign}, forward leaves {said.forward['unmanagedNodes']} out"
+    if answers.forward["unmanagedNodes"] != foreign:
+        yield f"nodes not managed by Karpenter: {foreign}, forward leaves {answers.forward['unmanagedNodes']} out"
 
 
-def _dollars(said: Answers) -> Iterator[str]:
+def _dollars(result: Answers) -> Iterator[str]:
     """What the nodes cost now is one sum, and Forward's without the nodes that it names."""
-    total = sum(one["price_per_hour"] or 0.0 for one in said.nodes)
-    by_pool = sum(one["price_per_hour"] or 0.0 for one in said.capacity)
+    total = sum(node["price_per_hour"] or 0.0 for node in result.nodes)
+    by_pool = sum(item["price_per_hour"] or 0.0 for item in result.capacity)
     if abs(total - by_pool) > CENT:
         yield f"$/h: nodes {total:.4f}, capacity {by_pool:.4f}"
-    in_pools = sum(one["cost_per_hour"] or 0.0 for one in said.pools)
-    named = {one["name"] for one in said.pools}
-    managed = sum(one["price_per_hour"] or 0.0 for one in said.nodes if one["pool"] in named)
+    in_pools = sum(pool["cost_per_hour"] or 0.0 for pool in result.pools)
+    named = {pool["name"] for pool in result.pools}
+    managed = sum(node["price_per_hour"] or 0.0 for node in result.nodes if node["pool"] in named)
     if abs(managed - in_pools) > CENT:
         yield f"$/h of NodePools: nodes {managed:.4f}, pools {in_pools:.4f}"
-    now = said.forward["series"][0] if said.forward is not None else None
-    assumed = " ".join(said.forward["assumptions"]) if said.forward is not None else ""
+    now = result.forward["series"][0] if result.forward is not None else None
+    assumed = " ".join(result.forward["assumptions"]) if result.forward is not None else ""
     # Forward names reserved nodes, which it counts as almost free, and prices that NodeOverlays change.
     free = {"reserved"} if "reserved nodes count as almost free" in assumed else set()
-    if "NodeOverlays change prices" in assumed and said.has_overlays:
+    if "NodeOverlays change prices" in assumed and result.has_overlays:
         return
-    prices = [one["price_per_hour"] for one in said.nodes if one["node_claim"] is not None and one["cap"] not in free]
+    prices = [
+        node["price_per_hour"] for node in result.nodes if node["node_claim"] is not None and node["cap"] not in free
+    ]
     claimed = sum(price or 0.0 for price in prices)
     # Forward names the spot nodes of unknown price, which it counts at the on-demand price.
     if now is not None and None not in prices and not now["unpriced"] and abs(now["pricePerHour"] - claimed) > CENT:
         yield f"$/h now: nodes {claimed:.4f} without unmanaged ones, forward {now['pricePerHour']:.4f}"
 
 
-def _held(said: Answers) -> Iterator[str]:
+def _held(answers: Answers) -> Iterator[str]:
     """Several nodes together hold no more than they hold one by one."""
-    singles = sum(one["heldPricePerHour"] or 0.0 for one in said.nodes)
-    together = sum(one["held_per_hour"] or 0.0 for one in said.capacity)
+    singles = sum(node["heldPricePerHour"] or 0.0 for node in answers.nodes)
+    together = sum(element["held_per_hour"] or 0.0 for element in answers.capacity)
     if together > singles + CENT:
         yield f"held: {singles:.4f} node by node, {together:.4f} by NodePool"
-    for one in said.verdict:
-        if one["code"] in _HOLDS and (one["pricePerHour"] or 0.0) > singles + CENT:
-            yield f"held: {one['code']} {one['pricePerHour']:.4f} of {singles:.4f} in all"
+    for item in answers.verdict:
+        if item["code"] in _HOLDS and (item["pricePerHour"] or 0.0) > singles + CENT:
+            yield f"held: {item['code']} {item['pricePerHour']:.4f} of {singles:.4f} in all"
 
 
-def _destinations(said: Answers) -> Iterator[str]:
+def _destinations(answers: Answers) -> Iterator[str]:
     """Pending pods land where ``simulate`` puts them."""
-    decided = said.ask("simulate --disruption")
-    report = said.next["next"]
-    for one in decided["disruption"]:
-        if one["name"] == report["method"] and report["commands"]:
-            names = {row["node_claim"]: row["name"] for row in said.nodes}  # simulate names some by their NodeClaim
-            simulated = [sorted(names.get(name, name) for name in command["candidates"]) for command in one["commands"]]
+    decided = answers.ask("simulate --disruption")
+    report = answers.next["next"]
+    for item in decided["disruption"]:
+        if item["name"] == report["method"] and report["commands"]:
+            names = {row["node_claim"]: row["name"] for row in answers.nodes}  # simulate names some by their NodeClaim
+            simulated = [
+                sorted(names.get(name, name) for name in command["candidates"]) for command in item["commands"]
+            ]
             shown = [sorted(command["nodes"]) for command in report["commands"]]
             if sorted(simulated) != sorted(shown):
                 yield f"{report['method']}: next removes {shown}, simulate {simulated}"
     solution = decided["provisioning"]
-    on_nodes = {pod: one["name"] for one in solution["existingNodes"] for pod in one["pods"]}
-    on_new = {pod: one["nodePool"] for one in solution["newNodeClaims"] for pod in one["pods"]}
-    for row in said.pending:
+    on_nodes = {pod: element["name"] for element in solution["existingNodes"] for pod in element["pods"]}
+    on_new = {pod: element["nodePool"] for element in solution["newNodeClaims"] for pod in element["pods"]}
+    for row in answers.pending:
         keys = [f"{row['namespace']}/{name}" for name in row["pods"]]
         nodes, pools = (
             {on_nodes[key] for key in keys if key in on_nodes},
             {on_new[key] for key in keys if key in on_new},
         )
-        shown_nodes = {one["node"] for one in row["places"] if one["node"]}
-        shown_pools = {one["pool"] for one in row["places"] if not one["node"]}
+        shown_nodes = {place["node"] for place in row["places"] if place["node"]}
+        shown_pools = {place["pool"] for place in row["places"] if not place["node"]}
         if row["places"] and (shown_nodes, shown_pools) != (nodes, pools):
             yield f"{row['name']}: pending says {shown_nodes} {shown_pools}, simulate {nodes} {pools}"
         if not row["places"] and row["turn"] == "no place" and (nodes or pools):
             yield f"{row['name']}: pending finds no place, simulate {nodes} {pools}"
 
 
-def _deadlines(said: Answers) -> Iterator[str]:
+def _deadlines(answers: Answers) -> Iterator[str]:
     """What ends a hold by itself ends when Blockers says so, or when Claims says that the NodeClaim ends."""
-    untils = {_seconds(one["until"]) for one in said.blockers if one["until"]}
-    for claim in said.claims:
+    untils = {_seconds(blocker["until"]) for blocker in answers.blockers if blocker["until"]}
+    for claim in answers.claims:
         grace = claim["termination_grace_seconds"]
         untils.update(_seconds(claim[name]) for name in ("expires", "deadline") if claim[name])
         if claim["expires"] and grace is not None:
             untils.add(_seconds(claim["expires"]) + grace)
-    for one in said.verdict:
-        if one["code"] in _HOLDS and one["until"] and _seconds(one["until"]) not in untils:
-            yield f"{one['code']} ends {one['until']}, blockers and claims say otherwise"
+    for item in answers.verdict:
+        if item["code"] in _HOLDS and item["until"] and _seconds(item["until"]) not in untils:
+            yield f"{item['code']} ends {item['until']}, blockers and claims say otherwise"
 
 
-def _remedies(said: Answers) -> Iterator[str]:
+def _remedies(answers: Answers) -> Iterator[str]:
     """A remedy frees nodes of its blockers, saves no more than they hold, and has a time only by a forecast."""
-    held = {one["name"]: one["heldPricePerHour"] for one in said.nodes}
-    for one in said.remedies or ():
-        name, freed = f"{one['group']}, {one['remedy']}", one["freed_nodes"]
+    held = {node["name"]: node["heldPricePerHour"] for node in answers.nodes}
+    for item in answers.remedies or ():
+        name, freed = f"{item['group']}, {item['remedy']}", item["freed_nodes"]
         if not set(freed) <= held.keys():
             yield f"{name}: it frees {sorted(set(freed) - held.keys())}, which Nodes does not have"
-        if len(freed) > (one["nodes"] or 0):
-            yield f"{name}: it frees {len(freed)} of {one['nodes']} nodes"
-        if freed and not one["is_forecast"] and one["is_upper_bound"] != (len(freed) > 1):
-            yield f"{name}: {len(freed)} nodes, upper bound {one['is_upper_bound']}"
-        if "at once" in one["says"] or (one["is_forecast"] and freed and not one["wait_seconds"]):
-            yield f"{name}: {one['says']}"
+        if len(freed) > (item["nodes"] or 0):
+            yield f"{name}: it frees {len(freed)} of {item['nodes']} nodes"
+        if freed and not item["is_forecast"] and item["is_upper_bound"] != (len(freed) > 1):
+            yield f"{name}: {len(freed)} nodes, upper bound {item['is_upper_bound']}"
+        if "at once" in item["says"] or (item["is_forecast"] and freed and not item["wait_seconds"]):
+            yield f"{name}: {item['says']}"
         amounts = [held.get(node) for node in freed]
         # Once pods have ended a node needs no replacement: that may save more than it holds.
-        if one["is_forecast"] or one["wait_seconds"] or None in amounts:
+        if item["is_forecast"] or item["wait_seconds"] or None in amounts:
             continue
         together = sum(amount or 0.0 for amount in amounts)
-        if (one["saves_per_hour"] or 0.0) > together + CENT:
-            yield f"{name}: it saves {one['saves_per_hour']:.4f}, its nodes hold {together:.4f}"
+        if (item["saves_per_hour"] or 0.0) > together + CENT:
+            yield f"{name}: it saves {item['saves_per_hour']:.4f}, its nodes hold {together:.4f}"
 
 
-def _room(said: Answers) -> Iterator[str]:
+def _room(answers: Answers) -> Iterator[str]:
     """Drill, Packing and Headroom have the nodes of Nodes, and Headroom agrees with Pending on pods without a place."""
-    rows = {one["name"]: one for one in said.nodes}
-    for one in said.drill or ():
-        kind, _, name = one["without"].partition("=")
+    rows = {item["name"]: item for item in answers.nodes}
+    for node in answers.drill or ():
+        kind, _, name = node["without"].partition("=")
         key = {"zone": "zone", "capacity-type": "cap", "nodepool": "pool"}[kind]
-        gone, lost = {row["name"] for row in said.nodes if row[key] == name}, set(one["nodesGone"])
-        if one["nodesBefore"] != len(rows) or lost != gone:
-            yield f"drill {one['without']}: {len(lost)} of {one['nodesBefore']}, nodes {len(gone)} of {len(rows)}"
-    for one in said.packing["nodes"]:
-        asked = one["daemonsets"]["cpu_millis"] + sum(pod["cpu_millis"] for pod in one["pods"])
-        row = rows.get(one["name"], {})
-        known = row.get("cpu_requested_millis"), row.get("pool") or ""
-        if (asked, one["pool"] or "") != known:
-            yield f"{one['name']}: packing {asked} of {one['pool']}, nodes {known}"
+        gone, lost = {row["name"] for row in answers.nodes if row[key] == name}, set(node["nodesGone"])
+        if node["nodesBefore"] != len(rows) or lost != gone:
+            yield f"drill {node['without']}: {len(lost)} of {node['nodesBefore']}, nodes {len(gone)} of {len(rows)}"
+    for node in answers.packing["nodes"]:
+        asked = node["daemonsets"]["cpu_millis"] + sum(pod["cpu_millis"] for pod in node["pods"])
+        row = rows.get(node["name"], {})
+        result = row.get("cpu_requested_millis"), row.get("pool") or ""
+        if (asked, node["pool"] or "") != result:
+            yield f"{node['name']}: packing {asked} of {node['pool']}, nodes {result}"
     # A further pod of a StatefulSet has volumes of its own.
-    unplaced = [row for row in said.pending if row["turn"] == "no place" and not row["places"]]
+    unplaced = [row for row in answers.pending if row["turn"] == "no place" and not row["places"]]
     places = {row["owner"]: row["count"] for row in unplaced if not row["owner"].startswith("StatefulSet/")}
-    for one in said.headroom or ():
-        if not {taker["node"] for taker in one["nodes"]} <= rows.keys():
-            yield f"headroom {one['pod']}: {one['nodes']}"
-        if places.get(one["pod"]) == one["pods"] and one["beforeLimits"]:
-            yield f"{one['pod']}: pending finds no place, headroom {one['beforeLimits']}"
+    for node in answers.headroom or ():
+        if not {taker["node"] for taker in node["nodes"]} <= rows.keys():
+            yield f"headroom {node['pod']}: {node['nodes']}"
+        if places.get(node["pod"]) == node["pods"] and node["beforeLimits"]:
+            yield f"{node['pod']}: pending finds no place, headroom {node['beforeLimits']}"
 
 
-def _policies(said: Answers) -> Iterator[str]:
+def _policies(answers: Answers) -> Iterator[str]:
     """The policies as they are end as Forward ends."""
-    if said.policies is None or said.forward is None:
+    if answers.policies is None or answers.forward is None:
         return
-    today, end = next(one for one in said.policies["outcomes"] if one["isAsItIs"]), said.forward["end"]
+    today, end = next(item for item in answers.policies["outcomes"] if item["isAsItIs"]), answers.forward["end"]
     ends = {"endNodes": "nodes", "endPricePerHour": "pricePerHour", "pending": "pending"}
     for name, same in ends.items():
         if today[name] != end[same]:
             yield f"policies as they are: {name} {today[name]}, forward {end[same]}"
 
 
-async def contradictions_on_screens(said: Answers, path: Path, folder: Path) -> AsyncIterator[str]:
+async def contradictions_on_screens(answers: Answers, path: Path, folder: Path) -> AsyncIterator[str]:
     """Yield where a screen of the app shows other values than the command of its name, or another verdict."""
     snapshot = SnapshotReader().read([path], keeps_manifests=True)
     source, config = SnapshotSource(snapshot), Config()
@@ -303,10 +307,10 @@ async def contradictions_on_screens(said: Answers, path: Path, folder: Path) -> 
     async with app.run_test(size=(240, 60)) as pilot:
         await settled(pilot)
         now_ns, reasons = clock.now_ns(), app.session.pending_reasons()
-        strip = [sentence(one, now_ns, reasons) for one in app.session.verdict(now_ns)]
-        if strip != [one["text"] for one in said.verdict]:
-            yield f"verdict: {strip} on Nodes, {[one['text'] for one in said.verdict]}"
-        prices = [one["price_per_hour"] for one in said.nodes]
+        strip = [sentence(item, now_ns, reasons) for item in app.session.verdict(now_ns)]
+        if strip != [item["text"] for item in answers.verdict]:
+            yield f"verdict: {strip} on Nodes, {[item['text'] for item in answers.verdict]}"
+        prices = [node["price_per_hour"] for node in answers.nodes]
         top_bar = screen_text(app).splitlines()[0]
         if any(prices) and f"{per_hour_text(sum(price or 0.0 for price in prices))}" not in top_bar:
             yield f"$/h: {sum(price or 0.0 for price in prices):.2f}, the top bar has {top_bar}"
@@ -316,7 +320,7 @@ async def contradictions_on_screens(said: Answers, path: Path, folder: Path) -> 
             assert isinstance(app.screen, ListScreen)
             listing = app.screen.listing
             listing.save(str(folder / f"{command}.txt"), listing.spec.headings())
-            drawn, printed = _table((folder / f"{command}.txt").read_text()), _table(said.printed(command, "wide"))
+            drawn, printed = _table((folder / f"{command}.txt").read_text()), _table(answers.printed(command, "wide"))
             if drawn != printed:
                 yield f"{command}: {sorted(drawn - printed)[:3]} on the screen, {sorted(printed - drawn)[:3]} printed"
 
@@ -353,9 +357,9 @@ def test_golden_fleets(path: Path, tmp_path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        found = list(contradictions(_answered(snapshot, path.parent, tmp_path / "snapshot.json")))
-        if found:
-            wrong[snapshot["name"]] = found
+        result = list(contradictions(_answered(snapshot, path.parent, tmp_path / "snapshot.json")))
+        if result:
+            wrong[snapshot["name"]] = result
     assert wrong == {}
 
 
@@ -391,5 +395,5 @@ def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
 async def test_screens_show_what_commands_print(name: str, tmp_path: Path) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(json.dumps(INCIDENTS[name].snapshot()))
-    said = Answers(path, tmp_path)
-    assert [one async for one in contradictions_on_screens(said, path, tmp_path)] == []
+    answers = Answers(path, tmp_path)
+    assert [contradiction async for contradiction in contradictions_on_screens(answers, path, tmp_path)] == []

@@ -57,9 +57,9 @@ def test_bash_completes(
         f'COMP_WORDS=({words}); COMP_CWORD=$(({len(words.split())} - 1)); _karptui; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     result = subprocess.run(["bash", "-c", f"{text}\n{ask}"], check=True, capture_output=True, timeout=30)
-    found = set(result.stdout.decode().split())
-    assert expected <= found
-    assert not unexpected & found
+    texts = set(result.stdout.decode().split())
+    assert expected <= texts
+    assert not unexpected & texts
 
 
 def test_only_shells_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,17 +76,17 @@ def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytes
     )
     asked = f"{script('bash', capsys)}\n{asks}"
     done = subprocess.run(["bash"], input=asked, check=True, capture_output=True, text=True, timeout=60)
-    found: dict[str, set[str]] = {command: set() for command in COMMANDS}
+    texts: dict[str, set[str]] = {command: set() for command in COMMANDS}
     for line in done.stdout.splitlines():
         command, *words = line.split()
-        found[command] |= set(words)
+        texts[command] |= set(words)
     for command in COMMANDS:
         actions = [action for action in _actions(command) if action.help is not argparse.SUPPRESS]
         flags = {name for action in actions for name in action.option_strings}
         choices = next((set(action.choices or ()) for action in actions if not action.option_strings), set())
-        assert flags | choices <= found[command], command
-    assert {"cordon", "apply"} <= found["do"]
-    assert {"pending", "weight"} <= found["solve"]
+        assert flags | choices <= texts[command], command
+    assert {"cordon", "apply"} <= texts["do"]
+    assert {"pending", "weight"} <= texts["solve"]
 
 
 def test_fish_itself_completes(capsys: pytest.CaptureFixture[str]) -> None:

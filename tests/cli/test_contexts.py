@@ -147,15 +147,15 @@ def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[s
 def test_no_process_of_a_verdict_is_left_behind(number: signal.Signals, clusters: list[str]) -> None:
     words = [sys.executable, "-m", "karptui", "verdict", "--contexts", "silent", *clusters[:-1], "60s"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
-        found: list[int] = []
+        numbers: list[int] = []
         deadline = time.monotonic() + 60
-        while not found:
+        while not numbers:
             assert time.monotonic() < deadline
             listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent.pid)], capture_output=True, check=False)
-            found = [int(pid) for pid in listed.stdout.split()]
+            numbers = [int(pid) for pid in listed.stdout.split()]
         parent.send_signal(number)
         parent.communicate(timeout=30)
-    while any(map(is_running, found)):
+    while any(map(is_running, numbers)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

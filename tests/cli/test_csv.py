@@ -59,11 +59,11 @@ def test_blockers_and_sweeps_without_rows(tmp_path: Path, capsys: pytest.Capture
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert main(["sweep", str(broken), "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
-    said = capsys.readouterr()
-    assert said.out.splitlines() == [
+    result = capsys.readouterr()
+    assert result.out.splitlines() == [
         "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
     ]
-    assert "broken.json" in said.err
+    assert "broken.json" in result.err
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def demo() -> dict[str, str]:
 
     def first(kind: str, **labels: str) -> dict[str, Any]:
         return next(
-            one
-            for one in objects
-            if one["kind"] == kind and labels.items() <= one["metadata"].get("labels", {}).items()
+            document
+            for document in objects
+            if document["kind"] == kind and labels.items() <= document["metadata"].get("labels", {}).items()
         )
 
-    claims = [one for one in objects if one["kind"] == "NodeClaim" and one["status"].get("nodeName")]
+    claims = [item for item in objects if item["kind"] == "NodeClaim" and item["status"].get("nodeName")]
     return {
         "node": first("Node")["metadata"]["name"],
         "claim": claims[0]["metadata"]["name"],

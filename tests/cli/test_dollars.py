@@ -55,7 +55,8 @@ def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys
     rows = json.loads(capsys.readouterr().out)
     assert {len(row["moments"]) for row in rows} == {6}
     assert all(
-        row["price_per_hour"] == pytest.approx(sum(one["price_per_hour"] for one in row["moments"]) / 6) for row in rows
+        row["price_per_hour"] == pytest.approx(sum(moment["price_per_hour"] for moment in row["moments"]) / 6)
+        for row in rows
     )
     main([*args, "--step", "1m"])
     assert "6 of 12 moments recorded" in capsys.readouterr().out

@@ -49,10 +49,10 @@ def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     documents = json.loads(printed(capsys, *words, "-o", "json"))
     rows = list(csv.DictReader(io.StringIO(printed(capsys, *words, "-o", "csv"))))
     assert len(rows) == 3
-    assert [row["without"] for row in rows] == [one["without"] for one in documents]
-    assert [int(row["pending"]) for row in rows] == [len(one["pending"]) for one in documents]
-    assert [int(row["newNodes"]) for row in rows] == [one["newNodes"] for one in documents]
-    assert all(one["pods"] == one["onNodes"] + one["onNewNodes"] + len(one["pending"]) for one in documents)
+    assert [row["without"] for row in rows] == [document["without"] for document in documents]
+    assert [int(row["pending"]) for row in rows] == [len(document["pending"]) for document in documents]
+    assert [int(row["newNodes"]) for row in rows] == [document["newNodes"] for document in documents]
+    assert all(item["pods"] == item["onNodes"] + item["onNewNodes"] + len(item["pending"]) for item in documents)
 
 
 def test_rows_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str]) -> None:

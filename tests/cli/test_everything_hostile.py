@@ -39,19 +39,19 @@ SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 def hostile() -> dict[str, Any]:
     """Return the troubles with a hostile text behind names and in messages; pods hold nodes."""
     document = json.loads(json.dumps(troubles_document()))
-    names = {one["metadata"]["name"] for one in document["objects"] if one["kind"] in NAMED}
+    names = {manifest["metadata"]["name"] for manifest in document["objects"] if manifest["kind"] in NAMED}
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: changed(one) for key, one in value.items()}
+            return {key: changed(result) for key, result in value.items()}
         if isinstance(value, list):
-            return [changed(one) for one in value]
+            return [changed(element) for element in value]
         return f"{value}{TEXT}" if value in names or value == "Pod should schedule on: nodeclaim/spot-gone1" else value
 
-    objects = [changed(one) for one in document["objects"]]
-    for one in objects:
-        if one["kind"] == "Pod" and one["spec"].get("nodeName"):
-            one["metadata"].setdefault("annotations", {})["karpenter.sh/do-not-disrupt"] = "true"
+    objects = [changed(manifest) for manifest in document["objects"]]
+    for item in objects:
+        if item["kind"] == "Pod" and item["spec"].get("nodeName"):
+            item["metadata"].setdefault("annotations", {})["karpenter.sh/do-not-disrupt"] = "true"
     return {**document, "name": f"evil{TEXT}", "objects": objects}
 
 
@@ -62,16 +62,16 @@ def hostile_everywhere() -> dict[str, Any]:
     def changed(value: Any, field: str = "") -> Any:
         if isinstance(value, dict):
             is_map = field in ("labels", "annotations", "matchLabels", "nodeSelector")
-            own = {f"{key}x{EVERYTHING}": f"{one}{EVERYTHING}" for key, one in value.items()} if is_map else {}
-            return {key: changed(one, key) for key, one in value.items()} | own
+            texts = {f"{key}x{EVERYTHING}": f"{result}{EVERYTHING}" for key, result in value.items()} if is_map else {}
+            return {key: changed(result, key) for key, result in value.items()} | texts
         if isinstance(value, list):
-            return [changed(one, field) for one in value]
+            return [changed(item, field) for item in value]
         if not isinstance(value, str) or field in kept or CODES.fullmatch(value):
             return value
         return f"{value}{EVERYTHING}"
 
     document = json.loads(json.dumps(troubles_document()))
-    return {**document, "name": EVERYTHING, "objects": [changed(one) for one in document["objects"]]}
+    return {**document, "name": EVERYTHING, "objects": [changed(manifest) for manifest in document["objects"]]}
 
 
 def harmless(text: str, *, is_json: bool) -> bool:
@@ -101,18 +101,18 @@ def lines(command: str, file: str) -> list[list[str]]:
     if command in ("changes", "history"):
         return [[command, "--snapshot", hostile_history(file), *form] for form in forms]
     if command in ("simulate", "sweep"):
-        own = (
+        texts = (
             ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1"] if command == "sweep" else ["--disruption"]
         )
-        return [[command, file, *own, *form] for form in forms[: 3 if command == "sweep" else 2]]
+        return [[command, file, *texts, *form] for form in forms[: 3 if command == "sweep" else 2]]
     if command == "explain":
         whole = json.loads(Path(file).read_text())["objects"]
-        pool = next(one["metadata"]["name"] for one in whole if one["kind"] == "NodePool")
-        node = next(one["metadata"]["name"] for one in whole if one["kind"] == "Node")
-        pod = next(one["metadata"] for one in whole if one["kind"] == "Pod" and "report" in one["metadata"]["name"])
+        pool = next(item["metadata"]["name"] for item in whole if item["kind"] == "NodePool")
+        node = next(item["metadata"]["name"] for item in whole if item["kind"] == "Node")
+        pod = next(item["metadata"] for item in whole if item["kind"] == "Pod" and "report" in item["metadata"]["name"])
         what = [("pool", pool), ("node", node), ("pod", f"{pod['namespace']}/{pod['name']}")]
-        return [[command, *one, "--snapshot", file, *form] for one in what for form in forms[:2]]
-    own = {
+        return [[command, *pair, "--snapshot", file, *form] for pair in what for form in forms[:2]]
+    texts = {
         "forward": ["--horizon", "10m"],
         "headroom": ["--most", "20"],
         "plan": ["--horizon", "10m", "-f", applied(file)],
@@ -126,8 +126,8 @@ def lines(command: str, file: str) -> list[list[str]]:
         "verdict": PROSE,
         "solve": SOLVED,
     }.get(command, FORMS)
-    patch = [[command, "--snapshot", file, *own, "--patch"]] if command == "rightsize" else []
-    return [[command, "--snapshot", file, *own, "-o", form] for form in told] + patch
+    patch = [[command, "--snapshot", file, *texts, "--patch"]] if command == "rightsize" else []
+    return [[command, "--snapshot", file, *texts, "-o", form] for form in told] + patch
 
 
 def hostile_audit(file: str) -> str:
@@ -177,15 +177,15 @@ def recommended(file: str) -> str:
         {
             "object": {
                 "kind": owner["kind"],
-                "namespace": one["metadata"]["namespace"],
+                "namespace": manifest["metadata"]["namespace"],
                 "name": owner["name"],
-                "container": one["spec"]["containers"][0].get("name", ""),
+                "container": manifest["spec"]["containers"][0].get("name", ""),
             },
             "recommended": {"requests": {"cpu": {"value": 0.05}, "memory": {"value": 5e7}}},
         }
-        for one in json.loads(Path(file).read_text())["objects"]
-        if one["kind"] == "Pod"
-        for owner in one["metadata"].get("ownerReferences", ())
+        for manifest in json.loads(Path(file).read_text())["objects"]
+        if manifest["kind"] == "Pod"
+        for owner in manifest["metadata"].get("ownerReferences", ())
     ]
     path = Path(file).parent / "krr.json"
     path.write_text(json.dumps({"scans": scans, "strategy": {"name": TEXT}}))
@@ -196,7 +196,7 @@ def applied(file: str) -> str:
     """Write the NodePools of a snapshot as manifests, and return the file."""
     whole = json.loads(Path(file).read_text())["objects"]
     path = Path(file).parent / "pools.yaml"
-    path.write_text(yaml.safe_dump_all([one for one in whole if one["kind"] == "NodePool"]))
+    path.write_text(yaml.safe_dump_all([item for item in whole if item["kind"] == "NodePool"]))
     return str(path)
 
 
@@ -225,10 +225,10 @@ def test_nothing_hostile_is_printed(
 
 def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(json.dumps(troubles_document()))
-    pool = next(one for one in document["objects"] if one["kind"] == "NodePool")
+    pool = next(manifest for manifest in document["objects"] if manifest["kind"] == "NodePool")
     pool["spec"]["template"]["spec"]["requirements"] = []
-    for one in document["instanceTypes"]:
-        for part in (one, *one["offerings"]):
+    for instance_type in document["instanceTypes"]:
+        for part in (instance_type, *instance_type["offerings"]):
             for requirement in part["requirements"]:
                 if requirement["key"] == "karpenter.sh/capacity-type":
                     requirement["values"] = [f"odd{EVERYTHING}"]
@@ -254,8 +254,8 @@ def test_a_recording_on_standard_output_is_ascii(tmp_path: Path, capsys: pytest.
 def test_commands_print_in_one_place() -> None:
     folder = Path(karptui.cli.__file__).parent
     direct = re.compile(r"\bprint\(|std(?:out|err)(?:\.buffer)?\.write|sys\.stdout[,)]")
-    found = {path.name for path in folder.glob("*.py") if direct.search(path.read_text())}
-    assert found == {"errors.py", "streams.py"}
+    names = {path.name for path in folder.glob("*.py") if direct.search(path.read_text())}
+    assert names == {"errors.py", "streams.py"}
 
 
 def test_every_hidden_character_is_escaped() -> None:

@@ -44,8 +44,8 @@ def test_a_script_gets_a_line_for_what_it_asks(capsys: pytest.CaptureFixture[str
 
 
 def test_the_instant_to_play_from_may_be_given(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    (found,) = documents(capsys, story, "--instant", "--now", "2026-11-20T12:00:00Z")
-    assert found["from"] == "2026-11-20T12:00:00Z"
+    (document,) = documents(capsys, story, "--instant", "--now", "2026-11-20T12:00:00Z")
+    assert document["from"] == "2026-11-20T12:00:00Z"
 
 
 def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], story: str, scenario: str) -> None:
@@ -70,12 +70,12 @@ def test_edits_that_cannot_be_made_are_an_error(capsys: pytest.CaptureFixture[st
 
 
 def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    (one,) = documents(capsys, story, "--seed", "3")
+    (document,) = documents(capsys, story, "--seed", "3")
     (three,) = documents(capsys, story, "--seed", "3", "--seeds", "3")
     spread = three.pop("spread")
-    assert "spread" not in one
-    assert three == one, "the answer is of the first seed"
+    assert "spread" not in document
+    assert three == document, "the answer is of the first seed"
     assert spread["seeds"] == 3
-    assert spread["nodes"]["least"] <= one["end"]["nodes"] <= spread["nodes"]["greatest"]
+    assert spread["nodes"]["least"] <= document["end"]["nodes"] <= spread["nodes"]["greatest"]
     assert main(["forward", story, "--seeds", "3"]) == 0
     assert "  chance  3 seeds: " in capsys.readouterr().out

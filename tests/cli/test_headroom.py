@@ -97,10 +97,10 @@ def test_more_than_usual_are_tried_where_more_are_asked_for(
     totals = {}
     for at_least, status in ((1, 0), (15, 0), (16, 3)):
         assert main([*words, "--at-least", str(at_least)]) == status
-        said = capsys.readouterr()
-        [document] = json.loads(said.out)
+        result = capsys.readouterr()
+        [document] = json.loads(result.out)
         totals[at_least] = (document["beforeLimits"], document["beforeLimitsIsAtLeast"])
-        assert ("karptui headroom: --at-least 16: Pod/default/headroom: 15 fit" in said.err) == (status == 3)
+        assert ("karptui headroom: --at-least 16: Pod/default/headroom: 15 fit" in result.err) == (status == 3)
     assert totals == {1: (10, True), 15: (15, True), 16: (15, False)}
 
 
@@ -153,10 +153,10 @@ def test_a_made_up_pod_has_tolerations_and_a_node_selector(capsys: pytest.Captur
 
 def test_a_nodepool_is_asked_with_its_limits(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "-o", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {pool["nodePool"] for one in found for pool in one["nodePools"]} == {"trino"}
+    document = json.loads(capsys.readouterr().out)
+    assert {pool["nodePool"] for item in document for pool in item["nodePools"]} == {"trino"}
     assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "--at-least", "20"]) == 3
-    said = capsys.readouterr()
-    assert "limits of trino: " in said.out or "trino has no limits" in said.out
+    result = capsys.readouterr()
+    assert "limits of trino: " in result.out or "trino has no limits" in result.out
     assert main(["headroom", "NodePool/none", "--demo"]) == 2
     assert "there is no NodePool none; there are " in capsys.readouterr().err

@@ -55,8 +55,8 @@ def samples(minute: int) -> tuple[Sample, ...]:
 
 def rows(capsys: pytest.CaptureFixture[str], history: Path, *words: str) -> list[dict[str, Any]]:
     assert main(["history", "--snapshot", str(history), *words, "-o", "json"]) == 0
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return found
+    document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_samples_of_a_step_are_averaged_over_all_nodepools(capsys: pytest.CaptureFixture[str], history: Path) -> None:
@@ -84,23 +84,23 @@ def test_launches_and_removals_of_the_demo_are_counted_by_reason(
 
 
 def test_a_pause_is_a_gap_and_no_zero(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    found = rows(capsys, history, "--from", "14:00", "--step", "5m")
-    pause = next(row for row in found if row["from"].startswith("2026-11-28T14:15"))
+    result = rows(capsys, history, "--from", "14:00", "--step", "5m")
+    pause = next(row for row in result if row["from"].startswith("2026-11-28T14:15"))
     assert (pause["isRecorded"], pause["nodes"], pause["pricePerHour"]) == (False, None, None)
     assert (pause["launches"], pause["removedNodes"], pause["evictions"], pause["savedPerHour"]) == (None,) * 4
-    assert [row["isRecorded"] for row in found].count(True) >= 3
+    assert [row["isRecorded"] for row in result].count(True) >= 3
     assert main(["history", "--snapshot", str(history), "--from", "14:00", "--step", "5m"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "14:15" in line)
     assert set(line.split()[2:]) == {"n/a"}
 
 
 def test_nodepools_are_rows_of_their_own(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    found = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
-    assert found[0]["pool"] is None
-    general = next(row for row in found if row["pool"] == "general")
+    result = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
+    assert result[0]["pool"] is None
+    general = next(row for row in result if row["pool"] == "general")
     assert general["pendingPods"] is None
-    assert general["nodes"] < found[0]["nodes"]
-    assert sum(row["launches"] for row in found[1:]) == found[0]["launches"]
+    assert general["nodes"] < result[0]["nodes"]
+    assert sum(row["launches"] for row in result[1:]) == result[0]["launches"]
     (alone,) = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pool", "general")
     assert alone == general
 

@@ -16,8 +16,8 @@ REPAIRABLE = {"settings": {"FEATURE_GATES": "NodeRepair=true,PodDeletionCostMana
 
 def answers(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[dict[str, Any]], str]:
     assert main(["simulate", "-o", "json", *arguments]) == 0
-    found = capsys.readouterr()
-    return [json.loads(line) for line in found.out.splitlines()], found.err
+    result = capsys.readouterr()
+    return [json.loads(line) for line in result.out.splitlines()], result.err
 
 
 def recording(folder: Path, name: str, **fields: Any) -> str:
@@ -42,19 +42,19 @@ def methods(document: dict[str, Any]) -> list[str]:
 def test_snapshots_of_two_versions_in_one_call(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     older = recording(tmp_path, "older", karpenterVersion="1.14.1")
     newer = recording(tmp_path, "newer", karpenterVersion="1.15.0")
-    (one, other), said = answers(capsys, older, newer)
-    assert (one["karpenterModelled"], other["karpenterModelled"]) == ("1.14.1", "1.15.0")
-    assert "Repair" not in methods(one)
+    (document, other), text = answers(capsys, older, newer)
+    assert (document["karpenterModelled"], other["karpenterModelled"]) == ("1.14.1", "1.15.0")
+    assert "Repair" not in methods(document)
     assert methods(other)[0] == "Repair"
-    assert said == ""
+    assert text == ""
 
 
 def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = recording(tmp_path, "older", karpenterVersion="1.14.1")
-    (found,), said = answers(capsys, "--karpenter-version", "1.15.0", path)
-    assert (found["karpenterFound"], found["karpenterModelled"]) == ("1.15.0", "1.15.0")
-    assert "Repair" in methods(found)
-    assert said == ""
+    (document,), text = answers(capsys, "--karpenter-version", "1.15.0", path)
+    assert (document["karpenterFound"], document["karpenterModelled"]) == ("1.15.0", "1.15.0")
+    assert "Repair" in methods(document)
+    assert text == ""
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,15 @@ def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_p
 def test_a_version_that_is_not_modelled_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
 ) -> None:
-    (found,), said = answers(capsys, recording(tmp_path, "one", **fields))
-    assert found["karpenterModelled"] == modelled
-    assert note in said
+    (document,), text = answers(capsys, recording(tmp_path, "one", **fields))
+    assert document["karpenterModelled"] == modelled
+    assert note in text
 
 
 def test_the_controller_of_before_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     settings = {"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}
-    (found,), _ = answers(capsys, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
-    assert found["disruption"][-1] == {
+    (document,), _ = answers(capsys, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
+    assert document["disruption"][-1] == {
         "name": "LegacyRepair",
         "reason": "Unhealthy",
         "candidates": [],
@@ -120,19 +120,19 @@ POOL = {
 
 
 @pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
-@pytest.mark.parametrize(("found", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
+@pytest.mark.parametrize(("text", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
 def test_documents_say_which_version_was_found_and_which_decided(
-    command: str, found: str | None, modelled: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: str, text: str | None, modelled: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     manifest = tmp_path / "pool.yaml"
     manifest.write_text(json.dumps(POOL))
     scenario = tmp_path / "edit.yaml"
     scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])
-    path = recording(tmp_path, "one", **({"karpenterVersion": found} if found else {}))
+    path = recording(tmp_path, "one", **({"karpenterVersion": text} if text else {}))
     assert main([command, *more, "-o", "json", "--snapshot", path]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (document["karpenterFound"], document["karpenterModelled"]) == (found, modelled)
+    assert (document["karpenterFound"], document["karpenterModelled"]) == (text, modelled)
 
 
 @pytest.mark.parametrize("command", ["forward", "simulate"])

@@ -40,10 +40,10 @@ def a_deployment(*env: dict[str, Any], image: str = "karpenter/controller:1.13.0
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = karpenter()
-    made.put("/apis/karpenter.sh/v1/nodepools", json.loads(POOL))
-    made.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", json.loads(NODECLASS))
-    return made
+    result = karpenter()
+    result.put("/apis/karpenter.sh/v1/nodepools", json.loads(POOL))
+    result.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", json.loads(NODECLASS))
+    return result
 
 
 @pytest.fixture
@@ -150,10 +150,10 @@ def test_pools_without_pods_say_what_is_missing(
 
     cluster.fault = forbid
     assert main(["pools", *flags]) == 1
-    said = capsys.readouterr()
-    assert "trino" in said.out
-    assert "overlap and budgets are left out: pods may not be listed" in said.err
-    assert "overlap: unknown: pods may not be listed" in said.err
+    result = capsys.readouterr()
+    assert "trino" in result.out
+    assert "overlap and budgets are left out: pods may not be listed" in result.err
+    assert "overlap: unknown: pods may not be listed" in result.err
 
 
 def test_settings_that_the_server_cannot_give_are_named(

@@ -43,7 +43,7 @@ def test_garbage_of_earlier_clusters_is_collected(monkeypatch: pytest.MonkeyPatc
     for _ in range(40):
         with collector_at_rest():
             garbage.append(weakref.ref(Cycle()))
-    assert sum(one() is not None for one in garbage) < 20
+    assert sum(reference_type() is not None for reference_type in garbage) < 20
 
 
 def test_it_rests_and_then_leaves_alone_what_was_read() -> None:

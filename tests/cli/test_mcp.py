@@ -127,10 +127,10 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     _, result, slow = ask(
         ["--snapshot", a_file(tmp_path, *jobs), "--no-redact", "--kilobytes", "8"], ("pending", {}), ("tasks", {})
     )
-    found = result.structured_content
-    schema("pending").validate(found["answer"])
-    assert len(json.dumps(found["answer"])) <= 8 << 10
-    assert found["leftOff"][0] == {"list": "answer", "kept": len(found["answer"]), "of": 41}
+    structured_content = result.structured_content
+    schema("pending").validate(structured_content["answer"])
+    assert len(json.dumps(structured_content["answer"])) <= 8 << 10
+    assert structured_content["leftOff"][0] == {"list": "answer", "kept": len(structured_content["answer"]), "of": 41}
     assert slow.is_error
     assert "there is no tool tasks; the tools: verdict, explain" in text_of(slow)
 
@@ -160,7 +160,7 @@ def test_sigterm_leaves_no_recording_behind(tmp_path: Path) -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "karptui"
         assert json.loads(process.stdout.readline())["result"]["structuredContent"]["answer"]
-        assert [file.name for made in folder.glob("karptui-mcp-*") for file in made.iterdir()]
+        assert [file.name for path in folder.glob("karptui-mcp-*") for file in path.iterdir()]
         process.send_signal(signal.SIGTERM)
         process.wait(20)
     assert not list(folder.iterdir())

@@ -18,7 +18,7 @@ from tests.troubles import troubles_document
 def snapshot_file(tmp_path: Path) -> str:
     """A cluster whose spot node is empty but for a pod that is taken away."""
     document = troubles_document()
-    document["objects"] = [one for one in document["objects"] if one["kind"] != "Pod"]
+    document["objects"] = [manifest for manifest in document["objects"] if manifest["kind"] != "Pod"]
     path = tmp_path / "empty.json"
     path.write_text(json.dumps(document))
     return str(path)
@@ -26,12 +26,14 @@ def snapshot_file(tmp_path: Path) -> str:
 
 def test_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["next", "--snapshot", file, "-o", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["next"]["method"] == "Emptiness"
-    assert found["next"]["commands"] == [
+    document = json.loads(capsys.readouterr().out)
+    assert document["next"]["method"] == "Emptiness"
+    assert document["next"]["commands"] == [
         {"decision": "delete", "nodes": ["spot-1"], "savings_per_hour": 0.31, "replacements": [], "lost_pods": []}
     ]
-    assert [(one["name"], one["would_be"], one["held_by"]) for one in found["nodes"]] == [("spot-1", "delete", [])]
+    assert [(node["name"], node["would_be"], node["held_by"]) for node in document["nodes"]] == [
+        ("spot-1", "delete", [])
+    ]
 
 
 def test_table_and_csv(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,26 +14,26 @@ from tests.stories import STORIES
 
 def nodes(capsys: pytest.CaptureFixture[str], *args: str) -> list[dict[str, Any]]:
     assert main(["nodes", "--snapshot", str(STORIES), "-o", "json", *args]) == 0
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
-    return found
+    document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_every_node_has_a_code(capsys: pytest.CaptureFixture[str]) -> None:
-    found = nodes(capsys)
-    assert found
-    for one in found:
-        assert one["why"]
-        assert one["why_codes"]
-        assert one["pods_in_last_hour"] >= 0
+    result = nodes(capsys)
+    assert result
+    for document in result:
+        assert document["why"]
+        assert document["why_codes"]
+        assert document["pods_in_last_hour"] >= 0
 
 
 def test_codes_filter(capsys: pytest.CaptureFixture[str]) -> None:
     code = nodes(capsys)[0]["why_codes"][0]
-    assert all(code in one["why_codes"] for one in nodes(capsys, "--filter", f"why={code}"))
+    assert all(code in node["why_codes"] for node in nodes(capsys, "--filter", f"why={code}"))
 
 
 def test_without_simulation_nothing_is_said_about_what_would_follow(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {one["goes_without_blockers"] for one in nodes(capsys, "--no-simulate")} == {None}
+    assert {node["goes_without_blockers"] for node in nodes(capsys, "--no-simulate")} == {None}
 
 
 def test_large_clusters_are_simulated_on_request(

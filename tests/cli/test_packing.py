@@ -24,22 +24,22 @@ def test_a_picture_by_cpu_or_memory(capsys: pytest.CaptureFixture[str], by: str,
 def test_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["packing", "--demo", "-o", "json"]) == 0
     nodes = json.loads(capsys.readouterr().out)["nodes"]
-    trino = [one for one in nodes if one["pool"] == "trino"]
+    trino = [node for node in nodes if node["pool"] == "trino"]
     assert len(trino) == 8
-    assert {len(one["pods"]) for one in trino} == {1}
+    assert {len(item["pods"]) for item in trino} == {1}
     assert trino[0]["daemonsets"] == {"cpu_millis": 250, "mem_bytes": 640 << 20}
-    assert [one["pool"] for one in nodes][-2:] == [None, None]
+    assert [node["pool"] for node in nodes][-2:] == [None, None]
 
 
 def test_both_sides_of_a_what_if(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(OVERHEAD)
     assert main(["packing", "--snapshot", STORIES, "--scenario", str(path), "-o", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    new = [one for one in found["nodes"] if one["before"] is None]
-    assert {(one["name"], one["type"]) for one in new} == {(None, "r5a.16xlarge")}
+    document = json.loads(capsys.readouterr().out)
+    new = [node for node in document["nodes"] if node["before"] is None]
+    assert {(item["name"], item["type"]) for item in new} == {(None, "r5a.16xlarge")}
     assert main(["packing", "--snapshot", STORIES, "--scenario", str(path)]) == 0
-    assert capsys.readouterr().out.startswith(found["sentence"])
+    assert capsys.readouterr().out.startswith(document["sentence"])
 
 
 def test_an_edit_that_cannot_be_made_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,9 +19,9 @@ def test_every_command_has_examples() -> None:
 @pytest.mark.parametrize(("command", "line"), LINES, ids=lambda text: text or "app")
 def test_examples_parse(command: str, line: str) -> None:
     words = shlex.split(line.replace("<(", "").replace(")", "").partition(" > ")[0].rpartition(" | ")[2])
-    found, rest = split(words[words.index("karptui") + 1 :])
-    assert (found or "") == command
-    args = build_parser(found).parse_args(rest)
+    result, rest = split(words[words.index("karptui") + 1 :])
+    assert (result or "") == command
+    args = build_parser(result).parse_args(rest)
     assert args is not None
 
 

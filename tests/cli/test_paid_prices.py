@@ -52,11 +52,11 @@ def scenario(tmp_path: Path) -> str:
 def dollars(value: object, path: str = "") -> Iterator[tuple[str, float]]:
     """Yield the amounts of an answer by where they stand."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from dollars(one, f"{path}.{key}")
+        for key, result in value.items():
+            yield from dollars(result, f"{path}.{key}")
     elif isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from dollars(one, f"{path}[{index}]")
+        for index, result in enumerate(value):
+            yield from dollars(result, f"{path}[{index}]")
     elif isinstance(value, float | int) and value and not isinstance(value, bool):
         name = path.rpartition(".")[2].lower()
         if any(word in name for word in MONEY) and name not in COUNTS:

@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], story: str, *words: str) -> str:
 def test_json_csv_and_the_table_hold_the_same(capsys: pytest.CaptureFixture[str], story: str) -> None:
     document = json.loads(printed(capsys, story, *SHORT, "-o", "json"))
     rows = list(csv.DictReader(io.StringIO(printed(capsys, story, *SHORT, "-o", "csv"))))
-    assert [row["kind"] for row in rows] == [one["kind"] for one in document["removals"]]
+    assert [row["kind"] for row in rows] == [removal["kind"] for removal in document["removals"]]
     lines = printed(capsys, story, *SHORT).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("kubectl")]
     changed = [pool for pool in document["nodePools"] if pool["patch"]]

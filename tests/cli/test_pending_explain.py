@@ -68,7 +68,7 @@ class TestExplainPod:
         assert trino["gates"]["labels"] == "passed"
         assert (trino["failed"], trino["nearest_type"]) == ("resources", "r5a.8xlarge")
         assert trino["short"] == [{"resource": "memory", "need": "246400Mi", "room": "239554Mi"}]
-        assert {one["by"] for one in pod["existing_nodes"]} == {"memory"}
+        assert {item["by"] for item in pod["existing_nodes"]} == {"memory"}
         assert pod["remedies"][0]["edits"] == [
             {"edit": "setting", "name": "VM_MEMORY_OVERHEAD_PERCENT", "value": "0.0488"}
         ]
@@ -194,7 +194,7 @@ def test_a_node_that_is_gone_is_explained_by_what_churn_knows(capsys: pytest.Cap
     removed = json.loads(capsys.readouterr().out)["replacements"]
     assert main(["nodes", "--demo", "--no-simulate", "-o", "json"]) == 0
     present = {node["node_claim"] for node in json.loads(capsys.readouterr().out)}
-    gone = next(one for one in removed if one["nodeclaim"] not in present and one["by_events"])
+    gone = next(item for item in removed if item["nodeclaim"] not in present and item["by_events"])
     name = gone["nodeclaim"]
 
     assert main(["explain", "node", name, "--demo", "-o", "json"]) == 0

@@ -48,7 +48,7 @@ def test_pausing_disruption_leaves_expirations_and_interruptions(
     path.write_text(json.dumps({**pool, "spec": spec}))
     assert main(["plan", "-f", str(path), "--demo", "--horizon", "24h", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    (risk,) = (one for one in plan["risks"] if "pause disruption" in one)
+    (risk,) = (risk for risk in plan["risks"] if "pause disruption" in risk)
     expired = [step for step in plan["rollout"]["steps"] if step["kind"] == "expire"]
     assert risk.startswith("the budgets of general pause disruption, but not expiration and interruption: ")
     assert "spot nodes at any time" in risk
@@ -64,11 +64,11 @@ def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(
 ) -> None:
     path = tmp_path / "pool.yaml"
     path.write_text(json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}))
-    found = []
+    result = []
     for words in ([], ["--price-multiplier", "2"], ["--node-surcharge", "1"]):
         assert main(["plan", "-f", str(path), snapshot, "--horizon", "10m", "-o", "json", *words]) == 0
-        found.append(json.loads(capsys.readouterr().out)["pricePerHour"]["endEdited"])
-    listed, doubled, surcharged = found
+        result.append(json.loads(capsys.readouterr().out)["pricePerHour"]["endEdited"])
+    listed, doubled, surcharged = result
     assert listed > 0
     assert (doubled, surcharged) == (pytest.approx(2 * listed), pytest.approx(listed + 1))
 
@@ -110,35 +110,35 @@ def snapshot(tmp_path: Path) -> str:
 @pytest.fixture
 def closed(tmp_path: Path) -> str:
     """Return a file in which the NodePools take nothing any more."""
-    made = pools()
-    for pool in made:
+    result = pools()
+    for pool in result:
         pool["spec"]["template"]["spec"]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
     path = tmp_path / "pools.yaml"
-    path.write_text(yaml.safe_dump_all(made))
+    path.write_text(yaml.safe_dump_all(result))
     return str(path)
 
 
 def a_plan(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert main(["plan", *words, "-o", "json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_the_same_manifest_changes_nothing(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump_all(pools()))
-    found = a_plan(capsys, "-f", str(same), "--snapshot", snapshot)
-    assert found["risks"] == []
-    assert found["drift"] == []
-    assert found["decisions"]["now"] == found["decisions"]["edited"]
-    assert found["pricePerHour"]["endNow"] == found["pricePerHour"]["endEdited"]
+    plan = a_plan(capsys, "-f", str(same), "--snapshot", snapshot)
+    assert plan["risks"] == []
+    assert plan["drift"] == []
+    assert plan["decisions"]["now"] == plan["decisions"]["edited"]
+    assert plan["pricePerHour"]["endNow"] == plan["pricePerHour"]["endEdited"]
 
 
 def test_the_worst_risk_comes_first(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
-    found = a_plan(capsys, "-f", closed, "--snapshot", snapshot)
-    assert found["objects"] == [f"NodePool/{pool['metadata']['name']}" for pool in pools()]
-    assert "no place any more" in found["risks"][0]
-    assert found["rollout"]["end"]["pending"] > 0
+    plan = a_plan(capsys, "-f", closed, "--snapshot", snapshot)
+    assert plan["objects"] == [f"NodePool/{pool['metadata']['name']}" for pool in pools()]
+    assert "no place any more" in plan["risks"][0]
+    assert plan["rollout"]["end"]["pending"] > 0
 
 
 def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
@@ -221,9 +221,9 @@ def test_what_the_api_server_refuses_is_the_worst_risk(
 ) -> None:
     path = tmp_path / "new.yaml"
     path.write_text(REFUSED)
-    found = a_plan(capsys, "-f", str(path), "--snapshot", snapshot)
-    (why,) = found["refused"]
-    assert found["risks"][0] == why
+    plan = a_plan(capsys, "-f", str(path), "--snapshot", snapshot)
+    (why,) = plan["refused"]
+    assert plan["risks"][0] == why
     assert why.startswith("the API server refuses NodePool new: ")
     for part in ("spec.template: required, but missing", "spec.weight: must be at most 100", "unknown field foo"):
         assert part in why
@@ -236,8 +236,8 @@ def test_what_it_has_taken_already_is_no_risk(
 ) -> None:
     # The NodeClass of the snapshot lacks what its schema requires: nobody can say why, and it is there.
     path = tmp_path / "class.yaml"
-    made = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
-    path.write_text(yaml.safe_dump({**made, "spec": {"tags": {"team": "a"}}}))
+    texts = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
+    path.write_text(yaml.safe_dump({**texts, "spec": {"tags": {"team": "a"}}}))
     assert a_plan(capsys, "-f", str(path), "--snapshot", snapshot)["refused"] == []
 
 
@@ -337,5 +337,5 @@ def test_advice_with_another_number_in_it_is_neither_new_nor_gone(
     path.write_text(json.dumps({**pool, "spec": {"template": {"spec": {"requirements": [only]}}}}))
     assert main(["plan", "-f", str(path), "--demo", "--horizon", "1m", "-o", "json"]) == 0
     advice = json.loads(capsys.readouterr().out)["advice"]
-    new, gone = ({(one["rule"], *one["objects"]) for one in advice[key]} for key in ("new", "gone"))
+    new, gone = ({(item["rule"], *item["objects"]) for item in advice[key]} for key in ("new", "gone"))
     assert not new & gone

@@ -22,7 +22,7 @@ def test_json_csv_and_the_table_say_the_same(capsys: pytest.CaptureFixture[str],
     document = json.loads(printed(capsys, story, *FEW, "-o", "json"))
     rows = list(csv.DictReader(io.StringIO(printed(capsys, story, *FEW, "-o", "csv"))))
     assert [row["consolidationPolicy"] for row in rows] == ["", "WhenEmpty", "Balanced"]
-    assert [int(row["evictions"]) for row in rows] == [one["evictions"] for one in document["outcomes"]]
+    assert [int(row["evictions"]) for row in rows] == [outcome["evictions"] for outcome in document["outcomes"]]
     answer, *lines = printed(capsys, story, *FEW).splitlines()
     assert "; now it saves " in answer
     assert len([line for line in lines if line.startswith(("current", "WhenEmpty", "Balanced"))]) == 3

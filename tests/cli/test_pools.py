@@ -31,11 +31,11 @@ def test_story_a_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_story_a_as_a_table_with_the_reasons_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--snapshot", A_WEIGHTS]) == 0
-    said = capsys.readouterr()
-    assert said.out.splitlines()[0].split()[:3] == ["#", "NAME", "WEIGHT"]
-    assert "every pod that fits lands here before second is tried" in said.err
-    assert "overlap: 5 of 5 pods (100%) match several pools and land on first 5" in said.err
-    assert "cost of all pools" not in said.err
+    result = capsys.readouterr()
+    assert result.out.splitlines()[0].split()[:3] == ["#", "NAME", "WEIGHT"]
+    assert "every pod that fits lands here before second is tried" in result.err
+    assert "overlap: 5 of 5 pods (100%) match several pools and land on first 5" in result.err
+    assert "cost of all pools" not in result.err
 
 
 def test_csv_holds_plain_cells(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,33 +49,33 @@ def test_csv_holds_plain_cells(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_demo_tells_what_its_pools_cost(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--demo"]) == 0
-    said = capsys.readouterr()
-    assert "cost of all pools: $" in said.err
-    assert "no spot prices are known" not in said.err
+    result = capsys.readouterr()
+    assert "cost of all pools: $" in result.err
+    assert "no spot prices are known" not in result.err
     assert main(["pools", "--demo", "--disable-pricing"]) == 0
-    said = capsys.readouterr()
-    assert "$" not in said.out + said.err
+    result = capsys.readouterr()
+    assert "$" not in result.out + result.err
 
 
 def test_one_pool_at_length(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--snapshot", STORIES, "--pool", "small"]) == 0
-    said = capsys.readouterr().out
-    assert "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots" in said
-    assert "kube-system/agent-04" in said
+    out = capsys.readouterr().out
+    assert "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots" in out
+    assert "kube-system/agent-04" in out
     assert main(["pools", "--snapshot", STORIES, "--pool", "small", "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["types_excluded_by_daemonsets"] == 7
-    assert [one["name"] for one in document["daemonsets"] if one["excludes"] == ["t3a.small"]] == ["kube-system/cni"]
+    assert [item["name"] for item in document["daemonsets"] if item["excludes"] == ["t3a.small"]] == ["kube-system/cni"]
     assert main(["pools", "--snapshot", STORIES, "--pool", "small", "-o", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["excludes"] for row in rows if row["name"] == "kube-system/agent-02"] == ["t3.nano t3a.nano"]
 
 
 def test_rows_of_one_pool_are_chosen_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
-    one = ("pools", "--snapshot", STORIES, "--pool", "small", "--filter", "name=*/cni")
-    assert main([*one, "-o", "json"]) == 0
+    result = ("pools", "--snapshot", STORIES, "--pool", "small", "--filter", "name=*/cni")
+    assert main([*result, "-o", "json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)["daemonsets"]] == ["kube-system/cni"]
-    assert main([*one, "--no-headers"]) == 0
+    assert main([*result, "--no-headers"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("kube-system/cni")
 

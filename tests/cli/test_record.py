@@ -20,8 +20,8 @@ def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, capsy
     assert "7 objects" in capsys.readouterr().err
     for command in ("nodes", "pods"):
         answers = []
-        for one in (file, copy):
-            assert main([command, "-o", "json", "--snapshot", one]) == 0
+        for text in (file, copy):
+            assert main([command, "-o", "json", "--snapshot", text]) == 0
             answers.append(capsys.readouterr().out)
         assert answers[0] == answers[1]
 
@@ -113,7 +113,7 @@ def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, capsys: pytest.Ca
         assert main(words) == 0
     text = (tmp_path / "out.json").read_text()
     document = json.loads(text)
-    kinds = [one["kind"] for one in document["objects"]]
+    kinds = [manifest["kind"] for manifest in document["objects"]]
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
         "Node": 1,
         "Pod": 1200,

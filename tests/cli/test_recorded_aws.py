@@ -71,7 +71,7 @@ def a_region() -> FakeAws:
         "DescribeCapacityReservations": ("capacityReservationSet", ()),
     }
     for action, (field, items) in answers.items():
-        aws.xml(action, f"<{field}>{''.join(f'<item>{one}</item>' for one in items)}</{field}>")
+        aws.xml(action, f"<{field}>{''.join(f'<item>{item}</item>' for item in items)}</{field}>")
     return aws
 
 

@@ -103,16 +103,16 @@ def a_controller() -> dict[str, Any]:
 def fewer(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return objects without most nodes of the largest NodePool and the pods on them, as fewer are faster."""
     names = {
-        one["metadata"]["name"]
-        for one in objects
-        if one["kind"] == "Node" and one["metadata"]["labels"].get("karpenter.sh/nodepool") == POOL
+        document["metadata"]["name"]
+        for document in objects
+        if document["kind"] == "Node" and document["metadata"]["labels"].get("karpenter.sh/nodepool") == POOL
     }
     left_out = {name for name in names if name != NODE and not name.startswith("ip-10-0-1")}
     return [
-        one
-        for one in objects
+        item
+        for item in objects
         if left_out.isdisjoint(
-            (one["metadata"]["name"], one.get("spec", {}).get("nodeName"), one.get("status", {}).get("nodeName"))
+            (item["metadata"]["name"], item.get("spec", {}).get("nodeName"), item.get("status", {}).get("nodeName"))
         )
     ]
 
@@ -124,12 +124,12 @@ def a_cluster() -> Cluster:
     paths |= {"NodePool": "/apis/karpenter.sh/v1/nodepools", "NodeClaim": "/apis/karpenter.sh/v1/nodeclaims"}
     paths["EC2NodeClass"] = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
     objects = fewer(demo_objects())
-    for one in objects:
-        if one["kind"] in paths:
-            cluster.put(paths[one["kind"]], one)
+    for document in objects:
+        if document["kind"] in paths:
+            cluster.put(paths[document["kind"]], document)
     cluster.put(paths["Deployment"], a_controller())
     cluster.put(paths["Pod"], {"apiVersion": "v1", "kind": "Pod", **pod("karpenter-a")})
-    cluster.fault = partial(answer_beside, exposition(), [one for one in objects if one["kind"] in ("Node", "Pod")])
+    cluster.fault = partial(answer_beside, exposition(), [item for item in objects if item["kind"] in ("Node", "Pod")])
     return cluster
 
 
@@ -142,7 +142,7 @@ def answer_beside(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> 
         used = {"cpu": "250m", "memory": "1Gi"}
         of_kind = {"usage": used} if kind == "Node" else {"containers": [{"usage": used}]}
         when = {"timestamp": "2026-11-18T11:59:30Z", "window": "15s"}
-        items = [{"metadata": one["metadata"], **when, **of_kind} for one in objects if one["kind"] == kind]
+        items = [{"metadata": item["metadata"], **when, **of_kind} for item in objects if item["kind"] == kind]
         call.json({"items": items})
     elif call.path == "/apis/policy/v1/poddisruptionbudgets":
         call.error(403, "poddisruptionbudgets is forbidden", "Forbidden")
@@ -176,12 +176,12 @@ def settled(value: Any) -> Any:
 
 def pseudonyms(folder: Path) -> dict[str, str]:
     """Return the pseudonym of every object's name, of pods with their namespaces."""
-    found: dict[str, str] = {}
-    for one, other in zip(*(objects_in(folder / f"{name}.json") for name in ("plain", "redacted")), strict=True):
-        names = [[part["metadata"].get("namespace", ""), part["metadata"]["name"]] for part in (one, other)]
-        found["/".join(filter(None, names[0]))] = "/".join(filter(None, names[1]))
-        found.setdefault(names[0][1], names[1][1])
-    return found
+    texts: dict[str, str] = {}
+    for result, other in zip(*(objects_in(folder / f"{name}.json") for name in ("plain", "redacted")), strict=True):
+        names = [[part["metadata"].get("namespace", ""), part["metadata"]["name"]] for part in (result, other)]
+        texts["/".join(filter(None, names[0]))] = "/".join(filter(None, names[1]))
+        texts.setdefault(names[0][1], names[1][1])
+    return texts
 
 
 @cache
@@ -195,7 +195,7 @@ def write_edits(objects: list[dict[str, Any]], name: str) -> None:
     """Write a scenario and a manifest that give a NodePool another weight."""
     edits = [{"edit": "set", "object": f"NodePool/{name}", "path": "spec.weight", "value": 77}]
     Path("scenario.json").write_text(json.dumps({"edits": edits}))
-    pool = next(one for one in objects if (one["kind"], one["metadata"]["name"]) == ("NodePool", name))
+    pool = next(item for item in objects if (item["kind"], item["metadata"]["name"]) == ("NodePool", name))
     Path("pool.json").write_text(json.dumps({**pool, "spec": {**pool["spec"], "weight": 77}}))
 
 

@@ -33,22 +33,22 @@ def findings(file: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def counts(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """Return how many NodeClaims, pods, candidates and commands Karpenter's decisions have, and what they save."""
     answer = asked(["simulate", str(file), "--disruption"], capsys)
-    made = answer["provisioning"]
-    claims = [(len(c["instanceTypes"]), len(c["pods"]), c["cheapestPrice"]) for c in made["newNodeClaims"]]
+    provisioning = answer["provisioning"]
+    claims = [(len(c["instanceTypes"]), len(c["pods"]), c["cheapestPrice"]) for c in provisioning["newNodeClaims"]]
     commands = [
         (method["name"], len(method["candidates"]), command["decision"], len(command["candidates"]), command["savings"])
         for method in answer["disruption"]
         for command in method["commands"]
     ]
-    said = sorted((key.partition("/")[0], len(lines)) for key, lines in answer["events"].items())
-    placed = sorted(len(one["pods"]) for one in made["existingNodes"])
-    return sorted(claims), placed, len(made["podErrors"]), sorted(commands), said
+    pairs = sorted((key.partition("/")[0], len(lines)) for key, lines in answer["events"].items())
+    placed = sorted(len(existing_node["pods"]) for existing_node in provisioning["existingNodes"])
+    return sorted(claims), placed, len(provisioning["podErrors"]), sorted(commands), pairs
 
 
 def next_and_pending(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """Return the numbers that `next` and `pending` print."""
     answers = [asked([command, "--snapshot", str(file)], capsys) for command in ("next", "pending")]
-    return [numbers(one) for one in answers]
+    return [numbers(answer) for answer in answers]
 
 
 def numbers(value: Any) -> Any:

@@ -30,7 +30,7 @@ def told(*words: str) -> str:
 
 def test_groups_come_with_their_best_remedy_first() -> None:
     rows = json.loads(told("-o", "json"))
-    groups = [(name, [row["place"] for row in own]) for name, own in groupby(rows, lambda row: row["group"])]
+    groups = [(name, [row["place"] for row in result]) for name, result in groupby(rows, lambda row: row["group"])]
     assert len(groups) == len({name for name, _ in groups}) > 3
     assert all(places == list(range(1, len(places) + 1)) for _, places in groups)
     assert all(row["says"].startswith("Best: frees ") for row in rows if row["place"] == 1 and row["freed_nodes"])
@@ -50,7 +50,7 @@ def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
 def test_what_still_holds_the_nodes_is_said() -> None:
     row = json.loads(told("--of", "db/postgres", "-o", "json"))[0]
     assert row["freed_nodes"] == []
-    assert {one["by"] for one in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
+    assert {item["by"] for item in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
     assert "still blocked by monitoring/prometheus" in row["says"]
 
 
@@ -89,5 +89,5 @@ def test_where_none_frees_a_node_that_is_said_and_no_empty_table(
 
 def test_a_name_that_holds_nothing_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["remedies", "--demo", "--of", "nobody"]) == 2
-    said = capsys.readouterr().err
-    assert "--of: nothing called nobody keeps nodes; there is db/postgres" in said
+    err = capsys.readouterr().err
+    assert "--of: nothing called nobody keeps nodes; there is db/postgres" in err

@@ -25,10 +25,10 @@ from tests.story_d import story_document
 
 def krr(*scans: tuple[str, Any, Any], **settings: Any) -> dict[str, Any]:
     """Return a result of KRR; scans are workload, cores and bytes."""
-    made = []
+    result = []
     for workload, cpu, memory in scans:
         kind, namespace, name = workload.split("/")
-        made.append(
+        result.append(
             {
                 "object": {
                     "cluster": None, "name": name, "container": "app", "pods": [], "hpa": None,
@@ -45,7 +45,7 @@ def krr(*scans: tuple[str, Any, Any], **settings: Any) -> dict[str, Any]:
             }
         )  # fmt: skip
     return {
-        "scans": made,
+        "scans": result,
         "score": 50,
         "resources": ["cpu", "memory"],
         "strategy": {"name": "simple", "settings": settings},
@@ -60,9 +60,9 @@ SETTINGS = {"history_duration": 336.0, "cpu_percentile": 95.0, "memory_buffer_pe
 def story(tmp_path: Path) -> Path:
     """Return story D, its containers named ``app``, with VerticalPodAutoscalers."""
     document = story_document()
-    for one in document["objects"]:
-        if one["kind"] == "Pod":
-            for container in one["spec"]["containers"]:
+    for manifest in document["objects"]:
+        if manifest["kind"] == "Pod":
+            for container in manifest["spec"]["containers"]:
                 container["name"] = "app"
     target = {"kind": "StatefulSet", "name": "worker"}
     recommended = {"containerRecommendations": [{"containerName": "app", "target": {"cpu": "2", "memory": "8Gi"}}]}
@@ -273,8 +273,8 @@ def test_recorded_usage_replaces_vpas_that_may_not_be_listed(history: Path) -> N
     refused = live_vpas(Answering(ApiError(403, "Forbidden", "no")))
     snapshot = SnapshotReader().read([history])
     now_ns, inventory = snapshot.captured_at_ns, snapshot.inventory
-    found = recommendations_of(inventory, refused, history, now_ns)
-    assert {item.workload for item in found.items} == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}
+    recommendations = recommendations_of(inventory, refused, history, now_ns)
+    assert {item.workload for item in recommendations.items} == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}
     for path, at_ns in ((None, now_ns), (history, BEGIN_NS)):
         with pytest.raises(SourceError, match="cannot be listed"):
             recommendations_of(inventory, refused, path, at_ns)

@@ -44,8 +44,8 @@ def test_queries_have_percentile_and_window() -> None:
 
 
 def test_history_is_that_of_the_oldest_pod_and_of_the_window_at_most() -> None:
-    found = sized(series(0.1), series(1e6, 2e6), series(NOW - 3 * HOUR, NOW - 9 * HOUR))
-    assert (found.known_hours, found.items[0].is_unsure) == ((9.0, 9.0), True)
+    result = sized(series(0.1), series(1e6, 2e6), series(NOW - 3 * HOUR, NOW - 9 * HOUR))
+    assert (result.known_hours, result.items[0].is_unsure) == ((9.0, 9.0), True)
     assert sized(series(0.1), series(1e6), series(0)).known_hours == (168.0, 168.0)
     assert sized(series(0.1), series(1e6), series()).known_hours == (0.0, 0.0)
     cpu_only = sized(series(0.1), Answer({("a", "b", "c"): 1.0}), series())
@@ -72,9 +72,9 @@ def test_what_is_no_amount_names_the_container(amount: float) -> None:
 @pytest.fixture
 def story(tmp_path: Path) -> Path:
     document = story_document()
-    for one in document["objects"]:
-        if one["kind"] == "Pod":
-            for container in one["spec"]["containers"]:
+    for manifest in document["objects"]:
+        if manifest["kind"] == "Pod":
+            for container in manifest["spec"]["containers"]:
                 container["name"] = "app"
     path = tmp_path / "story.json"
     path.write_text(json.dumps(document))
@@ -100,8 +100,8 @@ def run(capsys: pytest.CaptureFixture[str], story: Path, *words: str) -> tuple[i
 
 
 def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pods = [one for one in json.loads(story.read_text())["objects"] if one["kind"] == "Pod"]
-    names = [one["metadata"]["name"] for one in pods if one["metadata"]["namespace"] == "trino"]
+    pods = [manifest for manifest in json.loads(story.read_text())["objects"] if manifest["kind"] == "Pod"]
+    names = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["namespace"] == "trino"]
 
     def answer(call: Call) -> None:
         if "quantile" in call.query["query"]:
@@ -116,7 +116,7 @@ def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeyp
         words = ("--prometheus", f"{server.url}/prom/", "--window", "14d", "--percentile", "90", "-o", "json")
         status, out, err = run(capsys, story, *words)
     document = json.loads(out)
-    (row,) = [one for one in document["workloads"] if one["workload"] == "StatefulSet/trino/worker"]
+    (row,) = [workload for workload in document["workloads"] if workload["workload"] == "StatefulSet/trino/worker"]
     assert (row["cpuMillisAfter"], row["memoryBytesAfter"]) == (1401, 2862 * 2**20)
     assert document["source"] == (
         "Prometheus: cpu at percentile 90 of 5-minute averages, the highest memory, without a margin (pods above "

@@ -47,11 +47,11 @@ def snapshot(tmp_path: Path) -> str:
 def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, OVERHEAD)
     assert main(["simulate", STORIES, "--scenario", path, "-o", "json"]) == 0
-    (found,) = answers(capsys)
-    assert found["scenario"] == "less overhead"
-    assert found["priceDeltaPerHour"] < 0
-    assert found["newNodeClaims"][0]["instanceTypes"][0]["name"] == "r5a.16xlarge"
-    assert found["karpenterModelled"] == "1.15.0"
+    (document,) = answers(capsys)
+    assert document["scenario"] == "less overhead"
+    assert document["priceDeltaPerHour"] < 0
+    assert document["newNodeClaims"][0]["instanceTypes"][0]["name"] == "r5a.16xlarge"
+    assert document["karpenterModelled"] == "1.15.0"
     assert main(["simulate", STORIES, "--scenario", path]) == 0
     text = capsys.readouterr().out
     assert "  New nodes no longer launched: " in text
@@ -64,9 +64,9 @@ def test_what_is_replayed_can_be_said_on_the_command_line(
     path = write(tmp_path, CHAOS)
     for mode in ("pending", "scratch", "remove", "next"):
         assert main(["simulate", snapshot, "--scenario", path, "--replay", mode, "-o", "json"]) == 0
-        (found,) = answers(capsys)
-        assert found["replay"] == mode
-        assert ("nextAfter" in found) == (mode == "next")
+        (document,) = answers(capsys)
+        assert document["replay"] == mode
+        assert ("nextAfter" in document) == (mode == "next")
     assert main(["simulate", snapshot, "--scenario", path, "--replay", "next"]) == 0
     assert "Karpenter's next command, edited" in capsys.readouterr().out
 
@@ -84,12 +84,12 @@ def test_what_is_replayed_can_be_said_on_the_command_line(
 def test_conditions(
     conditions: list[str], answer: tuple[int, str], tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, said = answer
+    status, text = answer
     words = [word for condition in conditions for word in ("--fail-on", condition)]
     path = write(tmp_path, CHAOS)
     assert main(["simulate", snapshot, "--scenario", path, "--replay", "scratch", *words]) == status
     shown = capsys.readouterr()
-    assert said in shown.err
+    assert text in shown.err
     assert "  Would drift: " in shown.out
 
 
@@ -111,13 +111,13 @@ def test_what_the_api_server_refuses(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
-    one, two = write(tmp_path, OVERHEAD), write(tmp_path, "name: a\n---\nname: b\n", "two.yaml")
+    text, two = write(tmp_path, OVERHEAD), write(tmp_path, "name: a\n---\nname: b\n", "two.yaml")
     bad = write(tmp_path, "{", "bad.json")
-    assert main(["simulate", snapshot, bad, "--scenario", one, "--scenario", two, "-o", "json"]) == 1
-    found = answers(capsys)
-    assert [line["scenario"] for line in found] == ["less overhead", "a", "b"] * 2
-    assert ["error" in line for line in found] == [False] * 3 + [True] * 3
-    assert main(["simulate", bad, "--scenario", one]) == 1
+    assert main(["simulate", snapshot, bad, "--scenario", text, "--scenario", two, "-o", "json"]) == 1
+    result = answers(capsys)
+    assert [line["scenario"] for line in result] == ["less overhead", "a", "b"] * 2
+    assert ["error" in line for line in result] == [False] * 3 + [True] * 3
+    assert main(["simulate", bad, "--scenario", text]) == 1
 
 
 def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["--scenario", "gone.yaml"], "gone.yaml: No such file"),
         ([], "name a snapshot"),
@@ -144,9 +144,9 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest
         (["x.json", "--self-check", "--as", "x"], "--as is about a live cluster: it does not go with a snapshot"),
     ],
 )
-def test_what_cannot_be_asked(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_asked(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,9 +166,9 @@ def test_a_scenario_from_standard_input_on_the_demo(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(CHAOS))
     assert main(["simulate", "--demo", "--scenario", "-", "-o", "json"]) == 0
-    (found,) = answers(capsys)
-    assert found["name"] == "demo"
-    assert found["driftGained"]
+    (document,) = answers(capsys)
+    assert document["name"] == "demo"
+    assert document["driftGained"]
 
 
 def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,9 +176,9 @@ def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert "NodeClaims" in text.splitlines()[0]
     assert main(["simulate", snapshot, "--self-check", "-o", "json"]) == status
-    (found,) = answers(capsys)
-    assert found["comparable"] >= found["reproduced"]
-    assert found["nodeClaims"]
+    (document,) = answers(capsys)
+    assert document["comparable"] >= document["reproduced"]
+    assert document["nodeClaims"]
     bad = write(tmp_path, "{", "bad.json")
     assert main(["simulate", bad, "--self-check"]) == 1
 
@@ -189,10 +189,10 @@ def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.03,0.075", "--jobs", "1"]
     assert main([*words, "-o", "json"]) == 0
-    (found,) = answers(capsys)
-    assert found["parameter"] == "VM_MEMORY_OVERHEAD_PERCENT"
-    assert [point["value"] for point in found["points"]] == ["0.03", "0.075"]
-    assert found["points"][0]["pricePerHour"] < found["points"][1]["pricePerHour"]
+    (document,) = answers(capsys)
+    assert document["parameter"] == "VM_MEMORY_OVERHEAD_PERCENT"
+    assert [point["value"] for point in document["points"]] == ["0.03", "0.075"]
+    assert document["points"][0]["pricePerHour"] < document["points"][1]["pricePerHour"]
     assert main(words) == 0
     assert "Recommended: 0.03: the lowest cost: no pod pending, $3.62/h" in capsys.readouterr().out
     assert main([*words, "-o", "csv"]) == 0
@@ -218,7 +218,7 @@ def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["--set", "weight"], "--set: 'weight' is not PARAMETER=VALUES"),
         (["--set", "A=1", "--jobs", "0"], "'0' is not a number from 1 to 256"),
@@ -226,9 +226,9 @@ def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture
         ([], "--set"),
     ],
 )
-def test_what_is_no_sweep(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_sweep(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", STORIES, *words]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
@@ -256,7 +256,7 @@ edits:
 """
     assert main(["nodes", "--demo", "-o", "json"]) == 0
     nodes = json.loads(capsys.readouterr().out)
-    name = next(one["name"] for one in nodes if one["pool"] == "general" and one["status"] == "Ready")
+    name = next(node["name"] for node in nodes if node["pool"] == "general" and node["status"] == "Ready")
     path = write(tmp_path, text.replace("NODE", name))
     status = main(["simulate", "--demo", "--scenario", path])
     shown = capsys.readouterr()
@@ -283,11 +283,11 @@ def test_which_of_several_scenarios_is_best_is_said(tmp_path: Path, capsys: pyte
     paths = [write(tmp_path, OVERHEAD), write(tmp_path, "name: nothing\nedits: []\n", "nothing.yaml")]
     flags = [word for path in paths for word in ("--scenario", path)]
     assert main(["simulate", STORIES, *flags, "-o", "json"]) == 0
-    found = answers(capsys)
-    assert [one["place"] for one in found] == [1, 2]
-    assert {one["comparison"] for one in found} == {found[0]["comparison"]}
-    assert found[0]["comparison"].startswith("less overhead is best: ")
+    result = answers(capsys)
+    assert [document["place"] for document in result] == [1, 2]
+    assert {document["comparison"] for document in result} == {result[0]["comparison"]}
+    assert result[0]["comparison"].startswith("less overhead is best: ")
     assert main(["simulate", STORIES, *flags]) == 0
-    assert capsys.readouterr().out.rstrip().splitlines()[-1] == found[0]["comparison"]
+    assert capsys.readouterr().out.rstrip().splitlines()[-1] == result[0]["comparison"]
     assert main(["simulate", STORIES, *flags[:2], "-o", "json"]) == 0
     assert "comparison" not in answers(capsys)[0]

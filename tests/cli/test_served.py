@@ -116,8 +116,8 @@ async def test_the_number_of_sessions_is_bounded(served: Served) -> None:
         with pytest.raises(WSServerHandshakeError) as refused:
             await connect(session, served, Origin=served.origin)
         assert refused.value.status == 503
-        for one in sessions:
-            await one.close()
+        for response in sessions:
+            await response.close()
         await (await again(session, served)).close()
 
 

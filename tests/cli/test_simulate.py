@@ -71,7 +71,7 @@ def test_the_instant_to_look_from_may_be_given(
 
     monkeypatch.setattr("karptui.provisioning.solution.provisioning_events", watched)
     assert main(["simulate", write(tmp_path, 1), "--now", "2026-11-20T12:00:00Z"]) == 0
-    assert [format_timestamp(one) for one in seen] == ["2026-11-20T12:00:00Z"]
+    assert [format_timestamp(number) for number in seen] == ["2026-11-20T12:00:00Z"]
     capsys.readouterr()
 
 
@@ -116,13 +116,13 @@ def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, capsy
     path.write_text(text.replace('do-not-disrupt: "true"', 'do-not-disrupt: "soon"'))
     assert main(["simulate", str(path), "-o", "json"]) == 0
     [answer] = lines(capsys)
-    [said] = answer["events"]["Pod/ci/runner-1"]
-    assert said.startswith("InvalidDoNotDisruptAnnotation")
+    [result] = answer["events"]["Pod/ci/runner-1"]
+    assert result.startswith("InvalidDoNotDisruptAnnotation")
     assert answer["provisioning"]["existingNodes"] == []
 
 
-@pytest.mark.parametrize(("saved", "said"), [(0.383, "saves $0.3830/h"), (-0.238, "costs $0.2380/h more")])
-def test_what_a_command_saves_is_said_as_everywhere(saved: float, said: str) -> None:
+@pytest.mark.parametrize(("saved", "text"), [(0.383, "saves $0.3830/h"), (-0.238, "costs $0.2380/h more")])
+def test_what_a_command_saves_is_said_as_everywhere(saved: float, text: str) -> None:
     command = {
         "decision": "replace",
         "candidates": ["a", "b"],
@@ -133,7 +133,7 @@ def test_what_a_command_saves_is_said_as_everywhere(saved: float, said: str) -> 
     decision: dict[str, Any] = {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
     answer = {"name": "case", "provisioning": decision, "disruption": [drift], "notModelled": []}
     lines = list(lines_of(answer, {"Drift": (saved, None)}))
-    assert f"    replace a, b by 1 NodeClaim, {said}" in lines
+    assert f"    replace a, b by 1 NodeClaim, {text}" in lines
     assert "    replace a, b by 1 NodeClaim" in lines, "nobody can say what it saves"
 
 
@@ -141,14 +141,14 @@ def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = troubles_document()
-    document["objects"] = [one for one in document["objects"] if one["kind"] != "Pod"]
+    document["objects"] = [item for item in document["objects"] if item["kind"] != "Pod"]
     path = tmp_path / "empty.json"
     path.write_text(json.dumps(document))
     assert main(["simulate", str(path), "--disruption"]) == 0
     assert "    delete spot-1, saves $0.3100/h\n" in capsys.readouterr().out
-    for one in document["objects"]:
-        if "spot-1" in (one["metadata"]["name"], one.get("status", {}).get("nodeName")):
-            one["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "m9.unheard-of"
+    for manifest in document["objects"]:
+        if "spot-1" in (manifest["metadata"]["name"], manifest.get("status", {}).get("nodeName")):
+            manifest["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "m9.unheard-of"
     path.write_text(json.dumps(document))
     assert main(["simulate", str(path), "--disruption"]) == 0
     assert "    delete spot-1\n" in capsys.readouterr().out
@@ -165,11 +165,11 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(
     assert main(["simulate", str(path)]) == 0
     printed = capsys.readouterr().out
     assert f"unschedulable pods: {0 if is_usable else 5}" in printed
-    said = (
+    result = (
         "  5 pods need a node; no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being"
         " deleted: Karpenter does not even try existing nodes, and reports nothing\n"
     )
-    assert (said in printed) is not is_usable
+    assert (result in printed) is not is_usable
     assert main(["simulate", str(path), "-o", "json"]) == 0
     [answer] = lines(capsys)
     assert len(answer.get("untried", ())) == (0 if is_usable else 5)
@@ -220,5 +220,5 @@ def test_static_drift_is_asked_always_and_named_in_json_with_its_gate(
     assert main(["simulate", str(path), "--disruption"]) == 0
     assert "  StaticDrift: 0 candidates" in capsys.readouterr().out
     assert main(["simulate", str(path), "--disruption", "-o", "json"]) == 0
-    named = [one["name"] for one in json.loads(capsys.readouterr().out)["disruption"]]
+    named = [item["name"] for item in json.loads(capsys.readouterr().out)["disruption"]]
     assert ("StaticDrift" in named) is is_named

@@ -69,14 +69,14 @@ def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("every") / "troubles.json"
     whole = troubles_document()
     path.write_text(json.dumps(whole))
-    pool = next(one for one in whole["objects"] if one["kind"] == "NodePool")
+    pool = next(manifest for manifest in whole["objects"] if manifest["kind"] == "NodePool")
     path.with_name("pool.json").write_text(json.dumps(pool))
     return path
 
 
 def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
     """Return a command line on which a command prints something: of a snapshot, or of what is given instead."""
-    own = {
+    texts = {
         "explain": ["pool", "spot"],
         "plan": ["--horizon", "10m", "-f", str(snapshot.with_name("pool.json"))],
         "sweep": ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--jobs", "1"],
@@ -84,7 +84,7 @@ def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
         "completion": ["bash"],
     }.get(command, [])
     flag = {"simulate": [], "sweep": [], "completion": None}.get(command, ["--snapshot"])
-    return [command, *own, *([*flag, given or str(snapshot)] if flag is not None else [])]
+    return [command, *texts, *([*flag, given or str(snapshot)] if flag is not None else [])]
 
 
 class Streams:
@@ -237,14 +237,14 @@ def test_commands_say_why_a_file_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = target_of(kind, tmp_path, monkeypatch)
-    before = {one: one.lstat().st_ino for one in tmp_path.rglob("*")}
+    before = {path: path.lstat().st_ino for path in tmp_path.rglob("*")}
     words = [str(path) if word == "-" else word for word in words_of(command, snapshot)]
     assert str(path) in words, f"{argument} of {command} is not given in words_of()"
     words += [] if kind == "there" else ["--force"]
     with Path(os.devnull).open("wb") as nowhere:
         assert streams.run(words, printing_to(os.dup(nowhere.fileno()))) == 2
     assert streams.last_words == f"karptui {command}: {path}: {REFUSED[kind]}"
-    assert {one: one.lstat().st_ino for one in tmp_path.rglob("*")} == before
+    assert {path: path.lstat().st_ino for path in tmp_path.rglob("*")} == before
     assert kind != "there" or path.read_text() == "mine"
 
 
@@ -284,7 +284,7 @@ def test_a_fault_where_no_report_of_it_can_be_kept(
     monkeypatch.setattr("karptui.cli.pools.run", Mock(side_effect=KeyError(kind)))
     assert streams.run(["pools", "--snapshot", str(snapshot)], printing_to(tmp_path / "printed")) == 70
     assert streams.last_words == f"karptui: internal error while running karptui pools: KeyError: '{kind}'"
-    assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["printed"]
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["printed"]
 
 
 # Files without an end
@@ -336,8 +336,8 @@ def test_input_without_an_end_is_a_sentence(
     with Path("/dev/zero").open(encoding="utf-8") as endless:
         monkeypatch.setattr(sys, "stdin", None if is_closed else endless)
         assert streams.run(words, printing_to(tmp_path / "printed")) == 2
-    said = "standard input: is closed" if is_closed else "standard input: it is larger than 16 MiB"
-    assert streams.last_words == f"karptui {words[0]}: {said}"
+    text = "standard input: is closed" if is_closed else "standard input: it is larger than 16 MiB"
+    assert streams.last_words == f"karptui {words[0]}: {text}"
 
 
 # Times

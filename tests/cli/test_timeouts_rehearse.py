@@ -17,7 +17,7 @@ def test_the_order_of_consolidation_is_told_in_every_form(capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     assert main([*words, "-o", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["node"] for row in rows] == [one["node"] for one in document["nodes"]]
+    assert [row["node"] for row in rows] == [node["node"] for node in document["nodes"]]
     assert document["unreached"] == sum(row["isReached"] == "False" for row in rows) > 0
     assert main([*words, "--fail-on", "timeout"]) == (3 if document["isStarved"] else 0)
     assert capsys.readouterr().out.startswith("demo: a pass ends with delete ")
@@ -34,9 +34,9 @@ def test_a_node_group_is_rehearsed_in_every_form(capsys: pytest.CaptureFixture[s
     [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (row["nodeGroup"], int(row["nodes"])) == (document["nodeGroup"], len(document["nodes"]))
     assert main(["rehearse", "--demo", document["nodeGroup"], "--fail-on", "pending"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("demo: without node group system (2 nodes) ")
-    assert "draining one node at a time takes 90s, peak " in said
+    out = capsys.readouterr().out
+    assert out.startswith("demo: without node group system (2 nodes) ")
+    assert "draining one node at a time takes 90s, peak " in out
     assert int(row["drainSeconds"]) == document["drain"]["seconds"] == 90
     assert main(["rehearse", "--demo", "--at-once", "2", "--fail-on", "stall", "--fail-on", "pending"]) == 0
     assert "draining 2 nodes at a time takes 60s, peak " in capsys.readouterr().out

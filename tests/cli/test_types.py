@@ -34,9 +34,9 @@ def run(*arguments: str) -> int:
 
 def test_json_has_integers_in_named_units(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(str(case_file), "-o", "json", "--types", "r5a.8xlarge, m5.large") == 0
-    made = json.loads(capsys.readouterr().out)
-    assert list(made["types"]) == ["m5.large", "r5a.8xlarge"]
-    assert made["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["types"]) == ["m5.large", "r5a.8xlarge"]
+    assert document["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_flags_without_effect_are_refused(
     words: list[str], sentence: str, case_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(str(case_file), *words) == 2
-    said = capsys.readouterr()
-    assert (said.out, sentence in said.err) == ("", True)
+    result = capsys.readouterr()
+    assert (result.out, sentence in result.err) == ("", True)
 
 
 def test_yaml(case_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,11 +111,11 @@ def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, capsys: pyte
     path.write_text(json.dumps({"region": "us-east-1", "nodeClass": {"spec": {"kubelet": kubelet}}}))
     assert run(str(path)) == 1
     output = capsys.readouterr()
-    made = json.loads(output.out)
-    assert made["types"] == {}
-    assert made["answers"]["error"].endswith("is text: write it without quotes: Karpenter finds no instance types")
-    assert made["answers"]["kubelet"]["parseError"].startswith("json: cannot unmarshal string into Go struct field")
-    assert made["answers"]["hash"]["version"] == "v6"
+    document = json.loads(output.out)
+    assert document["types"] == {}
+    assert document["answers"]["error"].endswith("is text: write it without quotes: Karpenter finds no instance types")
+    assert document["answers"]["kubelet"]["parseError"].startswith("json: cannot unmarshal string into Go struct field")
+    assert document["answers"]["hash"]["version"] == "v6"
     assert "finds no instance types" in output.err
 
 

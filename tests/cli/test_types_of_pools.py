@@ -25,7 +25,7 @@ def test_all_pools(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_types_of_a_pool(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--pool", "trino", "-o", "json") == 0
-    types = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    types = {item["name"]: item for item in json.loads(capsys.readouterr().out)}
     big = types["r5a.8xlarge"]
     assert (big["mem_allocatable_bytes"] >> 20, big["pending_pod_short_mem_bytes"] >> 20) == (239_554, 6_846)
     assert (big["fits_with_overhead_percent"], big["next_type"]) == (0.0488, "r5a.12xlarge")
@@ -41,11 +41,11 @@ def test_filter_order_and_form(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_table_says_on_the_side_where_things_come_from(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--pool", "small", "--types", "t3a.small,m5.large") == 0
-    said = capsys.readouterr()
-    assert "t3a.small" in said.out
-    assert "m5.large" in said.out
-    assert "prices: built-in list, 2026-07-06" in said.err
-    assert "no spot prices are known" in said.err
+    result = capsys.readouterr()
+    assert "t3a.small" in result.out
+    assert "m5.large" in result.out
+    assert "prices: built-in list, 2026-07-06" in result.err
+    assert "no spot prices are known" in result.err
 
 
 def test_the_ledger(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,7 @@ def test_settings_and_prices_by_flag(capsys: pytest.CaptureFixture[str]) -> None
         "1",
     )
     assert run("--pool", "trino", "-o", "json", *flags) == 0
-    big = next(one for one in json.loads(capsys.readouterr().out) if one["name"] == "r5a.8xlarge")
+    big = next(item for item in json.loads(capsys.readouterr().out) if item["name"] == "r5a.8xlarge")
     assert big["is_left"]
     assert big["on_demand_price_per_hour"] == pytest.approx(1.904)
 

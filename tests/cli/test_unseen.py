@@ -62,7 +62,9 @@ def forbid(cluster: Cluster, *paths: str) -> None:
     cluster.fault = fault
 
 
-@pytest.mark.parametrize(("command", "form"), [("nodes", "table"), ("pods", "csv"), *((one, "json") for one in HIDDEN)])
+@pytest.mark.parametrize(
+    ("command", "form"), [("nodes", "table"), ("pods", "csv"), *((text, "json") for text in HIDDEN)]
+)
 def test_no_answer_is_given_where_nothing_may_be_listed(
     command: str, form: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

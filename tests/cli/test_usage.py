@@ -57,8 +57,8 @@ def test_a_cluster_is_asked_once_and_only_when_it_is_wanted() -> None:
         source = ClusterSource(Connection(server=server.url, context="c"))
         source.start(Mailbox())
         assert measured_once(argparse.Namespace(), source) is NO_LIVE_USAGE
-        found = measured_once(argparse.Namespace(usage=True), source)
+        usage = measured_once(argparse.Namespace(usage=True), source)
         source.stop()
-    assert found.nodes["a"].latest.cpu_millis == 1000
-    assert found.pods["web/a"].latest.memory_bytes == 1 << 20
-    assert found.sentence == ""
+    assert usage.nodes["a"].latest.cpu_millis == 1000
+    assert usage.pods["web/a"].latest.memory_bytes == 1 << 20
+    assert usage.sentence == ""

@@ -72,9 +72,9 @@ def watching(path: Path) -> Iterator[list[Watching]]:
     """Processes to end after the test."""
     started: list[Watching] = []
     yield started
-    for one in started:
-        one.process.kill()
-        one.process.communicate()
+    for item in started:
+        item.process.kill()
+        item.process.communicate()
 
 
 def start(watching: list[Watching], *words: str) -> Watching:
@@ -127,10 +127,12 @@ def test_the_first_line_has_cluster_file_and_limits(
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = karpenter()
-    made.put("/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "spot", api_version="karpenter.sh/v1", spec={}))
-    made.put(PODS, pod("web-0"))
-    return made
+    result = karpenter()
+    result.put(
+        "/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "spot", api_version="karpenter.sh/v1", spec={})
+    )
+    result.put(PODS, pod("web-0"))
+    return result
 
 
 def pod(name: str) -> dict[str, object]:

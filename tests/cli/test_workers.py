@@ -75,17 +75,17 @@ STATUSES = (1, 1, 1, 1, 3, 0, 1, 1, 1, 0, 1)
 @pytest.mark.parametrize("place", range(len(STATUSES)))
 def test_the_same_answers_in_the_same_order(fleet: list[str], place: int, capsys: pytest.CaptureFixture[str]) -> None:
     words = commands(fleet)[place]
-    said = []
+    result = []
     for workers in ("1", "2"):
         status = main([*words, "--workers", workers])
-        said.append((status, capsys.readouterr()))
-    assert said[0] == said[1]
-    assert said[0][0] == STATUSES[place]
-    assert said[0][1].out
+        result.append((status, capsys.readouterr()))
+    assert result[0] == result[1]
+    assert result[0][0] == STATUSES[place]
+    assert result[0][1].out
     if words[0] in ("drill", "rehearse") and words[-1] == "json":
-        assert list(dict.fromkeys(one["cluster"] for one in json.loads(said[0][1].out))) == ["0", "1", "2"]
+        assert list(dict.fromkeys(item["cluster"] for item in json.loads(result[0][1].out))) == ["0", "1", "2"]
     elif words[-1] == "json":
-        names = [json.loads(line)["name"] for line in said[0][1].out.splitlines()]
+        names = [json.loads(line)["name"] for line in result[0][1].out.splitlines()]
         assert names == ["0", *([] if words[0] == "plan" else [fleet[1]]), "1", "2"]
 
 

@@ -24,12 +24,12 @@ def test_settings_and_version_of_a_deployment() -> None:
         "image": image,
         "env": env(VM_MEMORY_OVERHEAD_PERCENT="0.05", AWS_SECRET="hunter2"),
     }
-    found = decode_controller(deployment(container), "Deployment")
-    assert found.title == "Deployment kube-system/karpenter"
-    assert found.version == "1.14.1"
-    assert found.settings == {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}
-    assert "hunter2" not in repr(found)
-    assert (found.unknown, found.from_elsewhere, found.sentences) == ({}, (), ())
+    info = decode_controller(deployment(container), "Deployment")
+    assert info.title == "Deployment kube-system/karpenter"
+    assert info.version == "1.14.1"
+    assert info.settings == {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}
+    assert "hunter2" not in repr(info)
+    assert (info.unknown, info.from_elsewhere, info.sentences) == ({}, (), ())
 
 
 def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
@@ -48,18 +48,18 @@ def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
         ],
         "envFrom": [{"configMapRef": {"name": "karpenter-settings"}}, {"secretRef": {"name": "more"}}, {"prefix": "X"}],
     }
-    found = decode_controller(deployment(container), "Deployment")
-    assert found.unknown == {
+    info = decode_controller(deployment(container), "Deployment")
+    assert info.unknown == {
         "CLUSTER_NAME": "ConfigMap names",
         "RESERVED_ENIS": "Secret enis",
         "PREFERENCE_POLICY": "the pod's own fields",
         "FEATURE_GATES": "other variables ($(GATES))",
     }
-    assert found.settings == {"BATCH_IDLE_DURATION": "", "VM_MEMORY_OVERHEAD_PERCENT": "0.06"}
-    assert found.from_elsewhere == ("ConfigMap karpenter-settings", "Secret more")
-    assert found.sentences[0] == "CLUSTER_NAME comes from ConfigMap names, which is not read"
+    assert info.settings == {"BATCH_IDLE_DURATION": "", "VM_MEMORY_OVERHEAD_PERCENT": "0.06"}
+    assert info.from_elsewhere == ("ConfigMap karpenter-settings", "Secret more")
+    assert info.sentences[0] == "CLUSTER_NAME comes from ConfigMap names, which is not read"
     assert (
-        found.sentences[-1] == "ConfigMap karpenter-settings, Secret more may hold further settings, which are not read"
+        info.sentences[-1] == "ConfigMap karpenter-settings, Secret more may hold further settings, which are not read"
     )
 
 
@@ -90,8 +90,8 @@ def test_flags_outweigh_variables(args: list[Any], settings: dict[str, str]) -> 
     ],
 )
 def test_labels_tell_the_version_where_the_image_does_not(labels: dict[str, str], version: str) -> None:
-    found = decode_controller(deployment({"name": "controller", "image": "x:latest"}, labels=labels), "Deployment")
-    assert found.version == version
+    info = decode_controller(deployment({"name": "controller", "image": "x:latest"}, labels=labels), "Deployment")
+    assert info.version == version
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_any_wrong_value_gives_an_object_or_an_error(kind: Kind) -> None:
             event, read = stream.line(line("ADDED", raw)), stream.page(page(raw))
             item, sentence = outcome(reader, raw)
             assert read.problems == ((event.problem,) if event.problem else ()), path
-            assert [one.key for one in read.items] == ([event.item.key] if event.item else []), path
+            assert [item.key for item in read.items] == ([event.item.key] if event.item else []), path
             if event.problem:
                 assert (item, event.item) == (None, None), path
                 assert event.problem == sentence or wrong == HUGE
@@ -145,7 +145,7 @@ def test_errors_of_other_kinds_are_as_exact(kind: Kind, name: str, path: str, wr
 def test_items_that_are_no_objects_leave_the_rest_of_the_page(kind: Kind, item: bytes) -> None:
     stream = StreamDecoder(kind)
     read = stream.page(b'{"items":[' + item + b',{"metadata":{"name":"good"}}]}')
-    assert [one.name for one in read.items] == ["good"]
+    assert [item.name for item in read.items] == ["good"]
     assert len(read.problems) == 1
     assert read.problems[0].startswith(f"{kind} (without a name): ")
     event = stream.line(b'{"type":"ADDED","object":' + item + b"}")
@@ -155,10 +155,10 @@ def test_items_that_are_no_objects_leave_the_rest_of_the_page(kind: Kind, item: 
 @pytest.mark.parametrize("kind", KINDS)
 def test_invalid_utf8_affects_only_its_item(kind: Kind) -> None:
     read = StreamDecoder(kind).page(b'{"items":[{"metadata":{"name":"\xff"}},{"metadata":{"name":"good"}}]}')
-    assert [one.name for one in read.items] == ["good"]
+    assert [item.name for item in read.items] == ["good"]
     assert "cannot be read" in read.problems[0]
     both = StreamDecoder(kind).page(b'{"items":[{"metadata":{"name":5,"uid":"\xff"}},{"metadata":{"name":"good"}}]}')
-    assert [one.name for one in both.items] == ["good"]
+    assert [item.name for item in both.items] == ["good"]
     assert len(both.problems) == 1
 
 

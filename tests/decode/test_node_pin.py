@@ -63,18 +63,18 @@ def read(pod: JSON, interner: TemplateInterner, *, as_text: bool) -> Pod:
 )
 def test_pods_of_a_daemonset_share_a_template(affinity: Any, terms: int | None, as_text: bool) -> None:
     interner = TemplateInterner()
-    one, other = (read(a_pod(affinity(node), node=node), interner, as_text=as_text) for node in ("node-1", "node-2"))
-    assert one.template is other.template
-    assert one.node_name != other.node_name
-    found = one.template.required_node_terms
-    assert (found if found is None else len(found)) == terms
+    pod, other = (read(a_pod(affinity(node), node=node), interner, as_text=as_text) for node in ("node-1", "node-2"))
+    assert pod.template is other.template
+    assert pod.node_name != other.node_name
+    required_node_terms = pod.template.required_node_terms
+    assert (required_node_terms if required_node_terms is None else len(required_node_terms)) == terms
     kept = affinity("x")
-    assert bool(one.template.pod_anti_affinity) is ("podAntiAffinity" in kept)
-    assert len(one.template.preferred_node_terms) == (
+    assert bool(pod.template.pod_anti_affinity) is ("podAntiAffinity" in kept)
+    assert len(pod.template.preferred_node_terms) == (
         "preferredDuringSchedulingIgnoredDuringExecution" in kept["nodeAffinity"]
     )
     whole = read(a_pod(affinity("node-1"), node="node-1"), interner, as_text=not as_text)
-    assert whole.template is one.template
+    assert whole.template is pod.template
 
 
 @pytest.mark.parametrize("as_text", [True, False])

@@ -253,14 +253,14 @@ def test_keeps_only_annotations_that_decide(read: Read) -> None:
 
 @both
 def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
-    own = {
+    texts = {
         "statefulset.kubernetes.io/pod-name": "web-0",
         "apps.kubernetes.io/pod-index": "0",
         "batch.kubernetes.io/job-completion-index": "0",
     }
-    pod = read({"metadata": {"name": "web-0", "labels": {"app": "web"} | own}})
-    assert (pod.template.labels, pod.own_labels) == ({"app": "web"}, own)
-    assert pod.labels == {"app": "web"} | own
+    pod = read({"metadata": {"name": "web-0", "labels": {"app": "web"} | texts}})
+    assert (pod.template.labels, pod.own_labels) == ({"app": "web"}, texts)
+    assert pod.labels == {"app": "web"} | texts
 
 
 @both
@@ -486,23 +486,23 @@ def test_pods_of_a_statefulset_share_one_template() -> None:
     ],
 )
 def test_escapes_hide_nothing(hidden: bytes, plain: bytes) -> None:
-    one, other = (
+    result, other = (
         StreamDecoder(Kind.POD).page(b'{"items":[{"metadata":{"name":"web",' + part + b"}}]}").items[0]
         for part in (hidden, plain)
     )
-    assert one.template is other.template
-    assert (one.labels, one.annotations) == (other.labels, other.annotations)
+    assert result.template is other.template
+    assert (result.labels, result.annotations) == (other.labels, other.annotations)
 
 
 def test_mounts_similar_to_the_token_mount_are_kept() -> None:
     names = ("kube-api-access-aaaaa", "kube-api-access-bbbbb")
-    one, other = (by_text(replica(1, spec__nodeSelector={"name": name}, spec__containers=[])) for name in names)
-    assert one.template is not other.template
+    pod, other = (by_text(replica(1, spec__nodeSelector={"name": name}, spec__containers=[])) for name in names)
+    assert pod.template is not other.template
     images = ("a", "b")
-    one, other = (
+    pod, other = (
         by_text(replica(1, spec__containers=[{"name": "kube-api-access-aaaaa", "image": image}])) for image in images
     )
-    assert one.template is not other.template
+    assert pod.template is not other.template
 
 
 class CountingInterner(TemplateInterner):
@@ -519,8 +519,8 @@ def test_allocated_resources_equal_to_requests_are_ignored(*, is_reported_first:
     interner = CountingInterner()
     waiting = replica(1, status__containerStatuses=None, status__initContainerStatuses=None)
     order = (replica(2), waiting) if is_reported_first else (waiting, replica(2))
-    one, other = (build_text_pod(msgspec.json.decode(text(raw), type=TextPod), interner) for raw in order)
-    assert one.template is other.template
+    pod, other = (build_text_pod(msgspec.json.decode(text(raw), type=TextPod), interner) for raw in order)
+    assert pod.template is other.template
     assert interner.read == 1
 
 
@@ -533,10 +533,10 @@ def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) ->
 
 def test_manifests_that_share_a_template_are_read_once() -> None:
     interner = CountingInterner()
-    own = {"spec__nodeName": "another", "status__conditions": [], "status__startTime": "2026-01-01T00:00:00Z"}
+    texts = {"spec__nodeName": "another", "status__conditions": [], "status__startTime": "2026-01-01T00:00:00Z"}
     resized = [{"name": replica(1)["spec"]["containers"][0]["name"], "resources": {"requests": {"cpu": "70"}}}]
     others = {"spec__priority": 7}, {"metadata__namespace": "b"}, {"status__containerStatuses": resized}
-    pods = [build_pod(msgspec.convert(replica(1, **changes), WirePod), interner) for changes in ({}, own, *others)]
+    pods = [build_pod(msgspec.convert(replica(1, **changes), WirePod), interner) for changes in ({}, texts, *others)]
     assert pods[0].template is pods[1].template
     assert interner.read == len({id(pod.template) for pod in pods}) == 4
 
@@ -583,17 +583,17 @@ def test_threads_share_templates() -> None:
     pods = [pod for items in pages for pod in items]
     assert len(pods) == 2000
     assert len({id(pod.template) for pod in pods}) == 50
-    assert all(found() is not None for found in TEMPLATES.by_text.values())
+    assert all(reference_type() is not None for reference_type in TEMPLATES.by_text.values())
 
 
 def test_text_cached_by_another_thread_is_kept() -> None:
-    known, newer = TemplateInterner(), PodTemplate()
-    known.keep_text(1, newer)
-    kept = known.by_text[1]
-    _forget(known.by_text, 1, ref(PodTemplate(node_selector={"older": "one"})))
-    assert known.by_text[1] is kept
-    _forget(known.by_text, 1, kept)
-    assert known.of_text(1) is None
+    interner, newer = TemplateInterner(), PodTemplate()
+    interner.keep_text(1, newer)
+    kept = interner.by_text[1]
+    _forget(interner.by_text, 1, ref(PodTemplate(node_selector={"older": "one"})))
+    assert interner.by_text[1] is kept
+    _forget(interner.by_text, 1, kept)
+    assert interner.of_text(1) is None
 
 
 @both

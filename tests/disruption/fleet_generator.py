@@ -60,13 +60,13 @@ class FleetGenerator:
 
     def add(self, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
         meta = {"name": name, "uid": f"{kind}-{name}-{len(self.objects)}", "creationTimestamp": self.ago()}
-        made = {"apiVersion": api_version, "kind": kind, "metadata": {**meta, **fields.pop("metadata", {})}, **fields}
-        self.objects.append(made)
-        return made
+        result = {"apiVersion": api_version, "kind": kind, "metadata": {**meta, **fields.pop("metadata", {})}, **fields}
+        self.objects.append(result)
+        return result
 
     # -- what is for sale --------------------------------------------------------------------------------------------
     def types(self) -> list[dict[str, Any]]:
-        r, found = self.r, []
+        r, result = self.r, []
         for i in range(r.choice((3, 6, 6, 22))):
             cpu = r.choice((1, 2, 4, 8, 16))
             base = round(cpu * r.choice((0.04, 0.05, 0.05, 0.06)), 4)
@@ -86,7 +86,7 @@ class FleetGenerator:
                         offer["reservationCapacity"] = r.randint(0, 2)
                     offer["available"] = not self.chance(0.15)
                     offerings.append(offer)
-            found.append(
+            result.append(
                 {
                     "name": f"t{i:02d}.c{cpu}",
                     "requirements": [
@@ -106,20 +106,20 @@ class FleetGenerator:
                     "offerings": offerings,
                 }
             )
-        return found
+        return result
 
     # -- NodePools ---------------------------------------------------------------------------------------------------
     def budget(self) -> dict[str, Any]:
         r = self.r
-        made: dict[str, Any] = {"nodes": r.choice(("10%", "50%", "100%", "100%", "1", "2", "0", "0%", "33%"))}
+        document: dict[str, Any] = {"nodes": r.choice(("10%", "50%", "100%", "100%", "1", "2", "0", "0%", "33%"))}
         if self.chance(0.35):
             schedule, duration = r.choice(SCHEDULES)
-            made |= {key: value for key, value in (("schedule", schedule), ("duration", duration)) if value}
+            document |= {key: value for key, value in (("schedule", schedule), ("duration", duration)) if value}
         if self.chance(0.35):
-            made["reasons"] = r.sample(("Empty", "Drifted", "Underutilized"), r.randint(1, 3))
+            document["reasons"] = r.sample(("Empty", "Drifted", "Underutilized"), r.randint(1, 3))
             if self.is_1_15 and self.chance(0.4):
-                made["reasons"].append("Unhealthy")
-        return made
+                document["reasons"].append("Unhealthy")
+        return document
 
     def nodepool(self, name: str) -> dict[str, Any]:
         r = self.r
@@ -174,19 +174,19 @@ class FleetGenerator:
 
     # -- nodes -------------------------------------------------------------------------------------------------------
     def conditions(self, *, initialized: bool) -> list[dict[str, Any]]:
-        made = [
+        texts = [
             {"type": kind, "status": "True" if initialized or kind != "Initialized" else "Unknown"}
             for kind in ("Launched", "Registered", "Initialized")
         ]
         if not self.chance(0.12):
-            made.append({"type": "Consolidatable", "status": "True"})
+            texts.append({"type": "Consolidatable", "status": "True"})
         if self.chance(0.25):
-            made.append({"type": "Drifted", "status": "True" if not self.chance(0.1) else "False"})
+            texts.append({"type": "Drifted", "status": "True" if not self.chance(0.1) else "False"})
         if self.chance(0.03):
-            made.append({"type": "InstanceTerminating", "status": "True"})
+            texts.append({"type": "InstanceTerminating", "status": "True"})
         if self.is_1_15 and self.chance(0.06):
-            made.append({"type": "Rebooting", "status": self.r.choice(("True", "False"))})
-        return [{**one, "reason": one["type"], "message": "", "lastTransitionTime": self.ago(12)} for one in made]
+            texts.append({"type": "Rebooting", "status": self.r.choice(("True", "False"))})
+        return [{**item, "reason": item["type"], "message": "", "lastTransitionTime": self.ago(12)} for item in texts]
 
     def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> str:
         """Add a NodeClaim and mostly a Node; return the Node's name, empty without one."""
@@ -201,7 +201,7 @@ class FleetGenerator:
 
     def _labels(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> dict[str, str]:
         requirements = pool["spec"]["template"]["spec"]["requirements"]
-        asked = (one["values"] for one in requirements if one["key"] == "karpenter.sh/capacity-type")
+        asked = (item["values"] for item in requirements if item["key"] == "karpenter.sh/capacity-type")
         labels = {
             "karpenter.sh/nodepool": pool["metadata"]["name"],
             "node.kubernetes.io/instance-type": "gone.c4" if self.chance(0.04) else instance_type["name"],
@@ -238,12 +238,12 @@ class FleetGenerator:
     def _machine(
         self, i: int, pool: dict[str, Any], labels: dict[str, str], amounts: dict[str, Any], *, initialized: bool
     ) -> str:
-        own = {**labels, "karpenter.sh/registered": "true"}
+        texts = {**labels, "karpenter.sh/registered": "true"}
         if initialized:
-            own["karpenter.sh/initialized"] = "true"
+            texts["karpenter.sh/initialized"] = "true"
         if self.chance(0.03):
-            own.pop("karpenter.sh/registered")
-        meta: dict[str, Any] = {"labels": own}
+            texts.pop("karpenter.sh/registered")
+        meta: dict[str, Any] = {"labels": texts}
         if self.chance(0.08):
             meta["annotations"] = {DND: self.r.choice(("true", "true", "2h", "false"))}
         spec: dict[str, Any] = {"providerID": f"aws:///node-{i:02d}"}
@@ -267,8 +267,8 @@ class FleetGenerator:
         if not self.is_1_15 or not self.chance(0.2):
             return []
         fields = ("type", "status", "reason")
-        found = self.r.sample(UNHEALTHY, self.r.choice((1, 1, 2)))
-        return [dict(zip(fields, one, strict=True)) | {"lastTransitionTime": self.ago(1.2)} for one in found]
+        sample = self.r.sample(UNHEALTHY, self.r.choice((1, 1, 2)))
+        return [dict(zip(fields, item, strict=True)) | {"lastTransitionTime": self.ago(1.2)} for item in sample]
 
     # -- pods --------------------------------------------------------------------------------------------------------
     def owner(self, app: str, node: str) -> dict[str, Any] | None:
@@ -376,9 +376,9 @@ class FleetGenerator:
         pools = [self.nodepool(f"pool-{chr(97 + i)}") for i in range(r.choice((1, 1, 2, 2, 3)))]
         nodes = []
         for i in range(self.node_count()):
-            made = self.node(i, r.choice(pools), r.choice(types))
-            if made:
-                nodes.append(made)
+            node = self.node(i, r.choice(pools), r.choice(types))
+            if node:
+                nodes.append(node)
         crowd = r.choice((0.3, 1.0, 2.0, 4.0))
         count = int(len(nodes) * crowd * r.random() * 1.5) + 1
         for i in range(count if nodes else 0):

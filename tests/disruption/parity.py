@@ -46,11 +46,11 @@ def answer(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> dict[str, Any
 
 def decisions(document: Mapping[str, Any]) -> dict[str, str]:
     """Return what each method decides, as texts that can be compared."""
-    found = {"deletionCosts": json.dumps(document.get("deletionCosts"), sort_keys=True)}
+    texts = {"deletionCosts": json.dumps(document.get("deletionCosts"), sort_keys=True)}
     for method in document["disruption"]:
         commands = sorted(json.dumps(_command(command), sort_keys=True) for command in method["commands"])
-        found[method["name"]] = json.dumps([sorted(method["candidates"]), method["budgets"], commands], sort_keys=True)
-    return found
+        texts[method["name"]] = json.dumps([sorted(method["candidates"]), method["budgets"], commands], sort_keys=True)
+    return texts
 
 
 def _command(command: Mapping[str, Any]) -> list[Any]:
@@ -62,15 +62,15 @@ def _command(command: Mapping[str, Any]) -> list[Any]:
 def _repairs(command: Mapping[str, Any]) -> list[Any]:
     fields = ("action", "condition", "status", "reason", "reasonRegex", "eligibleAt", "drainBound", "escalated")
     return [
-        [name, *(one.get(field) for field in fields), f"{one['score']:.9f}"]
-        for name, one in sorted((command.get("repair") or {}).items())
+        [name, *(result.get(field) for field in fields), f"{result['score']:.9f}"]
+        for name, result in sorted((command.get("repair") or {}).items())
     ]
 
 
 def _claim(claim: Mapping[str, Any]) -> list[Any]:
     requirements = sorted(
-        [one["key"], one["operator"], sorted(one.get("values") or []), str(one.get("minValues"))]
-        for one in claim["requirements"]
+        [item["key"], item["operator"], sorted(item.get("values") or []), str(item.get("minValues"))]
+        for item in claim["requirements"]
     )
     lists = [sorted(claim["instanceTypes"]), sorted(claim["pods"]), requirements, claim.get("annotations") or {}]
     return [claim["nodePool"], *lists, f"{claim['cheapestPrice']:.9g}"]
@@ -80,9 +80,9 @@ def events(document: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the events that are compared; of pods without a place neither order nor, beyond five, choice counts."""
     kept = {}
     for key, lines in (document.get("events") or {}).items():
-        own = sorted(_settled(line) for line in lines if line.startswith(COMPARED))
-        if own:
-            kept[key] = own
+        settleds = sorted(_settled(line) for line in lines if line.startswith(COMPARED))
+        if settleds:
+            kept[key] = settleds
     return kept
 
 
@@ -102,4 +102,4 @@ def _reasons(part: str) -> str:
     """Return a pod's reasons in one order: the keys that one NodePool clashes in come in the order of a map."""
     pod, arrow, reasons = part.strip().partition(" => ")
     by_pool = [_CLASHES.match(reason) for reason in _NEXT_REASON.split(reasons)]
-    return pod + arrow + "; ".join(f"{one[1]}{sorted(one[2].split('; '))}" for one in by_pool if one is not None)
+    return pod + arrow + "; ".join(f"{item[1]}{sorted(item[2].split('; '))}" for item in by_pool if item is not None)

@@ -59,8 +59,8 @@ def test_all_blocking_pods_are_blockers() -> None:
         a_pod(name="e", node="node-1", phase="Succeeded", annotations=PROTECTED),
     ]
     fleet = _fleet(pods=pods, pdbs=[a_pdb()])
-    found = BlockerSurvey(fleet).of(node_of(fleet))
-    assert [(str(one.code), one.object_ref, one.is_reported) for one in found] == [
+    blockers = BlockerSurvey(fleet).of(node_of(fleet))
+    assert [(str(blocker.code), blocker.object_ref, blocker.is_reported) for blocker in blockers] == [
         ("POD_DND", "Pod/default/a", True),
         ("POD_DND", "Pod/default/b", False),
         ("PDB_EXHAUSTED", "Pod/default/c", False),
@@ -72,9 +72,12 @@ def test_budget_is_reported_without_protected_pods() -> None:
     fleet = _fleet(
         pods=pods, pdbs=[a_pdb(name="x", labels={"app": "api"}), a_pdb(name="y", labels={"app": "api"}), a_pdb()]
     )
-    found = BlockerSurvey(fleet).of(node_of(fleet))
-    assert [(one.code, one.is_reported) for one in found] == [(Code.PDB_EXHAUSTED, True), (Code.PDB_MULTIPLE, False)]
-    assert found[1].value == "default/x default/y"
+    blockers = BlockerSurvey(fleet).of(node_of(fleet))
+    assert [(blocker.code, blocker.is_reported) for blocker in blockers] == [
+        (Code.PDB_EXHAUSTED, True),
+        (Code.PDB_MULTIPLE, False),
+    ]
+    assert blockers[1].value == "default/x default/y"
 
 
 @pytest.mark.parametrize(("grace_ns", "blocks"), [(None, ALL), (0, GRACEFUL)])
@@ -157,16 +160,16 @@ def test_deleted_node_has_only_drain_blockers() -> None:
     ]
     claim = a_claim(deletion_ns=NOW_NS, termination_grace_period_ns=DAY_NS)
     fleet = _fleet(node=a_node(annotations=PROTECTED), claim=claim, pods=pods, pdbs=[a_pdb()])
-    found = {one.object_key: one for one in BlockerSurvey(fleet).of(node_of(fleet))}
-    assert {key: str(one.code) for key, one in found.items()} == {
+    blockers = {blocker.object_key: blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet))}
+    assert {key: str(blocker.code) for key, blocker in blockers.items()} == {
         "claim-node-1": "DELETING",
         "default/dnd": "POD_DND",
         "default/held": "PDB_EXHAUSTED",
         "default/leaving": "TERMINATING",
     }
-    assert found["default/dnd"].blocks_drain
-    assert found["default/dnd"].until_ns == NOW_NS + 23 * HOUR_NS
-    assert found["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
+    assert blockers["default/dnd"].blocks_drain
+    assert blockers["default/dnd"].until_ns == NOW_NS + 23 * HOUR_NS
+    assert blockers["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
 
 
 def test_quiet_time_after_the_last_pod() -> None:
@@ -228,20 +231,20 @@ def test_budgets_that_leave_nothing() -> None:
 
 
 def test_budgets_that_are_used_up() -> None:
-    one = DisruptionBudget("1")
-    deleting = blockers_of(_crowd(one, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
+    budget = DisruptionBudget("1")
+    deleting = blockers_of(_crowd(budget, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
     assert deleting["BUDGET_ZERO"].until_ns == NOW_NS + 59 * MINUTE_NS
     assert deleting["BUDGET_ZERO"].since_ns == NOW_NS - MINUTE_NS
-    late = blockers_of(_crowd(one, deletion_ns=NOW_NS - 2 * HOUR_NS, termination_grace_period_ns=HOUR_NS))
+    late = blockers_of(_crowd(budget, deletion_ns=NOW_NS - 2 * HOUR_NS, termination_grace_period_ns=HOUR_NS))
     assert late["BUDGET_ZERO"].until_ns is None
-    unready = blockers_of(_crowd(one, is_ready=False))["BUDGET_ZERO"]
+    unready = blockers_of(_crowd(budget, is_ready=False))["BUDGET_ZERO"]
     assert (unready.since_ns, unready.until_ns) == (NOW_NS - HOUR_NS, None)
     assert "0 deleting, 1 NotReady" in unready.message
 
 
 def test_static_nodepools_know_drift_alone() -> None:
     scaling = blockers_of(_crowd(DisruptionBudget("0"), static=1))
-    assert {code: one.blocks for code, one in scaling.items()} == {
+    assert {code: blocker.blocks for code, blocker in scaling.items()} == {
         "BUDGET_ZERO": {Method.STATIC_DRIFT},
         "STATIC_SCALING": {Method.STATIC_DRIFT},
     }
@@ -251,12 +254,12 @@ def test_static_nodepools_know_drift_alone() -> None:
 
 def test_cluster_blockers() -> None:
     fleet = a_fleet(nodeclaims=[a_nodeclaim(name="new", stage="")], nodepools=[a_nodepool(is_ready=False)])
-    found = BlockerSurvey(fleet).cluster
-    assert [(one.code, one.scope) for one in found] == [
+    blockers = BlockerSurvey(fleet).cluster
+    assert [(blocker.code, blocker.scope) for blocker in blockers] == [
         (Code.UNSYNCED, Scope.CLUSTER),
         (Code.NO_NODEPOOLS, Scope.CLUSTER),
     ]
-    assert [one.code for one in BlockerSurvey(fleet).all()] == [Code.UNSYNCED, Code.NO_NODEPOOLS]
+    assert [blocker.code for blocker in BlockerSurvey(fleet).all()] == [Code.UNSYNCED, Code.NO_NODEPOOLS]
     assert BlockerSurvey(a_fleet()).cluster == ()
 
 

@@ -27,7 +27,7 @@ BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": 
 
 def _commands(prepared: Prepared, fleet: Fleet, method: Method, *, is_brief: bool) -> list[dict[str, Any]]:
     simulator = EngineSimulator(prepared, fleet, is_brief=is_brief)
-    return [command_json(one) for one in MethodRun(fleet, simulator, Recorder()).ask(method).commands]
+    return [command_json(command) for command in MethodRun(fleet, simulator, Recorder()).ask(method).commands]
 
 
 @pytest.mark.parametrize("number", range(FLEETS))
@@ -36,15 +36,15 @@ def test_brief_and_full_simulations_give_the_same_commands(number: int) -> None:
     fleet = fleet_of(prepared)
     for method in (Method.MULTI_NODE, Method.SINGLE_NODE):
         # The second time with what the first has found.
-        found = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, True, False)]
-        assert found[0] == found[1] == found[2]
+        commands = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, True, False)]
+        assert commands[0] == commands[1] == commands[2]
 
 
 def _one_node(
     cpus: tuple[str, ...], *, waiting: tuple[str, ...] = (), is_another_starting: bool = False, **pool: Any
 ) -> tuple[Prepared, Fleet]:
     names = ("node-1", "node-2") if is_another_starting else ("node-1",)
-    made = prepared(
+    result = prepared(
         nodes=[a_node(name=name, is_initialized=name == "node-1", **BIG) for name in names],
         nodeclaims=[a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in names],
         nodepools=[a_nodepool(budgets=(), **pool)],
@@ -53,12 +53,12 @@ def _one_node(
             *(a_pod(name=f"waiting-{i}", cpu=cpu) for i, cpu in enumerate(waiting)),
         ],
     )
-    return made, fleet_of(made)
+    return result, fleet_of(result)
 
 
-def _remove(made: Prepared, fleet: Fleet, *, is_consolidation: bool = True) -> int:
-    (candidate,) = MethodRun(fleet, EngineSimulator(made, fleet), Recorder()).candidates.graceful
-    simulator = EngineSimulator(made, fleet, is_brief=True)
+def _remove(result: Prepared, fleet: Fleet, *, is_consolidation: bool = True) -> int:
+    (candidate,) = MethodRun(fleet, EngineSimulator(result, fleet), Recorder()).candidates.graceful
+    simulator = EngineSimulator(result, fleet, is_brief=True)
     return len(simulator.remove((candidate,), is_consolidation=is_consolidation).new_nodes)
 
 
@@ -98,34 +98,34 @@ def test_an_uninitialized_target_ends_a_brief_simulation_unless_the_pod_is_pendi
 
 
 def test_known_expensive_pods_end_a_removal_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, fleet = _one_node(("3", "3"))
+    result, fleet = _one_node(("3", "3"))
     with pytest.raises(FutileError):
-        _remove(made, fleet)
-    assert list(made.findings.least_prices.values()) == [0.4]
-    made.findings.removals(None)  # drops the simulation itself
+        _remove(result, fleet)
+    assert list(result.findings.least_prices.values()) == [0.4]
+    result.findings.removals(None)  # drops the simulation itself
     monkeypatch.setattr("karptui.disruption.removal.solve", None)
     with pytest.raises(FutileError):
-        _remove(made, fleet)
+        _remove(result, fleet)
 
 
-def _later(made: Prepared, *, pods: int) -> tuple[Prepared, Fleet]:
+def _later(result: Prepared, *, pods: int) -> tuple[Prepared, Fleet]:
     """Return the cluster of one node with only some of its pods, and without conditions of its NodeClaim."""
-    (before,) = made.states
+    (before,) = result.states
     assert before.claim is not None
     state = StateNode(before.provider_id, before.node, replace(before.claim, conditions=()))
     state.pods = before.pods[:pods]
-    inventory = replace(made.inventory, pods=tuple(state.pods), nodeclaims=(state.claim,))
+    inventory = replace(result.inventory, pods=tuple(state.pods), nodeclaims=(state.claim,))
     by_uid = {pod.uid: pod for pod in state.pods}
-    later = made.later(inventory, [state], made.now_ns + 1, pods=by_uid, unbound=())
+    later = result.later(inventory, [state], result.now_ns + 1, pods=by_uid, unbound=())
     return later, fleet_of(later)
 
 
 def test_a_removal_is_simulated_again_only_after_a_change_that_scheduling_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, fleet = _one_node(("500m", "500m"))
-    without_condition, without_pod = _later(made, pods=2), _later(made, pods=1)
-    assert _remove(made, fleet) == 1
+    result, fleet = _one_node(("500m", "500m"))
+    without_condition, without_pod = _later(result, pods=2), _later(result, pods=1)
+    assert _remove(result, fleet) == 1
     monkeypatch.setattr("karptui.disruption.removal.solve", None)
     assert _remove(*without_condition) == 1
     with pytest.raises(TypeError):
@@ -142,15 +142,15 @@ def _giant(*, is_there: bool) -> Prepared:
 
 
 def test_a_pod_that_fits_no_claim_can_fit_an_existing_node() -> None:
-    made = _giant(is_there=True)
-    (node,) = made.states
-    assert solve(made, excluded=[node.provider_id], watch=UNCONCERNED).failed
-    assert made.findings.claimless
-    assert [one.state.name for one in solve(made, watch=UNCONCERNED).nodes] == ["giant"]
+    giant = _giant(is_there=True)
+    (node,) = giant.states
+    assert solve(giant, excluded=[node.provider_id], watch=UNCONCERNED).failed
+    assert giant.findings.claimless
+    assert [node.state.name for node in solve(giant, watch=UNCONCERNED).nodes] == ["giant"]
 
 
 def test_reason_of_an_unschedulable_pod_is_stable() -> None:
-    made = _giant(is_there=False)
-    errors = [solve(made, watch=watch).errors["default/pod"] for watch in (UNCONCERNED, UNCONCERNED, None)]
-    assert made.findings.claimless
+    giant = _giant(is_there=False)
+    errors = [solve(giant, watch=watch).errors["default/pod"] for watch in (UNCONCERNED, UNCONCERNED, None)]
+    assert giant.findings.claimless
     assert str(errors[0]) == str(errors[1]) == str(errors[2])

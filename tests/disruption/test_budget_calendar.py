@@ -26,20 +26,20 @@ def week_of(
     pool: Any = None,
     settings: Settings = DEFAULTS,
 ) -> PoolBudgets:
-    known = pool or a_nodepool(budgets=budgets or None)
-    fleet = SimpleNamespace(use={} if use is None else {known.name: use}, now_ns=now_ns, settings=settings)
-    return pool_budgets(cast("Fleet", fleet), known, before)
+    result = pool or a_nodepool(budgets=budgets or None)
+    fleet = SimpleNamespace(use={} if use is None else {result.name: use}, now_ns=now_ns, settings=settings)
+    return pool_budgets(cast("Fleet", fleet), result, before)
 
 
 def test_reasons_with_equal_budgets_share_a_week() -> None:
-    found = week_of(DisruptionBudget("20%"), DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",)))
-    empty, drifted, under = found.weeks
+    budgets = week_of(DisruptionBudget("20%"), DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",)))
+    empty, drifted, under = budgets.weeks
     assert empty is under
     assert [(span.start_ns, span.end_ns, span.allowed) for span in empty] == [
         (MIDNIGHT_NS, MIDNIGHT_NS + 8 * DAY_NS, 2)
     ]
     assert [(span.start_ns - MIDNIGHT_NS) // HOUR_NS for span in drifted][:5] == [0, 9, 17, 33, 41]
-    assert [state.left for state in found.states] == [0, 0, 0]
+    assert [state.left for state in budgets.states] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -56,18 +56,18 @@ def test_reasons_with_equal_budgets_share_a_week() -> None:
     ],
 )
 def test_windows(budget: DisruptionBudget, hours: tuple[int | None, int | None] | None) -> None:
-    one = week_of(budget).windows[0]
-    found = tuple(None if at is None else (at - MIDNIGHT_NS) // HOUR_NS for at in (one.start_ns, one.end_ns))
-    assert (one.is_windowed, found) == (hours is not None, hours or (None, None))
+    window = week_of(budget).windows[0]
+    numbers = tuple(None if at is None else (at - MIDNIGHT_NS) // HOUR_NS for at in (window.start_ns, window.end_ns))
+    assert (window.is_windowed, numbers) == (hours is not None, hours or (None, None))
 
 
 def test_unready_nodes_do_not_consume_the_repair_budget() -> None:
     gate = {"FEATURE_GATES": "NodeRepair=true"}
     budgets = (DisruptionBudget("4"), DisruptionBudget("0", reasons=("Unhealthy",)))
-    found = week_of(*budgets, settings=parse_settings(gate, "1.15.0"))
-    assert {str(one.reason): one.left for one in found.states}["Unhealthy"] == 0
+    week = week_of(*budgets, settings=parse_settings(gate, "1.15.0"))
+    assert {str(state.reason): state.left for state in week.states}["Unhealthy"] == 0
     assert week_of(DisruptionBudget("4"), settings=parse_settings(gate, "1.15.0")).states[3].left == 3
     for settings in (parse_settings(gate, "1.14.1"), parse_settings({**gate, "LEGACY_NODE_REPAIR": "true"})):
         assert len(week_of(*budgets, settings=settings).states) == 3
-    again = week_of(*budgets, before=found, pool=found.pool)
+    again = week_of(*budgets, before=week, pool=week.pool)
     assert len(again.states) == len(again.weeks) == 3

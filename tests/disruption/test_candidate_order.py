@@ -35,15 +35,15 @@ def candidates(*names: str, pool: str = "general", kind: str = "m5.large", since
     return list(MethodRun(fleet, EngineSimulator(cluster, fleet), Recorder()).candidates.eventual)
 
 
-def names(found: list[Candidate]) -> str:
-    return "".join(one.name for one in found)
+def names(candidates: list[Candidate]) -> str:
+    return "".join(candidate.name for candidate in candidates)
 
 
 def test_equal_nodes_come_by_name_or_in_any_order() -> None:
-    found = candidates("b", "c", "a")
-    assert names(by_savings(found)) == names(in_order(found)) == "abc"
+    result = candidates("b", "c", "a")
+    assert names(by_savings(result)) == names(in_order(result)) == "abc"
     for order in (by_savings, in_order):
-        drawn = Counter(names(order(found, Chance(random.Random(seed)))) for seed in range(60))
+        drawn = Counter(names(order(result, Chance(random.Random(seed)))) for seed in range(60))
         assert len(drawn) == 6
 
 
@@ -66,10 +66,10 @@ def test_a_walk_over_a_large_map_has_no_order() -> None:
     pools = [f"pool-{number}" for number in range(9)]
     drawn = {tuple(Chance(random.Random(seed)).pools(pools)) for seed in range(5)}
     assert len(drawn) == 5
-    assert all(sorted(one) == pools for one in drawn)
+    assert all(sorted(texts) == pools for texts in drawn)
 
 
 def test_single_node_consolidation_begins_with_any_node_pool() -> None:
-    found = [*candidates("a", "c", pool="x", kind=LARGE.name), *candidates("b", pool="y")]
-    assert names(interleaved(found)) == "abc"
-    assert names(interleaved(found, Chance(_Place(1)))) in ("bac", "bca")
+    result = [*candidates("a", "c", pool="x", kind=LARGE.name), *candidates("b", pool="y")]
+    assert names(interleaved(result)) == "abc"
+    assert names(interleaved(result, Chance(_Place(1)))) in ("bac", "bca")

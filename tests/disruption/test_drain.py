@@ -120,8 +120,8 @@ def test_pods_are_forced_their_grace_period_before_the_deadline() -> None:
 def _draining(
     pods: Sequence[Pod], *, claim: NodeClaim | None = None, pdbs: Sequence[PodDisruptionBudget] = ()
 ) -> tuple[DrainState, dict[Any, Any]] | tuple[DrainState, dict[str, WaitingPod]]:
-    made = claim or a_claim(**DELETED, conditions=(STARTED,))
-    state = _state(claim=made, pods=pods, pdbs=pdbs)
+    result = claim or a_claim(**DELETED, conditions=(STARTED,))
+    state = _state(claim=result, pods=pods, pdbs=pdbs)
     return state, {waiting.pod.name: waiting for waiting in state.waiting}
 
 
@@ -134,9 +134,9 @@ def test_tiers_drain_one_at_a_time() -> None:
         a_pod(name="a", node="node-1", annotations=PROTECTED),
     ]
     state, _ = _draining(pods)
-    assert [(one.pod.name, one.tier) for one in state.waiting] == [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
+    assert [(pod.pod.name, pod.tier) for pod in state.waiting] == [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
     assert state.tier == 1
-    assert [one.pod.name for one in state.holders] == ["a"]
+    assert [pod.pod.name for pod in state.holders] == ["a"]
 
 
 def test_pods_that_a_drain_ignores() -> None:
@@ -159,7 +159,7 @@ def test_holds() -> None:
         a_pod(name="free", node="node-1", labels={"app": "x"}),
     ]
     state, waiting = _draining(pods, pdbs=[a_pdb()])
-    assert {name: one.hold for name, one in waiting.items()} == {
+    assert {name: result.hold for name, result in waiting.items()} == {
         "dnd": Hold.DND,
         "timed": Hold.DND,
         "held": Hold.PDB,
@@ -206,8 +206,8 @@ def test_a_repairs_drain_bound_is_known_in_advance(
     )
     marked = a_condition("DisruptionReason", reason=reason, since_ns=NOW_NS - MINUTE_NS)
     claim = a_claim(conditions=(marked,), termination_grace_period_ns=grace_ns)
-    found = _state(node=sick, claim=claim, settings=parse_settings({}, "1.15.0"))
-    assert (found.stage, found.bound_ns) == (DrainStage.COMMANDED, bound_ns)
+    state = _state(node=sick, claim=claim, settings=parse_settings({}, "1.15.0"))
+    assert (state.stage, state.bound_ns) == (DrainStage.COMMANDED, bound_ns)
 
 
 def _expiring(at_ns: int) -> NodeClaim:
@@ -296,4 +296,4 @@ def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
 def test_largest_expiry_wave(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
     assert WAVE_NS == 30 * MINUTE_NS
     coming = [Expiry(str(minute), "", minute * MINUTE_NS, None) for minute in minutes]
-    assert [int(one.claim_name) for one in expiry_wave(coming)] == list(wave)
+    assert [int(expiry.claim_name) for expiry in expiry_wave(coming)] == list(wave)

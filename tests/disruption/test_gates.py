@@ -62,7 +62,7 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "document"),
     [
         ("true", {}),
         ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
@@ -95,8 +95,8 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
         ),
     ],
 )
-def test_karpenters_events(text: str, said: dict[str, Any] | list[str]) -> None:
+def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
-    assert recorder.by_object() == ({"Pod/default/job": said} if said else {})
-    assert len(recorder.published) == len(said)
+    assert recorder.by_object() == ({"Pod/default/job": document} if document else {})
+    assert len(recorder.published) == len(document)

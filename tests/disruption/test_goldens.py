@@ -58,14 +58,14 @@ def _said(reasons: str) -> dict[str, list[str]]:
 
 
 def _differences(path: Path) -> dict[str, Any]:
-    found = {}
+    result = {}
     for scenario in scenarios(path):
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
         ours = answer(snapshot, path.parent)
         theirs = [scenario["expected"], *scenario.get("alternatives", ())]
-        right = [one for one in theirs if decisions(one) == decisions(ours)]
-        if not any(events(one) == events(ours) for one in right):
-            found[snapshot["name"]] = scenario.get("rule", "differs")
-    return found
+        right = [their for their in theirs if decisions(their) == decisions(ours)]
+        if not any(events(item) == events(ours) for item in right):
+            result[snapshot["name"]] = scenario.get("rule", "differs")
+    return result

@@ -46,7 +46,7 @@ SPOT_TYPES = tuple(
 SPOT = an_instance_type(name="m5.2xlarge", cpu="8", memory="32Gi", prices={"spot": 0.4})
 
 
-def found(
+def findings_of(
     name: str = "node-1",
     *,
     node: Node | None = None,
@@ -65,7 +65,7 @@ def found(
         **objects,
     )
     analysis = study_all(DisruptionStudy(cluster, 1))
-    return next(one for one in analysis.findings.values() if one.node_name == name)
+    return next(findings for findings in analysis.findings.values() if findings.node_name == name)
 
 
 def protected_pod(**fields: Any) -> Pod:
@@ -143,12 +143,12 @@ BLOCKED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)
 def test_code(code: str, cluster: Mapping[str, Any]) -> None:
-    assert found(**cluster).why.code == code
+    assert findings_of(**cluster).why.code == code
 
 
-def lanes(one: NodeFindings) -> dict[str, Any]:
+def lanes(findings: NodeFindings) -> dict[str, Any]:
     """Return what each method makes of a node, in a few words."""
-    return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in one.lanes}
+    return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in findings.lanes}
 
 
 def test_moving_pods_keep_a_node_from_being_empty() -> None:
@@ -156,24 +156,24 @@ def test_moving_pods_keep_a_node_from_being_empty() -> None:
     static = a_pod(name="static", node="node-1", owner=an_owner(kind="Node", name="node-1", api_version="v1"))
     ended = a_pod(name="ended", node="node-1", phase="Succeeded")
     free = a_pod(name="free", node="node-1", annotations={labels.POD_DELETION_COST: "-2147483648"})
-    one = found(pods=[daemon, static, ended, free, a_pod(name="web", node="node-1")])
-    assert (one.moving_pods, lanes(one)["Emptiness"]) == (1, (False, "NOT_EMPTY", None))
-    empty = found(pods=[daemon, static, ended, free])
+    findings = findings_of(pods=[daemon, static, ended, free, a_pod(name="web", node="node-1")])
+    assert (findings.moving_pods, lanes(findings)["Emptiness"]) == (1, (False, "NOT_EMPTY", None))
+    empty = findings_of(pods=[daemon, static, ended, free])
     assert (empty.moving_pods, lanes(empty)["Emptiness"][0]) == (0, True)
 
 
 def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named() -> None:
-    quiet = found(**BLOCKED["AFTER"] | {"pods": [protected_pod()]})
+    quiet = findings_of(**BLOCKED["AFTER"] | {"pods": [protected_pod()]})
     assert (quiet.why.codes, quiet.why.method, quiet.is_held) == ((WhyCode.AFTER,), "", False)
-    assert not any(one.is_wanted for one in quiet.blockers)
+    assert not any(blocker.is_wanted for blocker in quiet.blockers)
     # Drift is what wants it, and the budget is what holds it: that the quiet time is not over concerns nobody.
     pool = a_nodepool(budgets=(DisruptionBudget("0"),), consolidate_after_ns=DAY_NS)
-    held = found(claim=a_claim(instance_type="m5.2xlarge", conditions=(drifted(),)), pool=pool)
+    held = findings_of(claim=a_claim(instance_type="m5.2xlarge", conditions=(drifted(),)), pool=pool)
     assert (held.why.code, held.why.method, held.why.codes) == (WhyCode.BUDGET, "Drift", (WhyCode.BUDGET,))
 
 
 def test_each_method_has_a_lane() -> None:
-    assert lanes(found(pods=[a_pod(node="node-1"), protected_pod(name="ci")])) == {
+    assert lanes(findings_of(pods=[a_pod(node="node-1"), protected_pod(name="ci")])) == {
         "Emptiness": (False, "NOT_EMPTY", None),
         "Drift": (False, "NOT_DRIFTED", None),
         "MultiNodeConsolidation": (True, "POD_DND", None),
@@ -181,32 +181,32 @@ def test_each_method_has_a_lane() -> None:
     }
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
     budget = DisruptionBudget("0", reasons=("Drifted",))
-    one = found(claim=claim, pool=a_nodepool(budgets=(budget,)), pods=[a_pod(node="node-1", cpu="7")])
-    assert lanes(one)["Drift"] == (True, "BUDGET_ZERO", None)
-    assert lanes(one)["SingleNodeConsolidation"] == (True, "NOT_CHEAPER", None)
+    findings = findings_of(claim=claim, pool=a_nodepool(budgets=(budget,)), pods=[a_pod(node="node-1", cpu="7")])
+    assert lanes(findings)["Drift"] == (True, "BUDGET_ZERO", None)
+    assert lanes(findings)["SingleNodeConsolidation"] == (True, "NOT_CHEAPER", None)
     # The first method that wants it, in Karpenter's order.
-    assert (one.why.code, one.why.method) == (WhyCode.BUDGET, "Drift")
+    assert (findings.why.code, findings.why.method) == (WhyCode.BUDGET, "Drift")
 
 
 def test_node_taken_by_another_method_is_not_held() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
     budget = DisruptionBudget("0", reasons=("Drifted",))
-    one = found(claim=claim, pool=a_nodepool(budgets=(budget,)))
-    assert (one.why.code, one.why.outcome, one.why.method) == (WhyCode.OK, Outcome.DELETE, "Emptiness")
+    findings = findings_of(claim=claim, pool=a_nodepool(budgets=(budget,)))
+    assert (findings.why.code, findings.why.outcome, findings.why.method) == (WhyCode.OK, Outcome.DELETE, "Emptiness")
 
 
 def test_drift_without_a_place_for_its_pods() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
-    one = found(claim=claim, pods=[a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})])
-    assert lanes(one)["Drift"] == (True, "SIM_UNSCHEDULABLE", None)
-    assert (one.why.code, one.why.method) == (WhyCode.NOFIT, "Drift")
+    findings = findings_of(claim=claim, pods=[a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})])
+    assert lanes(findings)["Drift"] == (True, "SIM_UNSCHEDULABLE", None)
+    assert (findings.why.code, findings.why.method) == (WhyCode.NOFIT, "Drift")
 
 
 def test_cluster_blockers_make_rows_wait() -> None:
     launching: dict[str, Any] = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
-    assert (found(**launching).why.code, found(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
+    assert (findings_of(**launching).why.code, findings_of(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
     # What holds a node anyway is still said.
-    assert found(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
+    assert findings_of(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
 
 
 def test_rows_change_with_cluster_blockers() -> None:
@@ -234,19 +234,21 @@ def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
     study_all(study)
     study.simulate_next_pass()
     report = study.analysis.next
-    rows = {one.node_name: (one.why.code, str(one.why.outcome)) for one in study.analysis.findings.values()}
+    rows = {item.node_name: (item.why.code, str(item.why.outcome)) for item in study.analysis.findings.values()}
     going = {name for command in present(report).commands for name in command.node_names}
     assert going
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
 
 
 def test_repair_is_first_and_has_its_own_gates() -> None:
-    unhealthy = found(**BLOCKED["REPAIR"])
+    unhealthy = findings_of(**BLOCKED["REPAIR"])
     assert unhealthy.lanes[0].method == "Repair"
     assert lanes(unhealthy)["Repair"] == (True, "DO_NOT_REPAIR", None)
     node = BLOCKED["REPAIR"]["node"]
     ripe = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
-    free = found(**BLOCKED["REPAIR"] | {"node": replace(node, annotations={}), "claim": ripe}, pods=[protected_pod()])
+    free = findings_of(
+        **BLOCKED["REPAIR"] | {"node": replace(node, annotations={}), "claim": ripe}, pods=[protected_pod()]
+    )
     # The policy bounds the drain, so the protected pod does not count for Repair.
     assert (free.why.code, free.why.method) == (WhyCode.OK, "Repair")
     assert lanes(free)["SingleNodeConsolidation"] == (True, "POD_DND", None)
@@ -254,42 +256,42 @@ def test_repair_is_first_and_has_its_own_gates() -> None:
         "node": replace(node, annotations={}),
         "pool": a_nodepool(budgets=(DisruptionBudget("0"),)),
     }
-    assert (found(**closed).why.code, found(**closed).why.method) == (WhyCode.BUDGET, "Repair")
+    assert (findings_of(**closed).why.code, findings_of(**closed).why.method) == (WhyCode.BUDGET, "Repair")
 
 
 def test_numbers_of_codes() -> None:
-    assert found(**BLOCKED["DND"]).why.count == 2
-    assert found(**BLOCKED["AFTER"]).why.until_ns > NOW_NS
-    assert (found(**BLOCKED["BUDGET"]).why.count, found(**BLOCKED["BUDGET"]).why.of) == (0, 0)
-    assert found(**BLOCKED["DRAIN"]).why.since_ns == NOW_NS - 12 * MINUTE_NS
-    spot = found(**BLOCKED["SPOT"]).why
+    assert findings_of(**BLOCKED["DND"]).why.count == 2
+    assert findings_of(**BLOCKED["AFTER"]).why.until_ns > NOW_NS
+    assert (findings_of(**BLOCKED["BUDGET"]).why.count, findings_of(**BLOCKED["BUDGET"]).why.of) == (0, 0)
+    assert findings_of(**BLOCKED["DRAIN"]).why.since_ns == NOW_NS - 12 * MINUTE_NS
+    spot = findings_of(**BLOCKED["SPOT"]).why
     assert (spot.count, spot.of) == (4, 15)
-    assert found(**BLOCKED["OK"]).why.outcome is Outcome.DELETE
-    assert found(pods=[a_pod(node="node-1")]).why.outcome is Outcome.REPLACE
+    assert findings_of(**BLOCKED["OK"]).why.outcome is Outcome.DELETE
+    assert findings_of(pods=[a_pod(node="node-1")]).why.outcome is Outcome.REPLACE
 
 
 def test_node_with_unknown_provider_types() -> None:
-    seen = [msgspec.structs.replace(one, seen_on=1) for one in TYPES]
-    assert found(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
+    seen = [msgspec.structs.replace(instance_type, seen_on=1) for instance_type in TYPES]
+    assert findings_of(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
 
 
 def test_drift_of_a_node_that_consolidation_may_not_remove() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),), termination_grace_period_ns=HOUR_NS)
-    one = found(claim=claim, pods=[protected_pod()])
+    findings = findings_of(claim=claim, pods=[protected_pod()])
     # Karpenter seeks no place for a pod that is pinned, so nothing needs a replacement.
-    assert (one.why.code, one.why.outcome) == (WhyCode.OK, Outcome.DELETE)
+    assert (findings.why.code, findings.why.outcome) == (WhyCode.OK, Outcome.DELETE)
     # Nothing else wants it, so the pod holds nobody.
-    assert one.why.codes == (WhyCode.OK,)
-    assert not one.is_held
+    assert findings.why.codes == (WhyCode.OK,)
+    assert not findings.is_held
 
 
 def test_first_gate_in_karpenters_order_is_shown() -> None:
-    one = found(
+    findings = findings_of(
         node=a_node(annotations=PROTECTED, **BIG),
         pool=a_nodepool(budgets=(DisruptionBudget("0"),)),
         pods=[protected_pod()],
     )
-    assert one.why.codes == (WhyCode.NODE_DND, WhyCode.DND, WhyCode.BUDGET)
+    assert findings.why.codes == (WhyCode.NODE_DND, WhyCode.DND, WhyCode.BUDGET)
 
 
 def test_every_blocker_and_every_code_has_its_place() -> None:
@@ -305,8 +307,8 @@ def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
         an_event(about="Node/node-1", reason="SpotRebalanceRecommendation", last_ns=NOW_NS),
         an_event(about="Node/node-2", reason="InstanceTerminating", last_ns=NOW_NS),
     ]
-    assert found(events=events).warning == InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)
-    assert found(events=events[2:]).warning is None
+    assert findings_of(events=events).warning == InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)
+    assert findings_of(events=events[2:]).warning is None
 
 
 def test_later_warning_is_noticed() -> None:

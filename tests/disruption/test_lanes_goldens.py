@@ -41,14 +41,14 @@ def _candidates(cluster: Prepared) -> Mapping[str, set[str]]:
     """Return by method the nodes that it wants and no gate holds."""
     fleet = fleet_of(cluster)
     survey = BlockerSurvey(fleet)
-    found: dict[str, set[str]] = defaultdict(set)
+    texts: dict[str, set[str]] = defaultdict(set)
     for node in fleet.nodes:
         if node.claim is None:
             continue
         wanted = survey.should_disrupt.of(node)
-        own = methods_for(fleet, node) | ({Method.REPAIR} if survey.should_disrupt.repair is not None else set())
-        methods = [method for method in Method if method in own]
+        result = methods_for(fleet, node) | ({Method.REPAIR} if survey.should_disrupt.repair is not None else set())
+        methods = [method for method in Method if method in result]
         for method, lane in zip(methods, lanes_of(methods, wanted, survey.of(node, wanted), None), strict=True):
             if lane.is_wanted and lane.code not in GATES:
-                found[str(method)].add(node.name)
-    return found
+                texts[str(method)].add(node.name)
+    return texts

@@ -55,16 +55,16 @@ def _reason(*, pods: Sequence[Pod] | None = None, **cluster: Any) -> NoPlace:
 
 
 def test_shortage_has_an_amount() -> None:
-    found = _reason(pods=[a_pod(**HERE, cpu="9", memory="40Gi")])
-    assert (found.pod_key, found.others, found.nodes) == ("default/big", 0, ())
-    (miss,) = found.pools
+    place = _reason(pods=[a_pod(**HERE, cpu="9", memory="40Gi")])
+    assert (place.pod_key, place.others, place.nodes) == ("default/big", 0, ())
+    (miss,) = place.pools
     assert (miss.pool_name, miss.gate, miss.instance_type) == ("general", "instance types", "m5.2xlarge")
-    assert {one.resource for one in miss.shortages} == {"cpu", "memory"}
-    said = no_place_text(found)
-    assert said.startswith(
+    assert {shortage.resource for shortage in miss.shortages} == {"cpu", "memory"}
+    text = no_place_text(place)
+    assert text.startswith(
         "default/big cannot be placed elsewhere: the nearest type of NodePool general is m5.2xlarge, short of cpu 1"
     )
-    assert ", memory " in said
+    assert ", memory " in text
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_shortage_has_an_amount() -> None:
     ],
 )
 def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any], words: str) -> None:
-    found = _reason(pods=[a_pod(**HERE, cpu="100m", **fields)], pools=[a_nodepool(budgets=(), **pool)])
-    assert cause_text(found) == words
+    place = _reason(pods=[a_pod(**HERE, cpu="100m", **fields)], pools=[a_nodepool(budgets=(), **pool)])
+    assert cause_text(place) == words
 
 
 def test_nearest_pool_is_explained_and_others_are_counted() -> None:
-    found = _reason(
+    place = _reason(
         pods=[a_pod(**HERE, cpu="9"), a_pod(node="node-1", name="bigger", cpu="12")],
         pools=[
             a_nodepool(budgets=()),
@@ -98,8 +98,8 @@ def test_nearest_pool_is_explained_and_others_are_counted() -> None:
             a_nodepool(name="ci2", weight=8, taints=(Taint("ci", "NoSchedule"),), budgets=()),
         ],
     )
-    assert found.others == 1
-    assert no_place_text(found) == (
+    assert place.others == 1
+    assert no_place_text(place) == (
         "default/big and 1 more cannot be placed elsewhere: the nearest type of NodePool general is m5.2xlarge"
         ", short of cpu 1000m; other NodePools: 2 taints"
     )
@@ -113,18 +113,18 @@ def test_landings_ask_every_node_too() -> None:
     )
     fleet = observed_fleet(cluster)
     candidate = Candidate(fleet, node_of(fleet), *present(fleet.resolved("general")))
-    found = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))
-    landing = found["default/big"]
-    assert found["default/like it"].no_place is landing.no_place
+    landings = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))
+    landing = landings["default/big"]
+    assert landings["default/like it"].no_place is landing.no_place
     assert landing.no_place is not None
     assert landing.no_place.nodes == (("room", 1), ("taints", 1))
     assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")
 
 
 def test_uninitialized_node_does_not_count() -> None:
-    found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
-    assert found.uninitialized_node == "other-0"
-    assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialized"
+    place = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
+    assert place.uninitialized_node == "other-0"
+    assert cause_text(place) == "Karpenter schedules it to other-0, which does not count before it is initialized"
 
 
 def test_texts_with_incomplete_data() -> None:
@@ -147,22 +147,22 @@ def test_error_messages_are_computed_on_demand() -> None:
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
     pool, book = present(fleet.resolved(node.nodepool_name))
-    found = EngineSimulator(cluster, fleet).remove((Candidate(fleet, node, pool, book),), is_consolidation=True)
-    assert [(pod.name, type(why)) for pod, why in found.errors] == [("big", PodError), ("waits", PodError)]
-    [(pod, why)] = found.blocking_errors
-    assert (pod.name, str(why)) == ("big", landings_of(found)[pod.key].error)
-    assert found.explanation() == f"Not all pods would schedule, default/big => {why} "
+    simulation = EngineSimulator(cluster, fleet).remove((Candidate(fleet, node, pool, book),), is_consolidation=True)
+    assert [(pod.name, type(why)) for pod, why in simulation.errors] == [("big", PodError), ("waits", PodError)]
+    [(pod, why)] = simulation.blocking_errors
+    assert (pod.name, str(why)) == ("big", landings_of(simulation)[pod.key].error)
+    assert simulation.explanation() == f"Not all pods would schedule, default/big => {why} "
 
 
 def test_selected_nodepool_is_nearest_even_if_skipped() -> None:
     pools = [a_nodepool(budgets=()), a_nodepool(name="static", budgets=(), replicas=3)]
-    found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
-    assert found.named == ("static",)
-    assert found.skipped_pool == "static"
-    assert cause_text(found).startswith(
+    place = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
+    assert place.named == ("static",)
+    assert place.skipped_pool == "static"
+    assert cause_text(place).startswith(
         "provisioning skips NodePool static: it is static (3 replicas) and launches no nodes"
     )
-    assert reason_of(found)[0].startswith("provisioning skips NodePool static")
+    assert reason_of(place)[0].startswith("provisioning skips NodePool static")
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_selected_nodepool_is_nearest_even_if_skipped() -> None:
 )
 def test_limits_are_the_reason_only_if_nothing_else_is(fields: dict[str, Any], gate: str) -> None:
     full = a_nodepool(budgets=(), limits=amounts({"cpu": "1"}))
-    found = _reason(pods=[a_pod(**{**HERE, **fields})], pools=[full])
-    assert [miss.gate for miss in found.pools] == [gate]
+    place = _reason(pods=[a_pod(**{**HERE, **fields})], pools=[full])
+    assert [miss.gate for miss in place.pools] == [gate]
 
 
 def _short(resource: str, need: str, room: str) -> Shortage:

@@ -43,7 +43,7 @@ def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", lea
 
 
 @pytest.mark.parametrize(
-    ("minutes", "sick", "found", "named"),
+    ("minutes", "sick", "deletion", "named"),
     [
         (31, 1, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False), ("node-0",)),
         (29, 1, HealthDeletion(NOW_NS + MINUTE_NS, is_tripped=False), ()),
@@ -51,10 +51,10 @@ def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", lea
     ],
 )
 def test_controller_before_1_15_deletes_unhealthy_nodes(
-    minutes: int, sick: int, found: HealthDeletion, named: tuple[str, ...]
+    minutes: int, sick: int, deletion: HealthDeletion, named: tuple[str, ...]
 ) -> None:
     study = _study(minutes, "1.14.1", sick=sick)
-    assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy == found
+    assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy == deletion
     assert study.analysis.findings["claim/claim-node-5"].unhealthy is None
     study.simulate_next_pass()
     assert present(study.analysis.next).unhealthy == named
@@ -69,7 +69,7 @@ def test_since_then_the_method_does() -> None:
 
 @pytest.mark.parametrize("provider_ids", [("",), ("aws:///us-east-1a/node-0", "aws:///us-east-1a/node-0")])
 def test_node_without_a_unique_nodeclaim_is_skipped(provider_ids: tuple[str, ...]) -> None:
-    claims = [replace(a_claim("node-0"), name=f"claim-{at}", provider_id=one) for at, one in enumerate(provider_ids)]
+    claims = [replace(a_claim("node-0"), name=f"claim-{at}", provider_id=text) for at, text in enumerate(provider_ids)]
     assert _deletions([_sick("node-0", provider_ids[0])], claims) == {}
 
 
@@ -77,14 +77,14 @@ def test_share_of_all_nodes_for_a_nodeclaim_without_nodepool() -> None:
     alone = replace(a_claim("node-0"), labels={})
     nodes = [_sick("node-0"), _sick("node-1", pool="other"), *(a_node(name=f"well-{at}") for at in range(3))]
     for count, is_tripped in ((len(nodes), True), (len(nodes) + 1, False)):
-        found = _deletions([*nodes, a_node(name="one-more")][:count], [alone])
-        assert found == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
+        deletions = _deletions([*nodes, a_node(name="one-more")][:count], [alone])
+        assert deletions == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
 
 
 def test_deleting_node_is_only_drained_by_force() -> None:
     study = _study(31, "1.14.1", leaving=True)
-    found = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
-    assert found == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
+    deletion = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
+    assert deletion == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
     study.simulate_next_pass()
     assert present(study.analysis.next).unhealthy == ()
     kept = parse_settings({"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}, "1.15.0")
@@ -101,6 +101,6 @@ def test_equally_urgent_nodes_are_repaired_by_drain_cost_including_ended_pods() 
     settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.15.0")
     for ended, repaired in (((), "node-0"), (("node-0",), "node-1"), (("node-0", "node-1"), "node-0")):
         pods = [a_pod(name=f"job-of-{name}", node=name, phase="Failed") for name in ended]
-        made = prepared(nodes=nodes, nodeclaims=claims, pods=pods, settings=settings)
-        (repair,) = simulate(made, [Method.REPAIR]).methods
-        assert [one.name for command in repair.commands for one in command.candidates] == [repaired]
+        result = prepared(nodes=nodes, nodeclaims=claims, pods=pods, settings=settings)
+        (repair,) = simulate(result, [Method.REPAIR]).methods
+        assert [candidate.name for command in repair.commands for candidate in command.candidates] == [repaired]

@@ -39,13 +39,13 @@ def test_crossed_scenarios_are_decided_as_karpenter_decides_them(tmp_path: Path)
     source = stock(newer=VERSION.startswith("1.15"))
     seeds = [f"{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_CROSSES", "300")))]
     crosses = [cross(seed, source, version=VERSION) for seed in seeds]
-    assert _differing({one["name"]: one for one in crosses}, tmp_path) == []
+    assert _differing({document["name"]: document for document in crosses}, tmp_path) == []
 
 
 def test_odd_fleets_are_decided_as_karpenter_decides_them(tmp_path: Path) -> None:
     names = [f"{SEED}-{number}" for number in range(int(os.environ.get("KARPTUI_ORACLE_ODDITIES", "300")))]
     fleets = [odd(name, FleetGenerator(name, VERSION).snapshot(name), version=VERSION) for name in names]
-    assert _differing({one["name"]: one for one in fleets}, tmp_path) == []
+    assert _differing({fleet["name"]: fleet for fleet in fleets}, tmp_path) == []
 
 
 def _differing(snapshots: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
@@ -81,9 +81,9 @@ def _is_right(ours: dict[str, Any], seen: Sequence[dict[str, Any]]) -> bool:
     """Whether each method's answer, and the events as a whole, are among those seen; a refusal asks nothing."""
     if not seen:
         return True
-    by_method = [decisions(one) for one in seen]
-    own = decisions(ours)
-    names = own.keys() | by_method[0].keys()
-    return all(any(own.get(name) == one.get(name) for one in by_method) for name in names) and any(
-        events(ours) == events(one) for one in seen
+    by_method = [decisions(document) for document in seen]
+    texts = decisions(ours)
+    names = texts.keys() | by_method[0].keys()
+    return all(any(texts.get(name) == item.get(name) for item in by_method) for name in names) and any(
+        events(ours) == events(document) for document in seen
     )

@@ -66,9 +66,9 @@ def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -
     """Return the prospect of a node without its one blocker, or without the first of a code."""
     fleet = observed_fleet(cluster)
     survey = BlockerSurvey(fleet)
-    found = survey.of(node_of(fleet, name))
-    blocker = next(one for one in found if code is None or one.code == code)
-    return RemovalSimulator(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
+    blockers = survey.of(node_of(fleet, name))
+    blocker = next(blocker for blocker in blockers if code is None or blocker.code == code)
+    return RemovalSimulator(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *blockers))
 
 
 def test_cheaper_node_for_the_protected_pod() -> None:
@@ -162,16 +162,16 @@ def test_savings_are_known_if_all_prices_are() -> None:
     assert not verdict_of(prospect).is_saving_known
 
 
-@pytest.mark.parametrize(("is_stood_in", "known"), [(False, 0.4), (True, None)])
-def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: bool, known: float | None) -> None:
+@pytest.mark.parametrize(("is_stood_in", "savings"), [(False, 0.4), (True, None)])
+def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: bool, savings: float | None) -> None:
     types = []
-    for one in TYPES:
+    for instance_type in TYPES:
         spot = a_requirement(labels.CAPACITY_TYPE, "In", "spot")
         sold = (
             replace(each, requirements=(spot, *each.requirements[1:]), is_price_assumed=is_stood_in)
-            for each in one.offerings
+            for each in instance_type.offerings
         )
-        types.append(replace(one, offerings=(*one.offerings, *sold)))
+        types.append(replace(instance_type, offerings=(*instance_type.offerings, *sold)))
     cluster = prepared(
         types=types,
         nodes=[a_node(**BIG, capacity_type="spot")],
@@ -182,12 +182,12 @@ def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: b
     prospect = _without(cluster)
     command = present(prospect.command)
     assert (prospect.outcome, command.savings, command.priced_savings) == (Outcome.DELETE, 0.4, 0.4)
-    assert command.known_savings == known
+    assert command.known_savings == savings
     verdict = verdict_of(prospect)
-    assert (verdict.is_saving_known, verdict.savings_per_hour) == (known is not None, known or 0.0)
+    assert (verdict.is_saving_known, verdict.savings_per_hour) == (savings is not None, savings or 0.0)
     billed = billed_verdict(verdict, PriceSettings(surcharge_per_node_hour=1.0))
-    assert billed.savings_per_hour == (1.4 if known else 0.0)
-    assert price_of(fleet, node_of(fleet, "node-1")) == known
+    assert billed.savings_per_hour == (1.4 if savings else 0.0)
+    assert price_of(fleet, node_of(fleet, "node-1")) == savings
 
 
 def test_a_budget_that_opens() -> None:
@@ -214,8 +214,12 @@ def test_static_nodepools() -> None:
     # Karpenter prices no replacement from a template.
     assert prospect.savings_per_hour == 0.0
     assert present(prospect.command).known_savings is None
-    (made,) = verdict_of(prospect).replacements
-    assert (made.type_names, made.price_per_hour, made.is_from_template) == (("m5.large", "m5.2xlarge"), 0.1, True)
+    (replacement,) = verdict_of(prospect).replacements
+    assert (replacement.type_names, replacement.price_per_hour, replacement.is_from_template) == (
+        ("m5.large", "m5.2xlarge"),
+        0.1,
+        True,
+    )
     assert _without(_cluster(pool=pool)).outcome is Outcome.NO
 
 
@@ -298,8 +302,8 @@ def test_all_blockers_removed_twice() -> None:
     cluster = _cluster(pods=pods, pdbs=[a_pdb()])
     fleet = observed_fleet(cluster)
     node, outlook = node_of(fleet), RemovalSimulator(cluster, observed_fleet(cluster))
-    found = BlockerSurvey(fleet).of(node)
-    first, second = outlook.lifted(node, found), outlook.lifted(node, found)
+    blockers = BlockerSurvey(fleet).of(node)
+    first, second = outlook.lifted(node, blockers), outlook.lifted(node, blockers)
     assert first.outcome is Outcome.REPLACE
     assert first.command is second.command
 
@@ -309,34 +313,34 @@ def test_all_blockers_removed_twice() -> None:
 
 def test_the_first_method_that_finds_something_ends_the_pass() -> None:
     cluster = _cluster()
-    found = next_pass(cluster, observed_fleet(cluster))
-    assert (present(found.acting).method, [command.decision for command in found.commands]) == (
+    result = next_pass(cluster, observed_fleet(cluster))
+    assert (present(result.acting).method, [command.decision for command in result.commands]) == (
         Method.EMPTINESS,
         [Decision.DELETE],
     )
-    assert len(found.results) == 1
+    assert len(result.results) == 1
 
 
 def test_nothing_to_do() -> None:
     cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")])
-    found = next_pass(cluster, observed_fleet(cluster))
-    assert (found.acting, found.commands, found.error, len(found.results)) == (None, (), "", 5)
+    result = next_pass(cluster, observed_fleet(cluster))
+    assert (result.acting, result.commands, result.error, len(result.results)) == (None, (), "", 5)
 
 
 def test_a_claim_that_has_not_been_launched_pauses_everything() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)), a_nodeclaim(name="new", stage="")]
     cluster = _cluster(claims=claims)
-    found = next_pass(cluster, observed_fleet(cluster))
-    assert (found.paused_by, found.results, found.acting, found.error) == (("new",), (), None, "")
+    result = next_pass(cluster, observed_fleet(cluster))
+    assert (result.paused_by, result.results, result.acting, result.error) == (("new",), (), None, "")
 
 
 def test_an_error_ends_the_pass() -> None:
     pool = a_nodepool(budgets=(), is_ready=False)
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     cluster = _cluster(pool=pool, claims=[claim], pods=[a_pod(node="node-1")])
-    found = next_pass(cluster, observed_fleet(cluster))
-    assert found.error == "creating scheduler, no nodepools found"
-    assert [result.method for result in found.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
+    outcome = next_pass(cluster, observed_fleet(cluster))
+    assert outcome.error == "creating scheduler, no nodepools found"
+    assert [result.method for result in outcome.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
 
 
 def test_static_drift_replaces_within_headroom() -> None:
@@ -347,15 +351,15 @@ def test_static_drift_replaces_within_headroom() -> None:
     def going(**fields: Any) -> list[str]:
         pool = a_nodepool(budgets=fields.pop("budgets", ()), replicas=3, **fields)
         cluster = _cluster(nodes=nodes, claims=claims, pool=pool)
-        found = next_pass(cluster, observed_fleet(cluster))
-        return [command.candidates[0].name for command in found.commands if command.decision is Decision.REPLACE]
+        result = next_pass(cluster, observed_fleet(cluster))
+        return [command.candidates[0].name for command in result.commands if command.decision is Decision.REPLACE]
 
     gate = {"FEATURE_GATES": "StaticCapacity=true"}
     for settings in ({}, gate):
         pool = a_nodepool(budgets=(), replicas=3)
         cluster = _cluster(nodes=nodes, claims=claims, pool=pool, settings=parse_settings(settings))
-        (asked,) = (one for one in simulate(cluster).methods if one.method is Method.STATIC_DRIFT)
-        assert [one.candidates[0].name for one in asked.commands] == list(names), "simulate agrees with next"
+        (asked,) = (result for result in simulate(cluster).methods if result.method is Method.STATIC_DRIFT)
+        assert [command.candidates[0].name for command in asked.commands] == list(names), "simulate agrees with next"
     assert going() == list(names)
     assert going(budgets=(DisruptionBudget("1"),)) == ["node-1"]
     assert going(limits={"nodes": parse_quantity("5")}) == ["node-1", "node-2"]
@@ -375,7 +379,7 @@ def test_static_drift_replaces_within_headroom() -> None:
 def test_types_that_a_template_may_be_launched_with(
     requirements: Sequence[Sequence[str]], types: Sequence[Any] | None, expected: Sequence[Sequence[str] | float]
 ) -> None:
-    pool = a_nodepool(requirements=tuple(a_requirement(*one) for one in requirements))
+    pool = a_nodepool(requirements=tuple(a_requirement(*requirement) for requirement in requirements))
     assert template_types(pool, ReckonedPrices(TYPES if types is None else types)) == expected
 
 
@@ -389,9 +393,9 @@ def test_simulations_ignore_events() -> None:
 
 def test_buffers_keep_empty_nodes_with_an_event() -> None:
     cluster = _cluster(**a_buffer())
-    found = next_pass(cluster, observed_fleet(cluster))
-    assert found.acting is None
-    assert found.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
+    result = next_pass(cluster, observed_fleet(cluster))
+    assert result.acting is None
+    assert result.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
 
 
 def test_conditions_are_read_by_their_status() -> None:
@@ -401,13 +405,13 @@ def test_conditions_are_read_by_their_status() -> None:
 
 
 def test_pods_of_a_terminate_first_node_are_not_moved() -> None:
-    snapshots = (one["snapshot"] for one in scenarios(GOLDENS / "k115" / "k115-terminate.jsonl.gz"))
-    cluster = load(next(one for one in snapshots if one["name"] == "k115-terminate-001"))
+    snapshots = (scenario["snapshot"] for scenario in scenarios(GOLDENS / "k115" / "k115-terminate.jsonl.gz"))
+    cluster = load(next(snapshot for snapshot in snapshots if snapshot["name"] == "k115-terminate-001"))
     fleet = observed_fleet(cluster)
-    node = next(one for one in fleet.nodes if one.name == "n1")
-    found = verdict_of(RemovalSimulator(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
-    assert (found.method, found.is_first, found.moved, found.kept) == (Method.DRIFT, True, 0, 0)
-    assert (found.is_open, found.savings_per_hour) == (True, 0.0)
+    node = next(node for node in fleet.nodes if node.name == "n1")
+    verdict = verdict_of(RemovalSimulator(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
+    assert (verdict.method, verdict.is_first, verdict.moved, verdict.kept) == (Method.DRIFT, True, 0, 0)
+    assert (verdict.is_open, verdict.savings_per_hour) == (True, 0.0)
 
 
 def test_current_outcome() -> None:

@@ -23,13 +23,13 @@ def origin(
     workloads: tuple[Workload, ...] = KNOWN,
     labels: Mapping[str, str] | None = None,
 ) -> str:
-    made = (an_owner(kind=kind, name=owner),) if kind else ()
-    pod = a_pod(name=name, template=a_pod_template(namespace="ci", owners=made, labels=labels or {}))
+    result = (an_owner(kind=kind, name=owner),) if kind else ()
+    pod = a_pod(name=name, template=a_pod_template(namespace="ci", owners=result, labels=labels or {}))
     return OriginIndex(OwnerIndex(workloads)).of(pod)
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("text", "expected"),
     [
         (origin("front-0", "StatefulSet", "front-5"), "StatefulSet/ci/front-5"),
         (origin("x", "Job", "nightly-29384920"), "CronJob/ci/nightly"),
@@ -58,8 +58,8 @@ def origin(
         (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": ""}), "TaskRun/ci/build-run"),
     ],
 )
-def test_rules_in_their_order(found: str, expected: str) -> None:
-    assert found == expected
+def test_rules_in_their_order(text: str, expected: str) -> None:
+    assert text == expected
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_origin_is_cached_by_template_without_own_labels() -> None:
     template = a_pod_template(namespace="ci", owners=(an_owner(kind="Workflow", name="etl-x7k2p"),))
     index = OriginIndex(OwnerIndex(()))
     assert [index.of(a_pod(name=name, template=template)) for name in "ab"] == ["Workflow/ci/etl"] * 2
-    own = replace(a_pod(name="c", template=template), own_labels={"dag_id": "nightly"})
-    assert index.of(own) == "Workflow/ci/nightly"
+    pod = replace(a_pod(name="c", template=template), own_labels={"dag_id": "nightly"})
+    assert index.of(pod) == "Workflow/ci/nightly"

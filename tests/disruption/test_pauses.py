@@ -56,11 +56,11 @@ def test_a_pause_closes_its_reasons_until_its_end_and_changes_nothing_else(
         is_paused = not reasons or reason in reasons
         for span in allowance(after, reason, TEN, now_ns, end_ns):
             middle_ns = (span.start_ns + span.end_ns) // 2
-            old = next(one.allowed for one in was if one.start_ns <= middle_ns < one.end_ns)
+            old = next(span.allowed for span in was if span.start_ns <= middle_ns < span.end_ns)
             assert span.allowed == (0 if is_paused and middle_ns < closed_ns else old)
         assert any(
-            one.is_recurring is False and (one.end_ns == closed_ns or closed_ns - now_ns >= 7 * DAY_NS)
-            for one in zero_budgets(after, now_ns)
+            budget.is_recurring is False and (budget.end_ns == closed_ns or closed_ns - now_ns >= 7 * DAY_NS)
+            for budget in zero_budgets(after, now_ns)
         )
 
 
@@ -72,7 +72,7 @@ def test_an_api_server_accepts_a_pause(until: str | None, reasons: tuple[Reason,
     kind = shipped_schemas("1.14.1").get("karpenter.sh/v1", "NodePool")
     assert kind is not None
     violations, _ = object_violations(pool, kind)
-    assert [one for one in violations if "budgets" in one.path] == []
+    assert [violation for violation in violations if "budgets" in violation.path] == []
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,10 @@ def test_an_api_server_accepts_a_pause(until: str | None, reasons: tuple[Reason,
 def test_active_pauses(budget: DisruptionBudget, is_recurring: bool | None) -> None:
     """NOW is Friday 2026-11-20, 12:00."""
     assert format_timestamp(NOW_NS).startswith("2026-11-20T12:00")
-    found = zero_budgets(a_nodepool(budgets=(DisruptionBudget("5%"), budget)), NOW_NS)
-    assert [(one.index, one.is_recurring) for one in found] == ([] if is_recurring is None else [(1, is_recurring)])
+    budgets = zero_budgets(a_nodepool(budgets=(DisruptionBudget("5%"), budget)), NOW_NS)
+    assert [(budget.index, budget.is_recurring) for budget in budgets] == (
+        [] if is_recurring is None else [(1, is_recurring)]
+    )
 
 
 @pytest.mark.parametrize(

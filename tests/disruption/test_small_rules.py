@@ -154,7 +154,7 @@ def test_blockers_of_every_node_of_a_static_nodepool() -> None:
         nodes=[a_node(name=name) for name in names],
         nodeclaims=[a_claim(name, conditions=(consolidatable(),)) for name in names],
     )
-    assert [(one.node_name, str(one.code)) for one in BlockerSurvey(fleet).all() if one.node_name] == [
+    assert [(blocker.node_name, str(blocker.code)) for blocker in BlockerSurvey(fleet).all() if blocker.node_name] == [
         ("node-1", "STATIC_SCALING"),
         ("node-2", "STATIC_SCALING"),
     ]
@@ -179,8 +179,8 @@ def test_owner_index_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) ->
     index = OwnerIndex(())
     templates = [a_pod_template(owners=(an_owner(name=f"web-{number}"),)) for number in range(5)]
     before = [sys.getrefcount(template) for template in templates]
-    found = [index.of(a_pod(template=template)) for template in templates]
-    assert [present(one).name for one in found] == [f"web-{number}" for number in range(5)]
+    owners = [index.of(a_pod(template=template)) for template in templates]
+    assert [present(item).name for item in owners] == [f"web-{number}" for number in range(5)]
     assert [sys.getrefcount(template) for template in templates] == before
     assert len(index._cached) <= 3
 

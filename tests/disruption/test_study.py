@@ -44,7 +44,7 @@ def test_everything_about_a_node() -> None:
     first = analysis.findings[KEYS[0]]
     assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
     assert (analysis.simulated, analysis.managed, analysis.is_complete) == (3, 3, True)
-    assert [one.object_key for one in first.blockers] == ["default/a", "default/b"]
+    assert [blocker.object_key for blocker in first.blockers] == ["default/a", "default/b"]
     assert (first.node_name, first.pool_name, first.recent_pods, first.price_per_hour) == ("node-1", "general", 1, 0.4)
     assert present(first.outlook).without == (Outcome.NO, Outcome.NO)
     assert present(first.outlook).without_code == {Code.POD_DND: present(first.outlook).lifted.outcome}
@@ -83,8 +83,8 @@ def test_previous_results_are_kept_if_only_times_changed() -> None:
     before = study_all(DisruptionStudy(_cluster(), 1))
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     pool = a_nodepool(budgets=(), consolidate_after_ns=None)
-    one = study_all(DisruptionStudy(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
-    assert one.findings[KEYS[0]].outlook is None
+    analysis = study_all(DisruptionStudy(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
+    assert analysis.findings[KEYS[0]].outlook is None
     later = [
         a_pod(name=name, node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS) for name in ("a", "b")
     ]
@@ -109,8 +109,8 @@ def _rolled_out(now_ns: int, *, is_under_way: bool) -> Prepared:
 
 def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
     """Return whether the first node counts as one that would go, and whether another answer is waited for."""
-    found = analysis.findings[KEYS[0]]
-    return found.freed.goes if found.freed is not None else None, bool(found.differs_since_ns)
+    findings = analysis.findings[KEYS[0]]
+    return findings.freed.goes if findings.freed is not None else None, bool(findings.differs_since_ns)
 
 
 def test_different_result_of_a_held_node_counts_after_a_delay() -> None:
@@ -202,9 +202,9 @@ def test_detail_without_simulation_has_a_problem() -> None:
 
 def test_node_removed_despite_blockers_is_removed_without_them() -> None:
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
-    found = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
+    findings = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
     again = study_all(DisruptionStudy(_cluster(nodeclaims=claims, is_second_protected=False), 1)).findings[KEYS[1]]
-    assert present(found.outlook).lifted.outcome is Outcome.DELETE
+    assert present(findings.outlook).lifted.outcome is Outcome.DELETE
     assert again.blockers
     assert present(again.outlook).now.goes
     assert present(again.outlook).lifted == present(again.outlook).now
@@ -216,7 +216,7 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
         1,
     )
     analysis = study_all(study)
-    assert {key: (one.node_name, str(one.why.code)) for key, one in analysis.findings.items()} == {
+    assert {key: (findings.node_name, str(findings.why.code)) for key, findings in analysis.findings.items()} == {
         "node/own": ("own", "n/a"),
         "claim/new": ("new", "INIT"),
     }
@@ -253,8 +253,8 @@ def test_repair_of_an_unregistered_node() -> None:
     settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
     claims = [a_claim(name) for name in NAMES]
     cluster = prepared(nodes=nodes, nodeclaims=claims, nodepools=[a_nodepool()], settings=settings)
-    found = study_all(DisruptionStudy(cluster, 1), ()).findings[KEYS[0]]
-    assert (found.node_name, present(found.unhealthy).at_ns) == (NAMES[0], NOW_NS - MINUTE_NS)
+    findings = study_all(DisruptionStudy(cluster, 1), ()).findings[KEYS[0]]
+    assert (findings.node_name, present(findings.unhealthy).at_ns) == (NAMES[0], NOW_NS - MINUTE_NS)
 
 
 SETTINGS = PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1)
@@ -266,10 +266,10 @@ UNPRICED = Replacement("general", ("m5.large",), 0.0, 3)
     ("replacements", "saved", "prices"), [((), 2.1, []), ((MADE,), 2.0, [0.6]), ((MADE, UNPRICED), 1.9, [0.6, 0.0])]
 )
 def test_removed_node(replacements: tuple[Replacement, ...], saved: float, prices: list[float]) -> None:
-    found = billed_verdict(Verdict(Outcome.DELETE, "Emptiness", 4.0, replacements), SETTINGS)
-    assert found.savings_per_hour == pytest.approx(saved)
-    assert [one.price_per_hour for one in found.replacements] == pytest.approx(prices)
-    assert found.method == "Emptiness"
+    verdict = billed_verdict(Verdict(Outcome.DELETE, "Emptiness", 4.0, replacements), SETTINGS)
+    assert verdict.savings_per_hour == pytest.approx(saved)
+    assert [replacement.price_per_hour for replacement in verdict.replacements] == pytest.approx(prices)
+    assert verdict.method == "Emptiness"
 
 
 def test_a_node_that_stays_saves_nothing() -> None:
@@ -279,9 +279,9 @@ def test_a_node_that_stays_saves_nothing() -> None:
 
 def test_a_command() -> None:
     command = NextCommand("replace", ("a", "b", "c"), (MADE,), 4.0)
-    found = billed_command(command, SETTINGS)
-    assert found.savings_per_hour == pytest.approx(2.2)
-    assert [one.price_per_hour for one in found.replacements] == pytest.approx([0.6])
+    result = billed_command(command, SETTINGS)
+    assert result.savings_per_hour == pytest.approx(2.2)
+    assert [replacement.price_per_hour for replacement in result.replacements] == pytest.approx([0.6])
 
 
 def test_list_prices_are_left_alone() -> None:
@@ -291,6 +291,6 @@ def test_list_prices_are_left_alone() -> None:
 
 
 def test_without_prices_nothing_is_saved() -> None:
-    found = billed_verdict(Verdict(Outcome.REPLACE, "Drift", 4.0, (MADE,)), PriceSettings(is_disabled=True))
-    assert found.savings_per_hour == 0
-    assert found.replacements[0].price_per_hour == 0
+    verdict = billed_verdict(Verdict(Outcome.REPLACE, "Drift", 4.0, (MADE,)), PriceSettings(is_disabled=True))
+    assert verdict.savings_per_hour == 0
+    assert verdict.replacements[0].price_per_hour == 0

@@ -49,13 +49,13 @@ def same(left: Analysis, right: Analysis) -> bool:
     def plain(analysis: Analysis) -> dict[str, list[Any]]:
         return {
             key: [
-                [astuple(one) for one in found.blockers],
+                [astuple(blocker) for blocker in findings.blockers],
                 *(
-                    getattr(found, name)
+                    getattr(findings, name)
                     for name in ("why", "drain", "recent_pods", "grace_ns", "price_per_hour", "moving_pods")
                 ),
             ]
-            for key, found in analysis.findings.items()
+            for key, findings in analysis.findings.items()
         }
 
     return plain(left) == plain(right)
@@ -65,7 +65,7 @@ ItemT = TypeVar("ItemT", NodePool, Node, PodDisruptionBudget, Pod)
 
 
 def _changed(items: Sequence[ItemT], name: str, **fields: Any) -> tuple[ItemT, ...]:
-    return tuple(replace(one, **fields) if one.name == name else one for one in items)
+    return tuple(replace(pool, **fields) if pool.name == name else pool for pool in items)
 
 
 def _pod(inventory: Inventory, name: str, **fields: Any) -> Inventory:
@@ -79,37 +79,39 @@ def _pool(inventory: Inventory, name: str, **fields: Any) -> Inventory:
 FIRST = "ip-10-0-71-204"
 BUDGET = (DisruptionBudget("0", "0 12 * * *", "1h"),)
 CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
-    "nothing": lambda one: one,
-    "a pod ends": lambda one: _pod(one, "runner-7f2c4", phase="Succeeded"),
-    "a pod comes": lambda one: replace(one, pods=(*one.pods, a_pod(name="new", node=FIRST))),
-    "a pod goes": lambda one: replace(one, pods=one.pods[1:]),
-    "a node is not ready": lambda one: replace(
-        one, nodes=_changed(one.nodes, FIRST, conditions=(a_condition("Ready", status="False"),))
+    "nothing": lambda inventory: inventory,
+    "a pod ends": lambda inventory: _pod(inventory, "runner-7f2c4", phase="Succeeded"),
+    "a pod comes": lambda inventory: replace(inventory, pods=(*inventory.pods, a_pod(name="new", node=FIRST))),
+    "a pod goes": lambda inventory: replace(inventory, pods=inventory.pods[1:]),
+    "a node is not ready": lambda inventory: replace(
+        inventory, nodes=_changed(inventory.nodes, FIRST, conditions=(a_condition("Ready", status="False"),))
     ),
-    "a node has do-not-disrupt": lambda one: replace(
-        one,
+    "a node has do-not-disrupt": lambda inventory: replace(
+        inventory,
         nodes=tuple(
             replace(node, annotations={labels.DO_NOT_DISRUPT: "true"}) if node.name == FIRST else node
-            for node in one.nodes
+            for node in inventory.nodes
         ),
     ),
-    "a claim drifts": lambda one: replace(
-        one,
+    "a claim drifts": lambda inventory: replace(
+        inventory,
         nodeclaims=tuple(
-            replace(claim, conditions=(*claim.conditions, a_condition("Drifted"))) for claim in one.nodeclaims
+            replace(claim, conditions=(*claim.conditions, a_condition("Drifted"))) for claim in inventory.nodeclaims
         ),
     ),
-    "a claim is deleted": lambda one: replace(
-        one, nodeclaims=(replace(one.nodeclaims[0], deletion_ns=NOW_NS - MINUTE_NS), *one.nodeclaims[1:])
+    "a claim is deleted": lambda item: replace(
+        item, nodeclaims=(replace(item.nodeclaims[0], deletion_ns=NOW_NS - MINUTE_NS), *item.nodeclaims[1:])
     ),
-    "a PodDisruptionBudget opens": lambda one: replace(one, pdbs=_changed(one.pdbs, "postgres", disruptions_allowed=1)),
-    "a PodDisruptionBudget comes": lambda one: replace(
-        one, pdbs=(*one.pdbs, a_pdb(name="all", namespace="web", labels={}))
+    "a PodDisruptionBudget opens": lambda inventory: replace(
+        inventory, pdbs=_changed(inventory.pdbs, "postgres", disruptions_allowed=1)
     ),
-    "a workload is known": lambda one: replace(
-        one,
+    "a PodDisruptionBudget comes": lambda inventory: replace(
+        inventory, pdbs=(*inventory.pdbs, a_pdb(name="all", namespace="web", labels={}))
+    ),
+    "a workload is known": lambda inventory: replace(
+        inventory,
         workloads=(
-            *one.workloads[1:],
+            *inventory.workloads[1:],
             Workload(
                 name="runner-7f2c4",
                 namespace="gitlab",
@@ -119,22 +121,22 @@ CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
             ),
         ),
     ),
-    "a budget closes": lambda one: _pool(one, "general", budgets=(DisruptionBudget("0"),)),
-    "a window opens": lambda one: _pool(one, "general", budgets=BUDGET),
-    "a policy changes": lambda one: _pool(one, "general", consolidation_policy=WHEN_EMPTY),
-    "a pool goes": lambda one: replace(one, nodepools=one.nodepools[1:]),
-    "a pool is static": lambda one: _pool(one, "general", replicas=1),
-    "a node is nominated": lambda one: replace(
-        one,
+    "a budget closes": lambda inventory: _pool(inventory, "general", budgets=(DisruptionBudget("0"),)),
+    "a window opens": lambda inventory: _pool(inventory, "general", budgets=BUDGET),
+    "a policy changes": lambda inventory: _pool(inventory, "general", consolidation_policy=WHEN_EMPTY),
+    "a pool goes": lambda inventory: replace(inventory, nodepools=inventory.nodepools[1:]),
+    "a pool is static": lambda inventory: _pool(inventory, "general", replicas=1),
+    "a node is nominated": lambda inventory: replace(
+        inventory,
         events=(
-            *one.events,
+            *inventory.events,
             an_event(
                 about="Pod/web/x", reason="Nominated", message=f"Pod should schedule on: node/{FIRST}", last_ns=NOW_NS
             ),
         ),
     ),
-    "Karpenter says something": lambda one: replace(
-        one,
+    "Karpenter says something": lambda inventory: replace(
+        inventory,
         events=(
             an_event(
                 about=f"Node/{FIRST}",
@@ -164,7 +166,7 @@ def test_after_a_change(change: str, later_ns: int) -> None:
     "options",
     [
         {"types": story_e.TYPES[:1]},
-        {"types": [an_instance_type(name=one.name, prices={"on-demand": 9.0}) for one in story_e.TYPES]},
+        {"types": [an_instance_type(name=item.name, prices={"on-demand": 9.0}) for item in story_e.TYPES]},
         {"types": ()},
         {"settings": Settings(batch_max_seconds=3600.0)},
     ],
@@ -216,13 +218,13 @@ def test_random_fleets_after_random_changes(seed: int) -> None:
     inventory, now_ns = prepared.inventory, prepared.now_ns
     analysis = studied(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis
     for _ in range(6):
-        pods = [one for one in inventory.pods if chance.random() > 0.1]
-        pods = [replace(one, ready=not one.ready) if chance.random() < 0.1 else one for one in pods]
-        pdbs = [replace(one, disruptions_allowed=chance.randrange(2)) if chance.random() < 0.3 else one
-                for one in inventory.pdbs]  # fmt: skip
+        pods = [pod for pod in inventory.pods if chance.random() > 0.1]
+        pods = [replace(pod, ready=not pod.ready) if chance.random() < 0.1 else pod for pod in pods]
+        pdbs = [replace(budget, disruptions_allowed=chance.randrange(2)) if chance.random() < 0.3 else budget
+                for budget in inventory.pdbs]  # fmt: skip
         claims = [
-            replace(one, conditions=one.conditions[:-1]) if chance.random() < 0.1 else one
-            for one in inventory.nodeclaims
+            replace(claim, conditions=claim.conditions[:-1]) if chance.random() < 0.1 else claim
+            for claim in inventory.nodeclaims
         ]
         inventory = replace(inventory, pods=tuple(pods), pdbs=tuple(pdbs), nodeclaims=tuple(claims))
         now_ns += chance.choice((0, MINUTE_NS, 20 * MINUTE_NS, 3 * HOUR_NS))

@@ -30,5 +30,5 @@ def test_pods_of_a_waiting_command_take_room_from_others(knows_commands: bool) -
     assert [pod.name for pod in prepared.leaving] == (["leaves"] if knows_commands else [])
     fleet = observed_fleet(prepared)
     commands = next_pass(prepared, fleet, EngineSimulator(prepared, fleet)).commands
-    gone = [one.name for command in commands for one in command.candidates]
+    gone = [candidate.name for command in commands for candidate in command.candidates]
     assert gone == ([] if knows_commands else ["room"])

@@ -18,12 +18,12 @@ HOW = "set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver (setup-en
 def assets() -> Path:
     """Return the folder with the binaries."""
     try:
-        found = find_assets()
+        path = find_assets()
     except FileNotFoundError as error:
         pytest.fail(str(error))
-    if found is None:
+    if path is None:
         pytest.skip(f"no kube-apiserver and etcd here: {HOW}")
-    return found
+    return path
 
 
 @contextmanager

@@ -49,11 +49,11 @@ def _is_complete(folder: Path) -> bool:
 
 def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [int(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    ports = [int(element.getsockname()[1]) for element in sockets]
+    for item in sockets:
+        item.close()
     return ports
 
 
@@ -151,8 +151,8 @@ class ControlPlane:
         """Have etcd forget every version but the present one."""
         url = f"http://127.0.0.1:{self._client}/v3/kv"
         with urllib3.PoolManager() as pool:
-            found = pool.request("POST", f"{url}/range", body=json.dumps({"key": "AA=="})).json()
-            revision = found["header"]["revision"]
+            result = pool.request("POST", f"{url}/range", body=json.dumps({"key": "AA=="})).json()
+            revision = result["header"]["revision"]
             pool.request("POST", f"{url}/compaction", body=json.dumps({"revision": revision, "physical": True}))
 
     @property

@@ -53,29 +53,29 @@ class _Turned(Chance):
         self._first = first
 
     def pools(self, entered: Iterable[str]) -> list[str]:
-        found = list(entered)
-        return found[self._first :] + found[: self._first]
+        texts = list(entered)
+        return texts[self._first :] + texts[: self._first]
 
 
 def read_lines(text: Iterable[str]) -> list[Line]:
     """Return what was recorded, in order."""
-    found = (json.loads(line) for line in text)
-    lines = (Line(datetime.fromisoformat(one["at"]), one["type"] == "DELETED", one["object"]) for one in found)
+    documents = (json.loads(line) for line in text)
+    lines = (Line(datetime.fromisoformat(item["at"]), item["type"] == "DELETED", item["object"]) for item in documents)
     return sorted(lines, key=lambda line: line.at)
 
 
 def cluster_at(lines: Iterable[Line], moment: datetime) -> list[Mapping[str, Any]]:
     """Return the objects of a moment; events that tell of it came later."""
-    known: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    result: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     late = moment + timedelta(seconds=EVENTS_LATE)
     for line in lines:
         if line.at > (late if line.value["kind"] == "Event" else moment):
             continue
         if line.is_gone:
-            known.pop(line.key, None)
+            result.pop(line.key, None)
         else:
-            known[line.key] = line.value
-    return list(known.values())
+            result[line.key] = line.value
+    return list(result.values())
 
 
 def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told]:
@@ -91,15 +91,15 @@ def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told
         for chance in (LIKELIEST, *(_Turned(*drawn) for drawn in product(range(len(fleet.pools)), range(DRAWN)))):
             simulator = EngineSimulator(prepared, fleet, is_brief=True)
             acting = next_pass(prepared, fleet, simulator, after=after, chance=chance).acting
-            for one in acting.commands if acting is not None else ():
-                names = tuple(sorted(candidate.name for candidate in one.candidates))
-                yield str(acting.method.reason) if acting is not None else "", str(one.decision), names
+            for command in acting.commands if acting is not None else ():
+                names = tuple(sorted(candidate.name for candidate in command.candidates))
+                yield str(acting.method.reason) if acting is not None else "", str(command.decision), names
 
 
 def _as_remembered(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]:
     """Return a NodeClaim in a command as going: Karpenter takes it so long before it writes that down."""
     conditions = value.get("status", {}).get("conditions", ()) if value["kind"] == "NodeClaim" else ()
-    if not any(one["type"] == "DisruptionReason" and one["status"] == "True" for one in conditions):
+    if not any(condition["type"] == "DisruptionReason" and condition["status"] == "True" for condition in conditions):
         return value
     return {**value, "metadata": {"deletionTimestamp": captured, **value["metadata"]}}
 
@@ -117,7 +117,7 @@ def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[st
     for seconds in SECONDS_BEFORE:
         moment = begun - timedelta(seconds=seconds)
         captured = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        objects = [_as_remembered(one, captured) for one in cluster_at(lines, moment)]
+        objects = [_as_remembered(manifest, captured) for manifest in cluster_at(lines, moment)]
         snapshot = {**like, "capturedAt": captured, "objects": objects}
         if told in permitted(snapshot, may_follow=may_follow):
             return True
@@ -129,15 +129,15 @@ def not_held(folder: Path, seed: int) -> list[int]:
     like, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in ("before", "commands"))
     with (folder / f"{seed}-watch.jsonl").open() as text:
         lines = read_lines(text)
-    found: list[int] = []
+    numbers: list[int] = []
     last: datetime | None = None
-    for place, one in enumerate(logged, 1):
-        reason = str(one["command"]).partition("/")[0]
-        at = datetime.fromisoformat(one["time"])
+    for place, result in enumerate(logged, 1):
+        reason = str(result["command"]).partition("/")[0]
+        at = datetime.fromisoformat(result["time"])
         begun = at - timedelta(seconds=0 if reason == "Drifted" else VALIDATION)
-        names = tuple(sorted(str(node["Node"]["name"]) for node in one["disrupted-nodes"]))
+        names = tuple(sorted(str(node["Node"]["name"]) for node in result["disrupted-nodes"]))
         waited = last is not None and begun - last >= timedelta(seconds=VALIDATION)
-        if not is_held((reason, str(one["decision"]), names), begun, lines, like, may_follow=waited):
-            found.append(place)
+        if not is_held((reason, str(result["decision"]), names), begun, lines, like, may_follow=waited):
+            numbers.append(place)
         last = at
-    return found
+    return numbers

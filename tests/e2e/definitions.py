@@ -31,9 +31,9 @@ def definition(kind: KindSchema, *, with_status: bool = False) -> dict[str, Any]
     """Makes the CustomResourceDefinition of a shipped schema."""
     group, _, version = kind.api_version.partition("/")
     names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
-    one = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
+    manifest = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
     if with_status:
-        one["subresources"] = {"status": {}}
+        manifest["subresources"] = {"status": {}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -45,7 +45,7 @@ def definition(kind: KindSchema, *, with_status: bool = False) -> dict[str, Any]
             "group": group,
             "names": names,
             "scope": "Namespaced" if kind.namespaced else "Cluster",
-            "versions": [one],
+            "versions": [manifest],
         },
     }
 

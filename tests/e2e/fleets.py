@@ -176,14 +176,14 @@ def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
 
 def fleet_types() -> list[dict[str, Any]]:
     """Return the instance types: each is cheapest in one zone, so that nothing is chosen by lot."""
-    found = instance_types()
-    for number, one in enumerate(found):
-        zones = sorted({_value(offer, ZONE) for offer in one["offerings"]})
-        for offer in one["offerings"]:
+    result = instance_types()
+    for number, manifest in enumerate(result):
+        zones = sorted({_value(offer, ZONE) for offer in manifest["offerings"]})
+        for offer in manifest["offerings"]:
             rank = (zones.index(_value(offer, ZONE)) + number) % len(zones)
             offer["price"] = round(offer["price"] * (1 + rank / 1000), 6)
-    return found
+    return result
 
 
 def _value(offer: dict[str, Any], key: str) -> str:
-    return next(str(one["values"][0]) for one in offer["requirements"] if one["key"] == key)
+    return next(str(requirement["values"][0]) for requirement in offer["requirements"] if requirement["key"] == key)

@@ -72,7 +72,7 @@ _LISTS = (
 
 def instance_types() -> list[dict[str, Any]]:
     """Return types as a snapshot gives them: three families of five sizes."""
-    found = []
+    result = []
     for (family, per_cpu), cpus in product((("c", 2), ("s", 4), ("m", 8)), (1, 2, 4, 8, 16)):
         memory = cpus * per_cpu
         price = cpus * 0.025 + memory * 0.001
@@ -96,7 +96,7 @@ def instance_types() -> list[dict[str, Any]]:
             _among("karpenter.kwok.sh/instance-cpu", str(cpus)),
             _among("karpenter.kwok.sh/instance-memory", f"{memory}Gi"),
         ]
-        found.append(
+        result.append(
             {
                 "name": name,
                 "requirements": requirements,
@@ -105,25 +105,25 @@ def instance_types() -> list[dict[str, Any]]:
                 "offerings": offerings,
             }
         )
-    return found
+    return result
 
 
 def _among(key: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def _kwok_type(one: Mapping[str, Any]) -> dict[str, Any]:
+def _kwok_type(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a type as kwok's own file has it."""
     offerings = [
         {"Price": offer["price"], "Available": True, "Requirements": offer["requirements"]}
-        for offer in one["offerings"]
+        for offer in document["offerings"]
     ]
     return {
-        "name": one["name"],
+        "name": document["name"],
         "offerings": offerings,
         "architecture": "amd64",
         "operatingSystems": ["linux"],
-        "resources": one["capacity"],
+        "resources": document["capacity"],
     }
 
 
@@ -152,7 +152,7 @@ def running(
 ) -> Iterator[Karpenter]:
     """Run Karpenter for as long as the context lasts."""
     file = plane.folder / "types.json"
-    file.write_text(json.dumps([_kwok_type(one) for one in types or instance_types()]))
+    file.write_text(json.dumps([_kwok_type(manifest) for manifest in types or instance_types()]))
     log = plane.folder / "karpenter.log"
     environment = {
         "PATH": os.environ["PATH"],
@@ -184,8 +184,8 @@ class LiveCluster:
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return a collection's objects."""
-        found: list[dict[str, Any]] = self.client.request("GET", path)["items"]
-        return found
+        manifests: list[dict[str, Any]] = self.client.request("GET", path)["items"]
+        return manifests
 
     def snapshot(self, name: str, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Path:
         """Write the cluster as a snapshot.
@@ -198,9 +198,9 @@ class LiveCluster:
         for path in _LISTS:
             answer = self.client.request("GET", path)
             kind = {"kind": answer["kind"].removesuffix("List"), "apiVersion": answer["apiVersion"]}
-            objects += [{**kind, **one} for one in answer["items"]]
-        for one in objects:
-            change(one)
+            objects += [{**kind, **manifest} for manifest in answer["items"]]
+        for item in objects:
+            change(item)
         document = {
             "karptui": 1,
             "capturedAt": now(),
@@ -216,32 +216,32 @@ class LiveCluster:
 
     def nominations(self) -> dict[str, str]:
         """Return where Karpenter wants pods, ``nodeclaim/NAME`` or ``node/NAME``, or why it does not, by pod."""
-        found = {}
+        result = {}
         for event in sorted(self.items("/api/v1/namespaces/default/events"), key=_seen):
             pod = event["involvedObject"].get("name", "")
             if event["reason"] == "Nominated":
                 places = event["message"].removeprefix("Pod should schedule on: ").split(", ")
                 # A node that is there is named beside its claim.
-                found[pod] = next((one for one in places if one.startswith("node/")), places[0])
+                result[pod] = next((place for place in places if place.startswith("node/")), places[0])
             elif event["reason"] == "FailedScheduling":
-                found[pod] = event["message"].removeprefix("Failed to schedule pod, ")
-        return found
+                result[pod] = event["message"].removeprefix("Failed to schedule pod, ")
+        return result
 
     def run_kubelets(self) -> None:
         """Make new nodes ready, and bind pods where Karpenter wants them."""
-        nodes = {one["metadata"]["name"]: one for one in self.items(NODES)}
+        nodes = {manifest["metadata"]["name"]: manifest for manifest in self.items(NODES)}
         for node in nodes.values():
             taints = node["spec"].get("taints", [])
-            left = [one for one in taints if one["key"] != "node.kubernetes.io/not-ready"]
+            left = [taint for taint in taints if taint["key"] != "node.kubernetes.io/not-ready"]
             path = f"{NODES}/{node['metadata']['name']}"
-            conditions = {one["type"]: one for one in node["status"].get("conditions", [])}
+            conditions = {item["type"]: item for item in node["status"].get("conditions", [])}
             if conditions.get("Ready", {}).get("status") != "True":
                 ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now()}
-                own = {"capacity": node["status"]["allocatable"], "conditions": [*conditions.values(), ready]}
-                self.client.request("PATCH", f"{path}/status", {"status": own}, expect=None)
+                manifest = {"capacity": node["status"]["allocatable"], "conditions": [*conditions.values(), ready]}
+                self.client.request("PATCH", f"{path}/status", {"status": manifest}, expect=None)
             if left != taints:
                 self.client.request("PATCH", path, {"spec": {"taints": left}}, expect=None)
-        wanted, claims = self.nominations(), {one["metadata"]["name"]: one for one in self.items(CLAIMS)}
+        wanted, claims = self.nominations(), {manifest["metadata"]["name"]: manifest for manifest in self.items(CLAIMS)}
         for pod in self.items(PODS):
             kind, _, name = wanted.get(pod["metadata"]["name"], "").partition("/")
             claim = claims.get(name, {})
@@ -261,18 +261,18 @@ class LiveCluster:
         deadline = time.monotonic() + SECONDS
         while True:
             self.run_kubelets()
-            found = holds()
-            if found:
-                return found
+            result = holds()
+            if result:
+                return result
             assert time.monotonic() < deadline, f"{what}: not within {SECONDS:g} s\n{self._log.read_text()[-3000:]}"
             time.sleep(0.2)
 
     def is_settled(self) -> bool:
         """Whether every claim is initialized, and every pod that Karpenter has a place for is bound."""
-        initialized = all(_is_true(one, "Initialized") for one in self.items(CLAIMS))
+        initialized = all(_is_true(manifest, "Initialized") for manifest in self.items(CLAIMS))
         wanted = self.nominations()
-        waiting = [one for one in self.items(PODS) if not one["spec"].get("nodeName")]
-        return initialized and not any("/" in wanted.get(one["metadata"]["name"], "")[:10] for one in waiting)
+        waiting = [manifest for manifest in self.items(PODS) if not manifest["spec"].get("nodeName")]
+        return initialized and not any("/" in wanted.get(manifest["metadata"]["name"], "")[:10] for manifest in waiting)
 
     def until_answered(self, pods: Iterable[str]) -> None:
         """Wait until Karpenter has said where each pod goes, or why it goes nowhere."""
@@ -298,9 +298,9 @@ def now() -> str:
 
 def answered(path: Path, *, disruption: bool = False) -> dict[str, Any]:
     """Return what karptui answers to a snapshot."""
-    found = answer(SnapshotReader(), str(path), disruption=disruption).fixed_form
-    assert "error" not in found, found
-    return found
+    fixed_form = answer(SnapshotReader(), str(path), disruption=disruption).fixed_form
+    assert "error" not in fixed_form, fixed_form
+    return fixed_form
 
 
 def _seen(event: Mapping[str, Any]) -> str:
@@ -308,11 +308,11 @@ def _seen(event: Mapping[str, Any]) -> str:
 
 
 def _is_starting(node: Mapping[str, Any]) -> bool:
-    keys = {one["key"] for one in node["spec"].get("taints", [])}
+    keys = {item["key"] for item in node["spec"].get("taints", [])}
     return bool(keys & {"node.kubernetes.io/not-ready", "karpenter.sh/unregistered"})
 
 
 def _is_true(claim: Mapping[str, Any], condition: str) -> bool:
     return any(
-        one["type"] == condition and one["status"] == "True" for one in claim.get("status", {}).get("conditions", [])
+        item["type"] == condition and item["status"] == "True" for item in claim.get("status", {}).get("conditions", [])
     )

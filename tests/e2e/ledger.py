@@ -58,13 +58,13 @@ def main() -> int:
         entries = list(_entries(plane, args.karpenter, args.minutes * 60, args.seed))
     finally:
         plane.stop()
-    found = shares_of_marks(map(mark_of, entries))
-    for kind, share in found.items():
+    shares = shares_of_marks(map(mark_of, entries))
+    for kind, share in shares.items():
         percent = "" if share.percent is None else f": {share.percent:.1f} %"
         write(f"{kind}: {share.right} right, {share.wrong} wrong, {share.overtaken} overtaken{percent}")
     reasons = Counter(str(entry.because) for entry in entries if entry.outcome is Outcome.OVERTAKEN)
     write(f"overtaken: {dict(reasons)}")
-    placements = found[PredictionKind.PLACEMENT].percent
+    placements = shares[PredictionKind.PLACEMENT].percent
     return int(placements is None or placements < ENOUGH_PERCENT)
 
 

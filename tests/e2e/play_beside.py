@@ -123,7 +123,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
         if step.kind is StepKind.DISRUPT
     )
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
-    kept = Counter((named(one.node), one.code) for one in kept_nodes(play.fleet()))
+    kept = Counter((named(node.node), node.code) for node in kept_nodes(play.fleet()))
     return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9), played
 
 
@@ -132,15 +132,19 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
     begun = _places(before)
     nodes = _places(after)
 
-    def named(one: Mapping[str, Any]) -> str:
-        name = str(one["Node"]["name"])
-        pool = str(one["NodeClaim"]["name"]).rpartition("-")[0]
-        return name if name in begun else f"{pool}/{one['instance-type']}"
+    def named(document: Mapping[str, Any]) -> str:
+        name = str(document["Node"]["name"])
+        pool = str(document["NodeClaim"]["name"]).rpartition("-")[0]
+        return name if name in begun else f"{pool}/{document['instance-type']}"
 
-    found = list(logged)
+    result = list(logged)
     commands = tuple(
-        (str(one["command"]).partition("/")[0], str(one["decision"]), tuple(sorted(map(named, one["disrupted-nodes"]))))
-        for one in found
+        (
+            str(manifest["command"]).partition("/")[0],
+            str(manifest["decision"]),
+            tuple(sorted(map(named, manifest["disrupted-nodes"]))),
+        )
+        for manifest in result
     )
     prepared = load(after)
     fleet = Play(
@@ -152,9 +156,9 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
         durations=observed(prepared.inventory.nodeclaims),
     ).fleet()
     kept = Counter(
-        (one.node if one.node in begun else "/".join(nodes[one.node][:2]), one.code) for one in kept_nodes(fleet)
+        (node.node if node.node in begun else "/".join(nodes[node.node][:2]), node.code) for node in kept_nodes(fleet)
     )
-    times = [datetime.fromisoformat(one["time"]) for one in found]
+    times = [datetime.fromisoformat(manifest["time"]) for manifest in result]
     first = datetime.fromisoformat(str(before["capturedAt"]))
     seconds = (times[-1] - first).total_seconds() if times else 0.0
     return _end(commands, looks_of(before), nodes, kept, seconds)
@@ -163,9 +167,9 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
 def looks_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
     """Return NodePool, type, zone and pods of every node."""
     pods: dict[str, Counter[str]] = {}
-    for one in snapshot["objects"]:
-        if one["kind"] == "Pod":
-            pods.setdefault(one["spec"]["nodeName"], Counter())[one["metadata"]["labels"]["app"]] += 1
+    for manifest in snapshot["objects"]:
+        if manifest["kind"] == "Pod":
+            pods.setdefault(manifest["spec"]["nodeName"], Counter())[manifest["metadata"]["labels"]["app"]] += 1
     looks = {}
     for name, (pool, kind, _, zone) in _places(snapshot).items():
         held = sorted(pods.get(name, Counter[str]()).items())
@@ -196,15 +200,15 @@ def _place(labels: Mapping[str, str]) -> Place:
 
 
 def _places(snapshot: Mapping[str, Any]) -> dict[str, Place]:
-    nodes = (one["metadata"] for one in snapshot["objects"] if one["kind"] == "Node")
+    nodes = (manifest["metadata"] for manifest in snapshot["objects"] if manifest["kind"] == "Node")
     return {node["name"]: _place(node["labels"]) for node in nodes}
 
 
 def _prices() -> Iterator[tuple[tuple[str, str, str], float]]:
-    for one in fleet_types():
-        for offer in one["offerings"]:
+    for fleet_type in fleet_types():
+        for offer in fleet_type["offerings"]:
             values = {term["key"]: term["values"][0] for term in offer["requirements"]}
-            yield (one["name"], values[CAPACITY_TYPE], values[ZONE]), offer["price"]
+            yield (fleet_type["name"], values[CAPACITY_TYPE], values[ZONE]), offer["price"]
 
 
 _PRICES = dict(_prices())
@@ -249,13 +253,13 @@ class Figures(NamedTuple):
 def compare(folder: Path, seed: int) -> Figures:
     """Play what was recorded, and compare."""
     before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
-    found = [predicted(before, one, measured_before(folder, seed)) for one in range(SPREAD)]
+    ends = [predicted(before, number, measured_before(folder, seed)) for number in range(SPREAD)]
     real = lived(before, after, logged)
-    plays, told = [end for end, _ in found], likeliest([played for _, played in found])
+    plays, told = [end for end, _ in ends], likeliest([played for _, played in ends])
     ours = plays[told]
-    alike = [_alike(one, real) for one in plays]
-    prices = [one.price for one in plays]
-    left, right = (Counter(one.looks[name] for name in one.survivors) for one in (ours, real))
+    alike = [_alike(end, real) for end in plays]
+    prices = [end.price for end in plays]
+    left, right = (Counter(end.looks[name] for name in end.survivors) for end in (ours, real))
     return Figures(
         seed,
         len(_places(before)),
@@ -309,8 +313,8 @@ def live(start: Start, folder: Path, sizes: tuple[int, int], seed: int) -> None:
         is_quiet = cluster.until_quiet(QUIET, LONGEST)
         after = cluster.snapshot(f"fleet-{seed}-end")
         (folder / f"{seed}-metrics-end.txt").write_text(cluster.metrics())
-        for name, found in zip(RECORDED, (before, after, cluster.commands()), strict=True):
-            (folder / f"{seed}-{name}.json").write_text(json.dumps(found))
+        for name, texts in zip(RECORDED, (before, after, cluster.commands()), strict=True):
+            (folder / f"{seed}-{name}.json").write_text(json.dumps(texts))
         (folder / f"{seed}.log").write_text(cluster.logged())
         if not is_quiet:
             raise TimeoutError(f"fleet {seed} did not come to rest within {LONGEST:g} s")
@@ -363,8 +367,8 @@ def record(
     """Let fleets live through it and write down what becomes of them; return what went wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     stopping = threading.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: stopping.set())
+    for item in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(item, lambda *_: stopping.set())
     start = partial(whole_cluster, programs, karpenter, stopping)
     task = partial(live, start, folder, (sizes.start, sizes.stop - 1))
     with ThreadPoolExecutor(at_once, initializer=_raise_priority) as pool:
@@ -377,23 +381,23 @@ def recorded(folder: Path) -> set[int]:
     return {seed for seed in seeds if all((folder / f"{seed}-{name}.json").exists() for name in RECORDED)}
 
 
-def row(found: Figures) -> str:
+def row(figures: Figures) -> str:
     """Return a row of a table in markdown."""
-    both, ours, real = found.survivors
-    off = (found.prices[0] / found.prices[1] - 1) * 100 if found.prices[1] else 0.0
+    both, ours, real = figures.survivors
+    off = (figures.prices[0] / figures.prices[1] - 1) * 100 if figures.prices[1] else 0.0
     cells = (
-        found.seed,
-        found.nodes,
-        f"{found.ends[0]} / {found.ends[1]}",
-        f"{found.prices[0]:.3f} / {found.prices[1]:.3f} ({off:+.1f} %)",
-        f"{found.price_spread[0]:.3f} to {found.price_spread[1]:.3f}",
-        f"{found.commands[0]} / {found.commands[1]}",
-        f"{found.alike} ({found.alike_at_once}; {found.foretold} of {SPREAD})",
+        figures.seed,
+        figures.nodes,
+        f"{figures.ends[0]} / {figures.ends[1]}",
+        f"{figures.prices[0]:.3f} / {figures.prices[1]:.3f} ({off:+.1f} %)",
+        f"{figures.price_spread[0]:.3f} to {figures.price_spread[1]:.3f}",
+        f"{figures.commands[0]} / {figures.commands[1]}",
+        f"{figures.alike} ({figures.alike_at_once}; {figures.foretold} of {SPREAD})",
         f"{both} + {ours} / {real}",
-        "yes" if found.is_kept_alike else "no",
-        "yes" if found.is_shaped_alike else "no",
-        f"{found.seconds[0]:.0f} / {found.seconds[1]:.0f}",
-        f"{found.decided[0]} of {found.decided[1]}",
+        "yes" if figures.is_kept_alike else "no",
+        "yes" if figures.is_shaped_alike else "no",
+        f"{figures.seconds[0]:.0f} / {figures.seconds[1]:.0f}",
+        f"{figures.decided[0]} of {figures.decided[1]}",
     )
     return f"| {' | '.join(map(str, cells))} |"
 

@@ -45,27 +45,27 @@ def a_deployment(**env: str) -> dict[str, Any]:
 def transport(plane: ControlPlane, **options: Any) -> Iterator[Transport]:
     """Connect as somebody for as long as the context lasts."""
     connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, **options)
-    made = Transport(connection, credentials_for(connection))
+    result = Transport(connection, credentials_for(connection))
     try:
-        yield made
+        yield result
     finally:
-        made.close()
+        result.close()
 
 
 def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
     client = Client(plane)
     client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)  # another test of this server may have made it
-    with transport(plane) as found:
+    with transport(plane) as result:
         with pytest.raises(ControllerError, match="no Deployment or pod is labelled"):
-            read_controller(found)
+            read_controller(result)
         client.request("POST", DEPLOYMENTS, a_deployment(VM_MEMORY_OVERHEAD_PERCENT="0.05", AWS_REGION="us-east-1"))
-        info = read_controller(found)
+        info = read_controller(result)
         assert (info.title, info.version) == ("Deployment kube-system/karpenter", "1.14.1")
         assert info.settings == {"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "BATCH_MAX_DURATION": "5s"}
         assert info.unknown == {"RESERVED_ENIS": "Secret enis"}
         assert info.from_elsewhere == ("ConfigMap more",)
         client.request("PUT", f"{DEPLOYMENTS}/karpenter", a_deployment(VM_MEMORY_OVERHEAD_PERCENT="0.06"))
-        assert read_controller(found).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
+        assert read_controller(result).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
 
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -79,9 +79,9 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
     lease = {"metadata": {"name": "karpenter-leader-election"}, "spec": {"holderIdentity": "karpenter-1_x"}}
     client.request("POST", "/apis/coordination.k8s.io/v1/namespaces/shop/leases", lease)
     client.request("POST", DEPLOYMENTS.replace("kube-system", "shop"), a_deployment(RESERVED_ENIS="9"))
-    with transport(plane) as found:
+    with transport(plane) as result:
         with pytest.raises(ControllerError, match="is not proven to be Karpenter") as caught:
-            read_controller(found)
+            read_controller(result)
         assert caught.value.others == ("Deployment shop/karpenter",)
         rules = [{"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create", "patch"]}]
         client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "karpenter"}, "rules": rules})
@@ -89,10 +89,10 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
         subject = {"kind": "ServiceAccount", "namespace": "platform", "name": "karpenter"}
         binding = {"metadata": {"name": "karpenter"}, "roleRef": role, "subjects": [subject]}
         client.request("POST", f"{RBAC}/clusterrolebindings", binding)
-        own = a_deployment()
-        own["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter"
-        client.request("POST", DEPLOYMENTS.replace("kube-system", "platform"), own)
-        info = read_controller(found)
+        deployment = a_deployment()
+        deployment["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter"
+        client.request("POST", DEPLOYMENTS.replace("kube-system", "platform"), deployment)
+        info = read_controller(result)
     assert (info.title, info.others) == ("Deployment platform/karpenter", ("Deployment shop/karpenter",))
     client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'platform')}/karpenter")
     client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'shop')}/karpenter")
@@ -101,10 +101,10 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
 def test_without_permission_there_is_a_sentence(plane: ControlPlane) -> None:
     missing = "needs permission to list deployments or pods in its namespace"
     with (
-        transport(plane, impersonation=Impersonation("nobody", ())) as found,
+        transport(plane, impersonation=Impersonation("nobody", ())) as result,
         pytest.raises(ControllerError, match=missing),
     ):
-        read_controller(found)
+        read_controller(result)
 
 
 def test_one_namespace_is_enough(plane: ControlPlane) -> None:
@@ -117,16 +117,16 @@ def test_one_namespace_is_enough(plane: ControlPlane) -> None:
     binding = {"metadata": {"name": "reader"}, "roleRef": role, "subjects": [subject]}
     client.request("POST", f"{base}/rolebindings", binding)
     client.request("POST", DEPLOYMENTS, a_deployment(), expect=None)
-    with transport(plane, impersonation=Impersonation("reader", ())) as found:
-        assert _granted(found).title == "Deployment kube-system/karpenter"
+    with transport(plane, impersonation=Impersonation("reader", ())) as result:
+        assert _granted(result).title == "Deployment kube-system/karpenter"
 
 
-def _granted(found: Transport) -> ControllerInfo:
+def _granted(transport: Transport) -> ControllerInfo:
     """Read once the API server has noticed the role."""
     deadline = time.monotonic() + SECONDS
     while True:
         try:
-            return read_controller(found)
+            return read_controller(transport)
         except ControllerError:
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -33,7 +33,7 @@ def an_empty_node(name: str) -> list[dict[str, Any]]:
     stages = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
     given = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     told = ("Launched", "Registered", "Initialized", "Ready", "Consolidatable")
-    conditions = [{"type": one, "status": "True", "lastTransitionTime": "2026-01-01T10:00:00Z"} for one in told]
+    conditions = [{"type": text, "status": "True", "lastTransitionTime": "2026-01-01T10:00:00Z"} for text in told]
     ready = {"capacity": given, "allocatable": given, "conditions": conditions[3:4]}
     status = {"providerID": name, "nodeName": name, "capacity": given, "allocatable": given, "conditions": conditions}
     reference = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
@@ -62,13 +62,13 @@ def a_recording() -> list[Line]:
     spec = {"template": template, "disruption": disruption}
     pool = an_object("NodePool", KARPENTER, "general", spec=spec, status=ready)
     first, second = an_empty_node("node-1"), an_empty_node("node-2")
-    gone = [a_line(20, one, is_gone=True) for one in first]
-    return read_lines([*gone, *(a_line(0, one) for one in (pool, *first, *second))])
+    gone = [a_line(20, manifest, is_gone=True) for manifest in first]
+    return read_lines([*gone, *(a_line(0, manifest) for manifest in (pool, *first, *second))])
 
 
 def names_at(lines: list[Line], seconds: float) -> set[str]:
-    found = cluster_at(lines, BEGAN + timedelta(seconds=seconds))
-    return {one["metadata"]["name"] for one in found if one["kind"] in ("Node", "Event")}
+    cluster = cluster_at(lines, BEGAN + timedelta(seconds=seconds))
+    return {manifest["metadata"]["name"] for manifest in cluster if manifest["kind"] in ("Node", "Event")}
 
 
 def test_the_cluster_at_a_moment_has_the_objects_not_yet_deleted() -> None:

@@ -29,7 +29,10 @@ pytestmark = pytest.mark.apiserver
 MUTATIONS = 150
 """Per kind."""
 
-APART = [{**one, "metadata": {**one["metadata"], "name": f"documents-{one['metadata']['name']}"}} for one in OBJECTS]
+APART = [
+    {**manifest, "metadata": {**manifest["metadata"], "name": f"documents-{manifest['metadata']['name']}"}}
+    for manifest in OBJECTS
+]
 """Objects with names of their own: other modules leave a NodePool `general` on the shared control plane."""
 
 
@@ -59,7 +62,7 @@ def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
     assert kind is not None
     violations, unchecked = object_violations(body, kind, old)
     assert not unchecked
-    return "; ".join(f"{one.path}: {one.message}" for one in violations if one.severity is ProblemSeverity.ERROR)
+    return "; ".join(f"{item.path}: {item.message}" for item in violations if item.severity is ProblemSeverity.ERROR)
 
 
 def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:
@@ -88,8 +91,8 @@ def stored(client: Client, kind: KindSchema, base: dict[str, Any]) -> Iterator[d
 
 @pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
 def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
-    found = list(differences(client, base, is_update=False))
-    assert not found, "\n".join(found)
+    texts = list(differences(client, base, is_update=False))
+    assert not texts, "\n".join(texts)
 
 
 @pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
@@ -99,30 +102,30 @@ def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
     with stored(client, kind, base) as there:
         version = there["metadata"].get("resourceVersion", "")
         base = {**base, "metadata": {**base["metadata"], "resourceVersion": version}}
-        found = list(differences(client, base, is_update=True))
-    assert not found, "\n".join(found)
+        texts = list(differences(client, base, is_update=True))
+    assert not texts, "\n".join(texts)
 
 
 @pytest.mark.parametrize("base", [DEPLOYMENT, PDB], ids=lambda base: base["kind"])
 def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client, base: dict[str, Any]) -> None:
     kind = shipped_schemas().get(base["apiVersion"], base["kind"])
     assert kind is not None
-    refused, found = 0, []
+    refused, result = 0, []
     for seed in range(2 * MUTATIONS):
         body, done = mutate(base, seed)
         ours = own_answer(body)
         refused += bool(ours)
         if ours and not answer(client, "POST", collection(kind), body):
-            found.append(f"seed {seed}: {done}\n  editor: {ours}")
+            result.append(f"seed {seed}: {done}\n  editor: {ours}")
     assert refused > MUTATIONS / 2
-    assert not found, "\n".join(found)
+    assert not result, "\n".join(result)
 
 
 def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
     kind = shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"])
     assert kind is not None
     path = f"{collection(kind)}/{DEPLOYMENT['metadata']['name']}"
-    taken, found = 0, []
+    taken, result = 0, []
     with stored(client, kind, DEPLOYMENT):
         for seed in range(3 * MUTATIONS):
             body, done = mutate(DEPLOYMENT, seed)
@@ -133,9 +136,9 @@ def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
             patch = strategic_patch(DEPLOYMENT, body, kind.schema)
             reply = client.request("PATCH", f"{path}?dryRun=All", patch, patch="strategic-merge", expect=None)
             if not isinstance(reply, dict) or reply.get("spec") != wanted:
-                found.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
+                result.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
     assert taken > MUTATIONS / 4
-    assert not found, "\n".join(found)
+    assert not result, "\n".join(result)
 
 
 def test_documents_are_validated_against_the_clusters_definitions(plane: ControlPlane, client: Client) -> None:
@@ -144,12 +147,12 @@ def test_documents_are_validated_against_the_clusters_definitions(plane: Control
     try:
         kinds = (Kind.NODEPOOL, Kind.NODECLASS)
         mailbox.until(
-            lambda: all(getattr(mailbox.statuses.get(one), "phase", None) is Phase.LIVE for one in kinds), 60.0
+            lambda: all(getattr(mailbox.statuses.get(kind), "phase", None) is Phase.LIVE for kind in kinds), 60.0
         )
-        found = schemas_from_crds(source.crds())
+        schemas = schemas_from_crds(source.crds())
     finally:
         source.stop()
-    pool = found.get("karpenter.sh/v1", "NodePool")
+    pool = schemas.get("karpenter.sh/v1", "NodePool")
     assert pool is not None
     assert pool.origin is Origin.CLUSTER
-    assert found.origin.startswith("the cluster's CRDs")
+    assert schemas.origin.startswith("the cluster's CRDs")

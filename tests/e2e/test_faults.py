@@ -61,7 +61,7 @@ def following(plane: ControlPlane, user: str = "") -> Iterator[tuple[ClusterSour
 
 def is_settled(mailbox: WatchedMailbox) -> bool:
     """Whether every kind is said to be as it should be."""
-    return bool(mailbox.statuses) and all(one.phase in SETTLED for one in mailbox.statuses.values())
+    return bool(mailbox.statuses) and all(status.phase in SETTLED for status in mailbox.statuses.values())
 
 
 def until_true(mailbox: WatchedMailbox, client: Client) -> None:
@@ -134,7 +134,7 @@ def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
         source.refresh()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         until_true(mailbox, client)
-        assert any("has another history of" in one.last_error for one in mailbox.history)
+        assert any("has another history of" in status.last_error for status in mailbox.history)
 
 
 @pytest.mark.parametrize("process", ["etcd", "kube-apiserver"])
@@ -146,9 +146,9 @@ def test_nothing_is_live_while_a_process_is_frozen(
         plane.freeze(process)
         try:
             began = time.monotonic()
-            mailbox.until(lambda: not any(one.phase is Phase.LIVE for one in mailbox.statuses.values()), SECONDS)
+            mailbox.until(lambda: not any(status.phase is Phase.LIVE for status in mailbox.statuses.values()), SECONDS)
             record_property("seconds_to_doubt", time.monotonic() - began)
-            assert all(one.last_error for one in mailbox.statuses.values() if one.phase not in SETTLED)
+            assert all(status.last_error for status in mailbox.statuses.values() if status.phase not in SETTLED)
         finally:
             plane.thaw(process)
         plane.await_server()
@@ -161,16 +161,16 @@ def test_refresh_tries_every_kind_at_once(plane: ControlPlane, client: Client, m
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
         plane.kill_server()
-        mailbox.until(lambda: all(one.phase is not Phase.LIVE for one in mailbox.statuses.values()), SECONDS)
+        mailbox.until(lambda: all(status.phase is not Phase.LIVE for status in mailbox.statuses.values()), SECONDS)
         with monkeypatch.context() as patch:
             for name in ("FIRST_SECONDS", "LONGEST_SECONDS"):
                 patch.setattr(backoff, name, 10 * SECONDS)
-            told = {one.kind for one in mailbox.history if one.phase is Phase.DISCONNECTED}
+            told = {status.kind for status in mailbox.history if status.phase is Phase.DISCONNECTED}
 
             def refreshed() -> None:
                 tries = len(mailbox.history)
                 source.refresh()
-                mailbox.until(lambda: {one.kind for one in mailbox.history[tries:]} >= told, SECONDS)
+                mailbox.until(lambda: {status.kind for status in mailbox.history[tries:]} >= told, SECONDS)
 
             refreshed()  # ends the waits that had begun before
             refreshed()

@@ -36,15 +36,15 @@ POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name"
 @pytest.fixture
 def planes(start_plane: Callable[..., ControlPlane]) -> dict[str, ControlPlane]:
     """Return a control plane for each context, with as many nodes as its name says, and as many pending pods."""
-    found: dict[str, ControlPlane] = {}
+    result: dict[str, ControlPlane] = {}
     for name, count in NODES.items():
-        plane = found[name] = start_plane()
+        plane = result[name] = start_plane()
         client = Client(plane)
         install_definitions(client)
         client.request("POST", "/apis/karpenter.sh/v1/nodepools", POOL)
         client.create(NODES_PATH, [a_node(number) for number in range(count)])
         client.create(PODS_PATH, [a_pod(f"pod-{number}") for number in range(count)])
-    return found
+    return result
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ async def test_one_of_three_clusters_is_killed(
             return is_known and figures is not None and figures.nodes == nodes and not row.trouble
 
         await until(lambda: isinstance(app.screen, FleetScreen))
-        await until(lambda: all(is_right(*one) for one in NODES.items()))
+        await until(lambda: all(is_right(*pair) for pair in NODES.items()))
         await until(lambda: all(nodes_shown(name) == str(count) for name, count in NODES.items()))
 
         planes["b"].kill_server()

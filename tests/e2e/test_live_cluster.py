@@ -102,9 +102,9 @@ def test_changes_show_at_once(
         until_live(mailbox, Kind.NODE, Kind.POD)
 
         def pod(name: str) -> Pod | None:
-            found = mailbox.objects[Kind.POD].get(f"default/{name}")
-            assert found is None or isinstance(found, Pod)
-            return found
+            result = mailbox.objects[Kind.POD].get(f"default/{name}")
+            assert result is None or isinstance(result, Pod)
+            return result
 
         def shows(what: str, holds: Callable[[], bool]) -> None:
             began = time.monotonic()

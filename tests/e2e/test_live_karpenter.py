@@ -54,7 +54,7 @@ def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
     client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
     with running(plane, Path(BINARY)) as karpenter:
-        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
+        livecluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
         for pool in (
             a_pool("general"),
             a_pool("spot", weight=50, requirements=[_in(CAPACITY_TYPE, "spot")], team="batch"),
@@ -62,20 +62,20 @@ def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
             *(a_pool(name, team=name, requirements=[_in(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
         ):
             client.request("POST", POOLS, pool)
-        made.until(lambda: all(_is_ready(one) for one in made.items(POOLS)), "NodePools are ready")
-        yield made
+        livecluster.until(lambda: all(_is_ready(item) for item in livecluster.items(POOLS)), "NodePools are ready")
+        yield livecluster
 
 
 def a_pool(
     name: str, *, weight: int = 0, requirements: Any = (), limits: Any = None, team: str = "", **labels: str
 ) -> dict[str, Any]:
     reference = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-    own = {"nodeClassRef": reference, "requirements": list(requirements), "expireAfter": "Never"}
+    result = {"nodeClassRef": reference, "requirements": list(requirements), "expireAfter": "Never"}
     if team:
-        own["taints"] = [{"key": TEAM, "value": team, "effect": "NoSchedule"}]
+        result["taints"] = [{"key": TEAM, "value": team, "effect": "NoSchedule"}]
         labels[TEAM] = team
     spec = {
-        "template": {"metadata": {"labels": labels}, "spec": own},
+        "template": {"metadata": {"labels": labels}, "spec": result},
         "disruption": {"consolidateAfter": "Never", "budgets": [{"nodes": "100%"}]},
         **({"weight": weight} if weight else {}),
         **({"limits": limits} if limits else {}),
@@ -102,7 +102,7 @@ def _ready() -> dict[str, str]:
 
 def _is_ready(item: dict[str, Any]) -> bool:
     conditions = item.get("status", {}).get("conditions", [])
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def _in(key: str, *values: str) -> dict[str, Any]:
@@ -147,13 +147,13 @@ LOADS: dict[str, list[dict[str, Any]]] = {
     "cannot": pods("cannot", 2, "3", "12Gi", affinity=_prefers(10, _in(ZONE, "mars"))),
     "ports": [
         {
-            **one,
+            **pod,
             "spec": {
-                **one["spec"],
-                "containers": [{**one["spec"]["containers"][0], "ports": [{"containerPort": 80, "hostPort": 80}]}],
+                **pod["spec"],
+                "containers": [{**pod["spec"]["containers"][0], "ports": [{"containerPort": 80, "hostPort": 80}]}],
             },
         }
-        for one in pods("ports", 3, "200m")
+        for pod in pods("ports", 3, "200m")
     ],
     "limited": pods("limited", 4, "1800m", team="small"),
     "family": pods("family", 2, "5", "10Gi", nodeSelector={"node.kubernetes.io/instance-type": "m-16x-amd64-linux"}),
@@ -175,18 +175,19 @@ def _grouped(names: list[str]) -> tuple[tuple[str, int], ...]:
 
 def predicted_placement(answer: dict[str, Any]) -> tuple[Placement, Counter[str], Counter[str]]:
     """Return new claims, pods on nodes that are there, and pods without a place, as karptui has them."""
-    found = answer["provisioning"]
+    result = answer["provisioning"]
     claims = Counter(
-        (one["nodePool"], tuple(sorted(one["instanceTypes"])), _grouped(one["pods"])) for one in found["newNodeClaims"]
+        (new_node_claim["nodePool"], tuple(sorted(new_node_claim["instanceTypes"])), _grouped(new_node_claim["pods"]))
+        for new_node_claim in result["newNodeClaims"]
     )
-    placed = Counter(group_of(pod) for node in found["existingNodes"] for pod in node["pods"])
-    return claims, placed, Counter(map(group_of, found["podErrors"]))
+    placed = Counter(group_of(pod) for node in result["existingNodes"] for pod in node["pods"])
+    return claims, placed, Counter(map(group_of, result["podErrors"]))
 
 
 def real_placement(cluster: LiveCluster, names: list[str]) -> tuple[Placement, Counter[str], Counter[str]]:
     """Return the same as Karpenter has it."""
     wanted = cluster.nominations()
-    claims = {one["metadata"]["name"]: one for one in cluster.items(CLAIMS)}
+    claims = {manifest["metadata"]["name"]: manifest for manifest in cluster.items(CLAIMS)}
     by_claim: dict[str, list[str]] = {}
     placed, failed = Counter[str](), Counter[str]()
     for name in names:
@@ -197,25 +198,25 @@ def real_placement(cluster: LiveCluster, names: list[str]) -> tuple[Placement, C
             placed[group_of(name)] += 1
         else:
             failed[group_of(name)] += 1
-    made = Counter((*_of_claim(claims[target]), _grouped(own)) for target, own in by_claim.items())
-    return made, placed, failed
+    counts = Counter((*_of_claim(claims[target]), _grouped(texts)) for target, texts in by_claim.items())
+    return counts, placed, failed
 
 
 def _of_claim(claim: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     types = next(
-        one["values"] for one in claim["spec"]["requirements"] if one["key"] == "node.kubernetes.io/instance-type"
+        item["values"] for item in claim["spec"]["requirements"] if item["key"] == "node.kubernetes.io/instance-type"
     )
     return claim["metadata"]["labels"]["karpenter.sh/nodepool"], tuple(sorted(types))
 
 
 def test_placements_are_predicted(cluster: LiveCluster, record_property: Callable[[str, object], None]) -> None:
     differing = {}
-    for load, own in LOADS.items():
-        names = [one["metadata"]["name"] for one in own]
+    for load, result in LOADS.items():
+        names = [manifest["metadata"]["name"] for manifest in result]
         if load in SERVED:
             service = {"metadata": {"name": load}, "spec": {"selector": {"app": load}, "ports": [{"port": 80}]}}
             cluster.client.request("POST", "/api/v1/namespaces/default/services", service)
-        cluster.client.create(PODS, own)
+        cluster.client.create(PODS, result)
 
         def waits(item: dict[str, Any], names: list[str] = names) -> None:
             if item["kind"] == "Pod" and item["metadata"]["name"] in names:
@@ -238,7 +239,7 @@ def delete(*names: str) -> Callable[[LiveCluster], None]:
     def act(cluster: LiveCluster) -> None:
         for name in names:
             cluster.client.request("DELETE", f"{PODS}/{name}")
-        cluster.until(lambda: not {one["metadata"]["name"] for one in cluster.items(PODS)} & set(names), "pods gone")
+        cluster.until(lambda: not {item["metadata"]["name"] for item in cluster.items(PODS)} & set(names), "pods gone")
 
     return act
 
@@ -291,52 +292,52 @@ DISRUPTIONS: dict[str, Disruption] = {
 def first_command(answer: dict[str, Any], pool: str, nodes: dict[str, str]) -> tuple[Any, ...] | None:
     """Return the first command that is about a NodePool, of the first method that has one, and what of it it is."""
     for method in answer["disruption"]:
-        for one in method["commands"]:
-            own = tuple(sorted(name for name in one["candidates"] if nodes.get(name) == pool))
-            if own:
-                made = sorted(
-                    (claim["nodePool"], tuple(sorted(claim["instanceTypes"]))) for claim in one["replacements"]
+        for command in method["commands"]:
+            names = tuple(sorted(name for name in command["candidates"] if nodes.get(name) == pool))
+            if names:
+                pairs = sorted(
+                    (claim["nodePool"], tuple(sorted(claim["instanceTypes"]))) for claim in command["replacements"]
                 )
-                return method["reason"], one["decision"], own, tuple(made)
+                return method["reason"], command["decision"], names, tuple(pairs)
     return None
 
 
 @pytest.mark.parametrize("pool", DISRUPTIONS)
 def test_a_disruption_is_predicted(cluster: LiveCluster, pool: str) -> None:
     loads, act, release = DISRUPTIONS[pool]
-    for own in loads:
-        names = [one["metadata"]["name"] for one in own]
-        cluster.client.create(PODS, own)
+    for load in loads:
+        names = [manifest["metadata"]["name"] for manifest in load]
+        cluster.client.create(PODS, load)
         cluster.mark_unschedulable(names)
         cluster.until_answered(names)
         cluster.until(cluster.is_settled, "nodes ready")
     act(cluster)
     nodes = {
-        one["metadata"]["name"]: one["metadata"]["labels"]["karpenter.sh/nodepool"]
-        for one in cluster.items(NODES)
-        if "karpenter.sh/nodepool" in one["metadata"]["labels"]
+        manifest["metadata"]["name"]: manifest["metadata"]["labels"]["karpenter.sh/nodepool"]
+        for manifest in cluster.items(NODES)
+        if "karpenter.sh/nodepool" in manifest["metadata"]["labels"]
     }
-    before = {one["metadata"]["name"]: one for one in _claims(cluster, pool)}
+    before = {claim["metadata"]["name"]: claim for claim in _claims(cluster, pool)}
     path = release_and_snapshot(cluster, pool, release)
     predicted = first_command(answered(path, disruption=True), pool, nodes)
     assert predicted is not None
     let_act(cluster, pool, release)
     reason, decision, candidates, replacements = predicted
-    hit = {name for name, one in before.items() if one["status"]["nodeName"] in candidates}
+    hit = {name for name, manifest in before.items() if manifest["status"]["nodeName"] in candidates}
     real = cluster.until(lambda: _disrupted(cluster, pool, before, decision), f"{predicted} in vain")
     assert real == (reason, decision, hit, replacements)
     cluster.until(cluster.is_settled, "nodes ready")
 
 
 def _claims(cluster: LiveCluster, pool: str) -> list[dict[str, Any]]:
-    return [one for one in cluster.items(CLAIMS) if one["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
+    return [item for item in cluster.items(CLAIMS) if item["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
 
 
 def release_and_snapshot(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> Path:
     """Write the current cluster when Karpenter looks at it: at once marked, or with what is about to be done."""
     if isinstance(release, str):
         cluster.until(lambda: _age(cluster, pool) > TOLERATED, "old enough")
-        since = min(one["metadata"]["creationTimestamp"] for one in _claims(cluster, pool))
+        since = min(claim["metadata"]["creationTimestamp"] for claim in _claims(cluster, pool))
 
         def is_ill(item: dict[str, Any]) -> None:
             if item["kind"] == "Node" and item["metadata"]["labels"].get("karpenter.sh/nodepool") == pool:
@@ -346,7 +347,7 @@ def release_and_snapshot(cluster: LiveCluster, pool: str, release: dict[str, Any
     cluster.client.request("PATCH", f"{POOLS}/{pool}", release)
     # Karpenter checks a consolidation again after 15 seconds, and drift is marked before anything goes.
     mark = "Drifted" if release is DRIFT else "Consolidatable"
-    cluster.until(lambda: all(_is_marked(one, mark) for one in _claims(cluster, pool)), f"{mark} is set")
+    cluster.until(lambda: all(_is_marked(claim, mark) for claim in _claims(cluster, pool)), f"{mark} is set")
     return cluster.snapshot(pool)
 
 
@@ -354,8 +355,8 @@ TOLERATED = 32.0
 
 
 def _age(cluster: LiveCluster, pool: str) -> float:
-    made = [one["metadata"]["creationTimestamp"] for one in cluster.items(NODES) if _is_of(one, pool)]
-    oldest = max(datetime.fromisoformat(one) for one in made)
+    creation_timestamps = [item["metadata"]["creationTimestamp"] for item in cluster.items(NODES) if _is_of(item, pool)]
+    oldest = max(datetime.fromisoformat(item) for item in creation_timestamps)
     return (datetime.now(UTC) - oldest).total_seconds()
 
 
@@ -368,15 +369,15 @@ def _ill(kind: str, since: str) -> dict[str, str]:
 
 
 def _is_marked(claim: dict[str, Any], mark: str) -> bool:
-    return any(one["type"] == mark and one["status"] == "True" for one in claim["status"]["conditions"])
+    return any(item["type"] == mark and item["status"] == "True" for item in claim["status"]["conditions"])
 
 
 def let_act(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> None:
     """Do what lets Karpenter act, where that is not done yet."""
     if not isinstance(release, str):
         return
-    since = min(one["metadata"]["creationTimestamp"] for one in _claims(cluster, pool))
-    for node in [one for one in cluster.items(NODES) if _is_of(one, pool)]:
+    since = min(claim["metadata"]["creationTimestamp"] for claim in _claims(cluster, pool))
+    for node in [manifest for manifest in cluster.items(NODES) if _is_of(manifest, pool)]:
         conditions = [*node["status"]["conditions"], _ill(release, since)]
         path = f"{NODES}/{node['metadata']['name']}/status"
         cluster.client.request("PATCH", path, {"status": {"conditions": conditions}})
@@ -384,16 +385,16 @@ def let_act(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> N
 
 def _disrupted(cluster: LiveCluster, pool: str, before: dict[str, Any], decision: str) -> tuple[Any, ...] | None:
     """Return what Karpenter does, once all of it shows: reason, decision, the claims that go, those that come."""
-    claims = {one["metadata"]["name"]: one for one in _claims(cluster, pool)}
+    claims = {claim["metadata"]["name"]: claim for claim in _claims(cluster, pool)}
     rebooting = {
-        name for name, one in claims.items() if any(c["type"] == "Rebooting" for c in one["status"]["conditions"])
+        name for name, result in claims.items() if any(c["type"] == "Rebooting" for c in result["status"]["conditions"])
     }
     if decision == "reboot":
         return ("Unhealthy", "reboot", rebooting, ()) if rebooting else None
     gone = {name for name in before if name not in claims or claims[name]["metadata"].get("deletionTimestamp")}
-    if not gone or any(not one["status"].get("nodeName") for one in claims.values()):
+    if not gone or any(not claim["status"].get("nodeName") for claim in claims.values()):
         return None
-    made = sorted(_of_claim(one) for name, one in claims.items() if name not in before)
+    of_claims = sorted(_of_claim(manifest) for name, manifest in claims.items() if name not in before)
     told = [
         event["message"].rpartition(": ")[2]
         for event in cluster.items("/api/v1/events")
@@ -401,4 +402,4 @@ def _disrupted(cluster: LiveCluster, pool: str, before: dict[str, Any], decision
     ]
     if not told:
         return None
-    return told[0], "replace" if made else "delete", gone, tuple(made)
+    return told[0], "replace" if of_claims else "delete", gone, tuple(of_claims)

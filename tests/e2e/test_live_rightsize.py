@@ -42,12 +42,12 @@ def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
     client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
     with running(plane, Path(BINARY)) as karpenter:
-        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
+        livecluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
         pool = a_pool("general", requirements=[_in(CAPACITY_TYPE, "on-demand"), _in(ZONE, "test-zone-a")])
         pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
         client.request("POST", POOLS, pool)
-        made.until(lambda: all(_is_ready(one) for one in made.items(POOLS)), "the NodePool is ready")
-        yield made
+        livecluster.until(lambda: all(_is_ready(item) for item in livecluster.items(POOLS)), "the NodePool is ready")
+        yield livecluster
 
 
 def web(name: str, requests: dict[str, str]) -> dict[str, Any]:
@@ -68,12 +68,12 @@ def place(cluster: LiveCluster, pod: dict[str, Any]) -> None:
 def figures(cluster: LiveCluster) -> tuple[int, float]:
     """Return the number of nodes and their price per hour."""
     prices = {
-        (one["name"], *(term["values"][0] for term in offer["requirements"])): offer["price"]
-        for one in instance_types()
-        for offer in one["offerings"]
+        (instance_type["name"], *(term["values"][0] for term in offer["requirements"])): offer["price"]
+        for instance_type in instance_types()
+        for offer in instance_type["offerings"]
     }
-    labels = [one["metadata"]["labels"] for one in cluster.items(NODES)]
-    keys = [(one["node.kubernetes.io/instance-type"], one[CAPACITY_TYPE], one[ZONE]) for one in labels]
+    labels = [manifest["metadata"]["labels"] for manifest in cluster.items(NODES)]
+    keys = [(label["node.kubernetes.io/instance-type"], label[CAPACITY_TYPE], label[ZONE]) for label in labels]
     return len(keys), sum(prices[key] for key in keys)
 
 
@@ -90,8 +90,8 @@ def predicted(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [vpa]}))
     capsys.readouterr()
     assert main(["rightsize", "--snapshot", str(path), str(file), "--horizon", "30m", "-o", "json"]) != 2
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def test_the_nodes_after_the_patch_are_predicted(
@@ -128,18 +128,18 @@ def consolidated(cluster: LiveCluster, requests: dict[str, str]) -> tuple[int, f
     """Recreate evicted pods until nodes no longer change; return their number and price."""
     begun = changed = time.monotonic()
     last: Any = None
-    made = 0
-    while time.monotonic() - changed < QUIET or made < 1:
+    result = 0
+    while time.monotonic() - changed < QUIET or result < 1:
         assert time.monotonic() - begun < PATIENCE, "Karpenter does not consolidate, or does not come to an end"
-        missing = 4 - sum(one["metadata"]["name"].startswith("web-") for one in cluster.items(PODS))
-        new = [web(f"web-again-{made + number}", requests) for number in range(missing)]
-        made += missing
+        missing = 4 - sum(manifest["metadata"]["name"].startswith("web-") for manifest in cluster.items(PODS))
+        new = [web(f"web-again-{result + number}", requests) for number in range(missing)]
+        result += missing
         cluster.client.create(PODS, new)
-        cluster.mark_unschedulable(one["metadata"]["name"] for one in new)
+        cluster.mark_unschedulable(manifest["metadata"]["name"] for manifest in new)
         cluster.run_kubelets()
-        state = sorted(one["metadata"]["name"] for one in (*cluster.items(NODES), *cluster.items(CLAIMS)))
+        state = sorted(manifest["metadata"]["name"] for manifest in (*cluster.items(NODES), *cluster.items(CLAIMS)))
         if state != last:
             last, changed = state, time.monotonic()
         time.sleep(0.5)
-    assert all(one["spec"].get("nodeName") for one in cluster.items(PODS))
+    assert all(manifest["spec"].get("nodeName") for manifest in cluster.items(PODS))
     return figures(cluster)

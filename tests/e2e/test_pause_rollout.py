@@ -41,17 +41,17 @@ def live(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Itera
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
     client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
     with running(plane, Path(BINARY)) as karpenter:
-        made = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
+        cluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
         client.create(POOLS, [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")])
-        made.until(lambda: all(map(_is_ready, made.items(POOLS))), "NodePools are ready")
-        yield made, karpenter
+        cluster.until(lambda: all(map(_is_ready, cluster.items(POOLS))), "NodePools are ready")
+        yield cluster, karpenter
 
 
 def load(cluster: LiveCluster, name: str, count: int) -> None:
     """Have Karpenter launch a node for each of some pods."""
-    own = pods(name, count, "500m", team=name, affinity=_apart(name, HOSTNAME))
-    names = [one["metadata"]["name"] for one in own]
-    cluster.client.create(PODS, own)
+    result = pods(name, count, "500m", team=name, affinity=_apart(name, HOSTNAME))
+    names = [manifest["metadata"]["name"] for manifest in result]
+    cluster.client.create(PODS, result)
     cluster.mark_unschedulable(names)
     cluster.until_answered(names)
     cluster.until(cluster.is_settled, "nodes ready")
@@ -59,11 +59,11 @@ def load(cluster: LiveCluster, name: str, count: int) -> None:
 
 def claims(cluster: LiveCluster, pool: str) -> dict[str, dict[str, Any]]:
     """Return the NodeClaims of a NodePool by the name of their node."""
-    own = [one for one in cluster.items(CLAIMS) if one["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
-    return {one.get("status", {}).get("nodeName", ""): one for one in own}
+    result = [item for item in cluster.items(CLAIMS) if item["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
+    return {manifest.get("status", {}).get("nodeName", ""): manifest for manifest in result}
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
     """Return the exit status of a command, and its JSON."""
     capsys.readouterr()
     status = main([*words, "-o", "json"])
@@ -86,14 +86,14 @@ def test_a_pause_holds_until_its_end_and_releases_what_was_said(
         cluster.client.request("PATCH", f"{POOLS}/paused", {"spec": {"disruption": {"consolidateAfter": "0s"}}})
         path = str(cluster.snapshot("paused"))
         asked = ("pause", "--snapshot", path, "--pool", "paused", "--until", "65s", "--horizon", "10m")
-        status, told = said(capsys, *asked)
+        status, told = printed(capsys, *asked)
         assert status == 0
         (pool,) = told["nodePools"]
         cluster.client.request("PATCH", f"{POOLS}/paused", pool["patch"], patch="json")
-    released = [one for one in told["removals"] if one["kind"] == "released"]
-    predicted = {name for one in released for name in one["nodes"]}
+    released = [removal for removal in told["removals"] if removal["kind"] == "released"]
+    predicted = {name for item in released for name in item["nodes"]}
     assert predicted == claims(cluster, "paused").keys()
-    assert [one for one in told["removals"] if one["kind"] != "released"] == []
+    assert [removal for removal in told["removals"] if removal["kind"] != "released"] == []
     budgets = cluster.client.request("GET", f"{POOLS}/paused")["spec"]["disruption"]["budgets"]
     assert budgets == pool["budgets"]
     assert budgets[:-1] == before
@@ -101,11 +101,11 @@ def test_a_pause_holds_until_its_end_and_releases_what_was_said(
     end = datetime.now(UTC).replace(second=0, microsecond=0).timestamp() + 60 * int(hours.rstrip("m"))
     while time.time() < end - 2:
         cluster.run_kubelets()
-        going = [one for one in claims(cluster, "paused").values() if "deletionTimestamp" in one["metadata"]]
+        going = [claim for claim in claims(cluster, "paused").values() if "deletionTimestamp" in claim["metadata"]]
         assert going == [], "nothing is disrupted in a pause"
         time.sleep(1)
     cluster.until(lambda: not claims(cluster, "paused"), "the paused nodes are gone after the end")
-    first = min(seconds_until(one["at"]) for one in released)
+    first = min(seconds_until(item["at"]) for item in released)
     record_property("released", f"{-first:.0f} s after the predicted command all {len(predicted)} nodes are gone")
     assert first > -60, "within a minute of the prediction"
     last = len(budgets) - 1
@@ -117,15 +117,15 @@ def test_a_pause_holds_until_its_end_and_releases_what_was_said(
 
 def test_the_release_of_a_pause_is_accepted_and_ends_it(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     cluster, _ = live
-    _, told = said(capsys, "pause", "--snapshot", str(cluster.snapshot("all")), "--horizon", "10m")
-    before = {one["metadata"]["name"]: one["spec"]["disruption"]["budgets"] for one in cluster.items(POOLS)}
+    _, told = printed(capsys, "pause", "--snapshot", str(cluster.snapshot("all")), "--horizon", "10m")
+    before = {item["metadata"]["name"]: item["spec"]["disruption"]["budgets"] for item in cluster.items(POOLS)}
     for pool in told["nodePools"]:
         cluster.client.request("PATCH", f"{POOLS}/{pool['name']}", pool["patch"], patch="json")
-    _, told = said(capsys, "pause", "--release", "--snapshot", str(cluster.snapshot("shut")), "--horizon", "10m")
+    _, told = printed(capsys, "pause", "--release", "--snapshot", str(cluster.snapshot("shut")), "--horizon", "10m")
     assert {pool["name"] for pool in told["nodePools"] if pool["patch"]} >= {"paused", "rolling"}
     for pool in told["nodePools"]:
         cluster.client.request("PATCH", f"{POOLS}/{pool['name']}", pool["patch"], patch="json")
-    after = {one["metadata"]["name"]: one["spec"]["disruption"]["budgets"] for one in cluster.items(POOLS)}
+    after = {item["metadata"]["name"]: item["spec"]["disruption"]["budgets"] for item in cluster.items(POOLS)}
     assert after == before
 
 
@@ -138,7 +138,7 @@ def test_a_rollout_is_done_exactly_when_no_old_node_is_left(
     load(cluster, "rolling", 3)
 
     def look(name: str) -> tuple[int, Any]:
-        return said(
+        return printed(
             capsys, "rollout", "--pool", "rolling", "--snapshot", str(cluster.snapshot(name)), "--horizon", "30m"
         )
 
@@ -154,8 +154,8 @@ def test_a_rollout_is_done_exactly_when_no_old_node_is_left(
     cluster.until(lambda: _hash(cluster) != stale or _old(cluster), "the change is processed")
     status, told = look("begins")
     assert (status, told["state"]) == (1, "progressing")
-    assert {one["node"] for one in told["nodes"]} == old
-    predicted = {one["node"]: one["goneAt"] for one in told["nodes"]}
+    assert {node["node"] for node in told["nodes"]} == old
+    predicted = {node["node"]: node["goneAt"] for node in told["nodes"]}
     assert all(predicted.values())
     begun, counts, ended = time.monotonic(), [3], threading.Event()
     kubelets = threading.Thread(target=lambda: _run_kubelets(cluster, ended), daemon=True)
@@ -165,7 +165,7 @@ def test_a_rollout_is_done_exactly_when_no_old_node_is_left(
             assert time.monotonic() < begun + 300, f"{counts} {told}\n{karpenter.log.read_text()[-3000:]}"
             time.sleep(1)
             status, told = look("goes-on")
-            left = {one["node"] for one in told["nodes"] if one["state"] in ("old", "leaving")}
+            left = {node["node"] for node in told["nodes"] if node["state"] in ("old", "leaving")}
             counts.append(len(left & old))
             assert (told["state"] == "done") is not bool(left)
         lasted = time.monotonic() - begun
@@ -187,7 +187,11 @@ def _hash(cluster: LiveCluster) -> str:
 
 def _old(cluster: LiveCluster) -> list[str]:
     current = _hash(cluster)
-    return [name for name, one in claims(cluster, "rolling").items() if one["metadata"]["annotations"][HASH] != current]
+    return [
+        name
+        for name, manifest in claims(cluster, "rolling").items()
+        if manifest["metadata"]["annotations"][HASH] != current
+    ]
 
 
 def _run_kubelets(cluster: LiveCluster, ended: threading.Event) -> None:

@@ -92,7 +92,7 @@ def following(plane: ControlPlane, user: str) -> Iterator[tuple[ClusterSource, W
 
 def settle(source: ClusterSource, mailbox: WatchedMailbox, forbidden: set[Kind]) -> None:
     """Wait until every kind has its phase, and exactly some are forbidden."""
-    kinds = {one.kind for one in FOLLOWED} | {Kind.NODECLASS}
+    kinds = {resource.kind for resource in FOLLOWED} | {Kind.NODECLASS}
 
     def is_settled() -> bool:
         if not all(kind in mailbox.statuses and mailbox.statuses[kind].phase in SETTLED for kind in kinds):
@@ -109,20 +109,20 @@ def test_with_the_documented_role_everything_is_live(plane: ControlPlane, client
     allow(client, "operator", RULES)
     with following(plane, "operator") as (source, mailbox):
         settle(source, mailbox, set())
-        assert {one["spec"]["names"]["kind"] for one in source.crds()} >= {"NodePool", "NodeClaim", "EC2NodeClass"}
+        assert {crd["spec"]["names"]["kind"] for crd in source.crds()} >= {"NodePool", "NodeClaim", "EC2NodeClass"}
 
 
 def hidden_by(rule: dict[str, Any]) -> set[Kind]:
     """Return the kinds that nobody sees without a rule."""
     group = rule["apiGroups"][0]
-    kinds = {one.kind for one in FOLLOWED if one.group == group and one.plural in rule["resources"]}
+    kinds = {resource.kind for resource in FOLLOWED if resource.group == group and resource.plural in rule["resources"]}
     return kinds | ({Kind.NODECLASS} if group == "karpenter.k8s.aws" else set())
 
 
 def test_a_missing_rule_is_named(plane: ControlPlane, client: Client) -> None:
     cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if hidden_by(rule)]
     for rule, user in cases:
-        allow(client, user, [one for one in RULES if one is not rule])
+        allow(client, user, [manifest for manifest in RULES if manifest is not rule])
     assert len(cases) >= 8
     with ExitStack() as stack:
         opened = [stack.enter_context(following(plane, user)) for _, user in cases]
@@ -142,7 +142,7 @@ def refusal(source: ClusterSource) -> str:
 def test_live_usage_is_optional(plane: ControlPlane, client: Client) -> None:
     """The server has no metrics-server: with the permission it says so, without it the permission is named."""
     allow(client, "with-usage", RULES)
-    allow(client, "no-usage", [one for one in RULES if one["apiGroups"] != ["metrics.k8s.io"]])
+    allow(client, "no-usage", [rule for rule in RULES if rule["apiGroups"] != ["metrics.k8s.io"]])
     with following(plane, "with-usage") as (source, mailbox), following(plane, "no-usage") as (other, others):
         settle(source, mailbox, set())
         settle(other, others, set())
@@ -151,7 +151,7 @@ def test_live_usage_is_optional(plane: ControlPlane, client: Client) -> None:
 
 
 def test_without_the_definitions_there_is_a_sentence(plane: ControlPlane, client: Client) -> None:
-    allow(client, "no-crds", [one for one in RULES if "customresourcedefinitions" not in one["resources"]])
+    allow(client, "no-crds", [rule for rule in RULES if "customresourcedefinitions" not in rule["resources"]])
     with following(plane, "no-crds") as (source, mailbox):
         settle(source, mailbox, set())
         with pytest.raises(SourceError, match="customresourcedefinitions"):
@@ -196,7 +196,7 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
             if endpoints:
                 break
             time.sleep(0.05)
-        assert [one.title for one in endpoints] == [f"pod {OWN}/karpenter-0"]
+        assert [endpoint.title for endpoint in endpoints] == [f"pod {OWN}/karpenter-0"]
         for namespace, status in ((OWN, 503), (TENANT, 403)):
             with pytest.raises(ApiError) as caught:
                 transport.get(endpoints[0].path.replace(OWN, namespace), read_seconds=10)
@@ -240,7 +240,7 @@ def test_the_documented_role_permits_every_command(
     with following(plane, "commands") as (source, mailbox):
         settle(source, mailbox, set())
     refused = []
-    for command in (one for one in COMMANDS if one not in ("audit", "completion", "do", "mcp", "watch")):
+    for command in (command for command in COMMANDS if command not in ("audit", "completion", "do", "mcp", "watch")):
         words = [command, *(["out.json"] if command == "record" else OWN_WORDS.get(command, []))]
         with contextlib.suppress(SystemExit):
             main([*words, "--kubeconfig", plane.kubeconfig, "--as", "commands", "--no-aws"])
@@ -253,8 +253,8 @@ def test_the_documented_role_permits_every_command(
 @pytest.mark.parametrize("verb", ["watch", "get"])
 def test_each_verb_of_the_objects_is_needed(plane: ControlPlane, client: Client, verb: str) -> None:
     user = f"no-{verb}"
-    rules = [{**one, "verbs": [name for name in one["verbs"] if name != verb]} for one in RULES]
-    allow(client, user, [one for one in rules if one["verbs"]])
+    rules = [{**rule, "verbs": [name for name in rule["verbs"] if name != verb]} for rule in RULES]
+    allow(client, user, [rule for rule in rules if rule["verbs"]])
     with following(plane, user) as (source, mailbox):
         if verb == "get":
             settle(source, mailbox, set())

@@ -26,14 +26,14 @@ def test_final_states_of_fleets_are_predicted(tmp_path: Path) -> None:
     assert build([]) == 0
     at_once = os.environ.get("KARPTUI_REAL_AT_ONCE", "2")
     assert record(cache_folder(), folder, numbers(SEEDS), at_once=int(at_once)) == ""
-    found = [compare(folder, seed) for seed in sorted(recorded(folder))]
-    sys.stdout.write("".join(f"{row(one)}\n" for one in found))
-    assert {one.seed for one in found} >= set(numbers(SEEDS))
-    assert [one.seed for one in found if not one.is_kept_alike] == [], "kept by the same"
-    dearer = [one.seed for one in found if abs(one.prices[0] - one.prices[1]) > 0.05 * one.prices[1]]
+    figures = [compare(folder, seed) for seed in sorted(recorded(folder))]
+    sys.stdout.write("".join(f"{row(item)}\n" for item in figures))
+    assert {item.seed for item in figures} >= set(numbers(SEEDS))
+    assert [item.seed for item in figures if not item.is_kept_alike] == [], "kept by the same"
+    dearer = [item.seed for item in figures if abs(item.prices[0] - item.prices[1]) > 0.05 * item.prices[1]]
     assert dearer == [], "within 5 %"
-    parted = [one.seed for one in found if not one.is_foretold]
-    assert len(parted) * 10 <= len(found) * 2, f"the first commands in order: not of {parted}"
+    parted = [item.seed for item in figures if not item.is_foretold]
+    assert len(parted) * 10 <= len(figures) * 2, f"the first commands in order: not of {parted}"
 
 
 def test_a_seed_makes_the_same_fleet_again() -> None:

@@ -50,8 +50,8 @@ def test_karpenter_does_nothing_while_budgets_open(is_refused: bool) -> None:
     assert told == ["SIGSTOP", *(opened[:1] if is_refused else opened), "SIGCONT"]
 
 
-@pytest.mark.parametrize(("version", "own"), [("1.14.1", "v114.go"), ("1.15.0", "v115.go"), ("1.16.2", "v115.go")])
-def test_the_build_uses_the_modules_of_the_version(version: str, own: str) -> None:
+@pytest.mark.parametrize(("version", "text"), [("1.14.1", "v114.go"), ("1.15.0", "v115.go"), ("1.16.2", "v115.go")])
+def test_the_build_uses_the_modules_of_the_version(version: str, text: str) -> None:
     sources = kwok_sources(version)
-    assert [path.name for path in sources] == ["main.go", own]
+    assert [path.name for path in sources] == ["main.go", text]
     assert all("package main" in path.read_text() for path in sources)

@@ -77,8 +77,8 @@ def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Ev
         install_definitions(client, with_status=True)
         client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
         delay = {"nodeRegistrationDelay": REGISTRATION}
-        own = {"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "metadata": {"name": "default"}}
-        client.request("POST", CLASSES, {**own, "spec": delay})
+        texts = {"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "metadata": {"name": "default"}}
+        client.request("POST", CLASSES, {**texts, "spec": delay})
         for command in _commands(programs, plane.kubeconfig, folder):
             stack.enter_context(_process(command, folder))
         karpenter = programs / f"karpenter-{karpenter_version}"
@@ -146,8 +146,8 @@ class WholeCluster:
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return a collection's objects."""
-        found: list[dict[str, Any]] = self.client.request("GET", path)["items"]
-        return found
+        manifests: list[dict[str, Any]] = self.client.request("GET", path)["items"]
+        return manifests
 
     def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
         """Wait until something holds."""
@@ -190,30 +190,30 @@ class WholeCluster:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
         drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
         self.until(lambda: self._is_settled({app.name: app.left for app in fleet.apps}), "what is left runs")
-        for one in self.items(CLAIMS):
-            if one["metadata"]["labels"][POOL] in drifting:
+        for manifest in self.items(CLAIMS):
+            if manifest["metadata"]["labels"][POOL] in drifting:
                 # One after the other, a second apart: of those that drifted in one second Karpenter takes any first.
                 change = {"metadata": {"annotations": {HASH: "of another template"}}}
-                self.client.request("PATCH", f"{CLAIMS}/{one['metadata']['name']}", change)
+                self.client.request("PATCH", f"{CLAIMS}/{manifest['metadata']['name']}", change)
                 self._wait(1.2)
         self.until(lambda: self._is_due(drifting), "every node is consolidatable, and drifted where it is to be")
 
     def _is_settled(self, wanted: Mapping[str, int]) -> bool:
         pods = self.items(PODS)
-        running = Counter(one["metadata"]["labels"]["app"] for one in pods if _is_true(one, "Ready"))
+        running = Counter(pod["metadata"]["labels"]["app"] for pod in pods if _is_true(pod, "Ready"))
         claims = self.items(CLAIMS)
         return (
             running == Counter(wanted)
             and len(pods) == sum(wanted.values())
-            and all(_is_true(one, "Initialized") for one in claims)
+            and all(_is_true(claim, "Initialized") for claim in claims)
             and len(claims) == len(self.items(NODES))
         )
 
     def _is_due(self, drifting: set[str]) -> bool:
         claims = self.items(CLAIMS)
-        drifted = [one for one in claims if one["metadata"]["labels"][POOL] in drifting]
-        return all(_is_true(one, "Consolidatable") for one in claims) and all(
-            _is_true(one, "Drifted") for one in drifted
+        drifted = [claim for claim in claims if claim["metadata"]["labels"][POOL] in drifting]
+        return all(_is_true(claim, "Consolidatable") for claim in claims) and all(
+            _is_true(manifest, "Drifted") for manifest in drifted
         )
 
     def _let_look(self, fleet: Fleet) -> None:
@@ -256,9 +256,9 @@ class WholeCluster:
         seen, since = self._busy(), time.monotonic()
         while time.monotonic() < deadline:
             self._wait(2)
-            found = self._busy()
-            if found != seen or found[1]:
-                seen, since = found, time.monotonic()
+            busy = self._busy()
+            if busy != seen or busy[1]:
+                seen, since = busy, time.monotonic()
             elif time.monotonic() - since >= quiet:
                 return True
         return False
@@ -267,9 +267,9 @@ class WholeCluster:
         """Return the number of commands, and of things that are on their way."""
         claims = self.items(CLAIMS)
         underway = sum(
-            1 for one in claims if one["metadata"].get("deletionTimestamp") or not _is_true(one, "Initialized")
+            1 for claim in claims if claim["metadata"].get("deletionTimestamp") or not _is_true(claim, "Initialized")
         )
-        waiting = sum(1 for one in self.items(PODS) if not one["spec"].get("nodeName"))
+        waiting = sum(1 for manifest in self.items(PODS) if not manifest["spec"].get("nodeName"))
         return len(self.commands()), underway + waiting
 
     def snapshot(self, name: str, fleet: Fleet | None = None) -> dict[str, Any]:
@@ -279,11 +279,11 @@ class WholeCluster:
         for path in LISTED:
             answer = self.client.request("GET", path)
             kind = {"kind": answer["kind"].removesuffix("List"), "apiVersion": answer["apiVersion"]}
-            objects += [{**kind, **one} for one in answer["items"]]
+            objects += [{**kind, **manifest} for manifest in answer["items"]]
         budgets = {pool.name: list(pool.budgets) for pool in fleet.pools} if fleet is not None else {}
-        for one in objects:
-            if one["kind"] == "NodePool" and one["metadata"]["name"] in budgets:
-                one["spec"]["disruption"]["budgets"] = budgets[one["metadata"]["name"]]
+        for item in objects:
+            if item["kind"] == "NodePool" and item["metadata"]["name"] in budgets:
+                item["spec"]["disruption"]["budgets"] = budgets[item["metadata"]["name"]]
         return {
             "karptui": 1,
             "name": name,
@@ -297,13 +297,13 @@ class WholeCluster:
     def nodes(self) -> dict[str, tuple[str, str, str, str]]:
         """Return NodePool, type, capacity type and zone of every node."""
         keys = (POOL, TYPE, CAPACITY_TYPE, ZONE)
-        found = {}
-        for one in self.items(NODES):
-            labels = one["metadata"]["labels"]
-            found[one["metadata"]["name"]] = (labels[keys[0]], labels[keys[1]], labels[keys[2]], labels[keys[3]])
-        return found
+        result = {}
+        for manifest in self.items(NODES):
+            labels = manifest["metadata"]["labels"]
+            result[manifest["metadata"]["name"]] = (labels[keys[0]], labels[keys[1]], labels[keys[2]], labels[keys[3]])
+        return result
 
 
-def _is_true(one: Mapping[str, Any], condition: str) -> bool:
-    conditions = one.get("status", {}).get("conditions", [])
-    return any(found["type"] == condition and found["status"] == "True" for found in conditions)
+def _is_true(document: Mapping[str, Any], condition: str) -> bool:
+    conditions = document.get("status", {}).get("conditions", [])
+    return any(item["type"] == condition and item["status"] == "True" for item in conditions)

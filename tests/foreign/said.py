@@ -30,12 +30,12 @@ async def screens_saying(pattern: re.Pattern[str], path: str) -> dict[str, str]:
     source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
     clock = FrozenClock(source.snapshot.captured_at_ns)
     app = an_app(source, clock=clock, evidence=evidence_source(source, Config()))
-    said = {}
+    result = {}
     async with app.run_test(size=(160, 44)) as pilot:
         await settled(pilot)
         for entry in ENTRIES:
             await pilot.press(entry.key)
             await settled(pilot)
-            if found := pattern.search(screen_text(app)):
-                said[entry.name] = found.group()
-    return said
+            if match := pattern.search(screen_text(app)):
+                result[entry.name] = match.group()
+    return result

@@ -18,11 +18,11 @@ FALSE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\.(n
 
 
 def cluster(*, asks: str = "") -> dict[str, Any]:
-    made = snapshot(AUTO_MODE)
-    for one in made["objects"]:
-        if one["metadata"]["name"] == "asks":
-            one["spec"]["nodeSelector"] = {AUTO_MODE.unseen_key: asks or "l4"}
-    return made
+    document = snapshot(AUTO_MODE)
+    for manifest in document["objects"]:
+        if manifest["metadata"]["name"] == "asks":
+            manifest["spec"]["nodeSelector"] = {AUTO_MODE.unseen_key: asks or "l4"}
+    return document
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_a_node_costs_what_auto_mode_charges_beside(path: str, capsys: pytest.Ca
 
 def test_it_is_said_what_the_types_are_taken_from(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["pending", "--snapshot", path])
-    said = capsys.readouterr().err
-    assert said.count("as the EKS User Guide of November 2026 lists them; approximated:") == 1
+    err = capsys.readouterr().err
+    assert err.count("as the EKS User Guide of November 2026 lists them; approximated:") == 1
 
 
 async def test_no_screen_says_what_is_false(path: str) -> None:

@@ -28,8 +28,8 @@ FALSE = re.compile(
 
 @pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
 def provider(request: pytest.FixtureRequest) -> Provider:
-    found: Provider = request.param
-    return found
+    param: Provider = request.param
+    return param
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: p
     assert {row["note"] for row in rows} == {"only types that nodes show: 1 type seen"}
     assert {row["cheapest"] for row in rows} == {None}
     main(["pending", "--snapshot", path])
-    said = capsys.readouterr().err
+    err = capsys.readouterr().err
     assert (
-        f"the instance types and prices of {provider.kind} are not known: 1 type seen on 1 node stand for them" in said
+        f"the instance types and prices of {provider.kind} are not known: 1 type seen on 1 node stand for them" in err
     )
 
 
@@ -75,16 +75,16 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
 ) -> None:
     cluster = snapshot(provider)
     cluster |= {"karpenterVersion": "1.15.0", "settings": {"FEATURE_GATES": "NodeRepair=true"}}
-    node = next(one for one in cluster["objects"] if one["kind"] == "Node")
+    node = next(manifest for manifest in cluster["objects"] if manifest["kind"] == "Node")
     sick = {"type": "Ready", "status": "False", "reason": "x", "lastTransitionTime": "2026-11-20T08:00:00Z"}
     node["status"]["conditions"] = [sick]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(cluster))
     assert main(["simulate", "-o", "json", str(path)]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert [one["commands"] for one in made["disruption"] if one["name"] == "Repair"] == [[]]
-    said = f"the repair policies of {provider.group} are unknown, so no node counts as unhealthy"
-    assert said in made["notModelled"]
+    document = json.loads(capsys.readouterr().out)
+    assert [item["commands"] for item in document["disruption"] if item["name"] == "Repair"] == [[]]
+    text = f"the repair policies of {provider.group} are unknown, so no node counts as unhealthy"
+    assert text in document["notModelled"]
 
 
 async def test_no_screen_says_what_cannot_be_known(path: str) -> None:

@@ -25,7 +25,7 @@ def a_pair(
     cpu, memory = ("8", "32Gi") if is_large else ("2", "8Gi")
     node = a_node(name=name, instance_type=kind, cpu=cpu, memory=memory)
     staged = a_nodeclaim(name=f"claim-{name}", node=name, instance_type=kind)
-    further = tuple(a_condition(one, since_ns=NOW_NS - HOUR_NS) for one in conditions)
+    further = tuple(a_condition(condition, since_ns=NOW_NS - HOUR_NS) for condition in conditions)
     claim = a_nodeclaim(
         name=f"claim-{name}", node=name, instance_type=kind, conditions=(*staged.conditions, *further), **of_claim
     )
@@ -44,8 +44,8 @@ def played(inventory: Inventory, *, settings: Settings | None = None, **options:
     return forward(inventory, TYPES, settings or Settings(), NOW_NS, **options)
 
 
-def steps(found: Played, kind: StepKind) -> list[Step]:
-    return [step for step in found.steps if step.kind is kind]
+def steps(forecast: Played, kind: StepKind) -> list[Step]:
+    return [step for step in forecast.steps if step.kind is kind]
 
 
 def seconds(step: Step | Moment) -> float:

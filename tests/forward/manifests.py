@@ -24,7 +24,7 @@ class Writer:
 
     def __init__(self, snapshot: Mapping[str, Any], inventory: Inventory) -> None:
         self._snapshot = snapshot
-        self._manifests = {_key(one): one for one in snapshot["objects"]}
+        self._manifests = {_key(manifest): manifest for manifest in snapshot["objects"]}
         self._objects: dict[tuple[str, str], Any] = {}
         self._of_template: dict[int, Manifest] = {}
         for kind, items in _changing(inventory).items():
@@ -35,19 +35,19 @@ class Writer:
 
     def write(self, name: str, world: World, now_ns: int) -> dict[str, Any]:
         changing = _changing(world.inventory)
-        objects = [one for (kind, _), one in self._manifests.items() if kind not in changing]
+        objects = [result for (kind, _), result in self._manifests.items() if kind not in changing]
         objects += [self._written(kind, item) for kind, items in changing.items() for item in items]
         return {**self._snapshot, "name": name, "capturedAt": format_timestamp(now_ns), "objects": objects}
 
     def _written(self, kind: str, item: Any) -> Manifest:
-        known: Any = self._objects.get((kind, item.key))
-        if known is item:
+        result: Any = self._objects.get((kind, item.key))
+        if result is item:
             unchanged: Manifest = self._manifests[kind, item.key]
             return unchanged
         if kind == "Pod":
-            own = known is not None and known.uid == item.uid
-            return _pod(item, self._manifests[kind, item.key] if own else self._of_template[id(item.template)])
-        manifest = copy.deepcopy(self._manifests[kind, item.key]) if known is not None else _metadata(kind, item)
+            outcome = result is not None and result.uid == item.uid
+            return _pod(item, self._manifests[kind, item.key] if outcome else self._of_template[id(item.template)])
+        manifest = copy.deepcopy(self._manifests[kind, item.key]) if result is not None else _metadata(kind, item)
         if kind == "PodDisruptionBudget":
             manifest["status"] = {
                 **manifest.get("status", {}),
@@ -125,8 +125,8 @@ def _claim(manifest: Manifest, claim: NodeClaim) -> Manifest:
     ref = claim.node_class_ref
     spec.setdefault("nodeClassRef", {"group": ref.group, "kind": ref.kind, "name": ref.name})
     spec.setdefault("requirements", [
-        {"key": one.key, "operator": one.operator, **({"values": list(one.values)} if one.values else {})}
-        for one in claim.requirements
+        {"key": item.key, "operator": item.operator, **({"values": list(item.values)} if item.values else {})}
+        for item in claim.requirements
     ])  # fmt: skip
     spec.setdefault("resources", {"requests": _amounts(claim.requests)})
     spec["startupTaints"] = _taints(claim.startup_taints)
@@ -152,14 +152,14 @@ def _amounts(amounts: ResourceList) -> dict[str, str]:
 
 
 def _taints(taints: Iterable[Taint]) -> list[dict[str, str]]:
-    return [{"key": one.key, "value": one.value, "effect": one.effect} for one in taints]
+    return [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in taints]
 
 
 def _conditions(conditions: Iterable[Condition]) -> list[dict[str, str]]:
     return [
         {
-            "type": one.type, "status": one.status, "reason": one.reason or one.type, "message": one.message,
-            "lastTransitionTime": _whole(one.last_transition_ns),
+            "type": item.type, "status": item.status, "reason": item.reason or item.type, "message": item.message,
+            "lastTransitionTime": _whole(item.last_transition_ns),
         }
-        for one in conditions
+        for item in conditions
     ]  # fmt: skip

@@ -42,12 +42,12 @@ def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_t
 
 
 def test_commands_that_come_three_times_over_to_the_end_are_a_circle() -> None:
-    found = circle_of(a_play(4))
-    assert found is not None
-    assert found.from_ns == NOW_NS + 90 * SECOND_NS
-    assert found.period_ns == 60 * SECOND_NS
-    assert [step.evictions for step in found.commands] == [2, 3]
-    assert found.evictions == 5
+    circle = circle_of(a_play(4))
+    assert circle is not None
+    assert circle.from_ns == NOW_NS + 90 * SECOND_NS
+    assert circle.period_ns == 60 * SECOND_NS
+    assert [step.evictions for step in circle.commands] == [2, 3]
+    assert circle.evictions == 5
 
 
 def test_what_comes_to_rest_or_becomes_cheaper_or_is_of_the_beginning_or_came_twice_is_none() -> None:

@@ -41,19 +41,19 @@ def test_the_command_is_carried_out_once_its_replacement_is_there() -> None:
     node, claim = held("goes")
     world = a_world((node, claim), pods=[a_pod(name="moves", node="goes", cpu="500m")])
     world = replace(world, nodeclaims=(*world.nodeclaims, a_replacement("new", 1)))
-    found = played(world)
-    (ready,) = [step for step in steps(found, StepKind.READY) if step.nodes == ("new",)]
-    (gone,) = [step for step in steps(found, StepKind.DRAIN) if "goes" in step.nodes]
+    forecast = played(world)
+    (ready,) = [step for step in steps(forecast, StepKind.READY) if step.nodes == ("new",)]
+    (gone,) = [step for step in steps(forecast, StepKind.DRAIN) if "goes" in step.nodes]
     assert seconds(gone) - seconds(ready) == DRAINED
-    assert found.series[-1].nodes == 1
-    assert not [step for step in steps(found, StepKind.PROVISION) if step.claims]
+    assert forecast.series[-1].nodes == 1
+    assert not [step for step in steps(forecast, StepKind.PROVISION) if step.claims]
 
 
 def test_a_command_whose_replacement_is_there_goes_on_at_once() -> None:
     other = a_pair("new")
-    made = replace(other[1], created_ns=BEGAN_NS + NS_PER_SECOND)
-    found = played(a_world(held("goes"), (other[0], made), pods=[a_pod(name="moves", node="goes", cpu="500m")]))
-    (gone,) = [step for step in steps(found, StepKind.DRAIN) if "goes" in step.nodes]
+    claim = replace(other[1], created_ns=BEGAN_NS + NS_PER_SECOND)
+    forecast = played(a_world(held("goes"), (other[0], claim), pods=[a_pod(name="moves", node="goes", cpu="500m")]))
+    (gone,) = [step for step in steps(forecast, StepKind.DRAIN) if "goes" in step.nodes]
     assert seconds(gone) == DRAINED
 
 
@@ -65,15 +65,15 @@ def test_marks_that_nobody_remembers_go_and_the_node_is_looked_at_anew() -> None
 @pytest.mark.parametrize(("after_seconds", "counts"), [(-2, False), (-1, True), (0, True), (10, True), (11, False)])
 def test_replacements_are_made_right_after_the_mark(after_seconds: int, counts: bool) -> None:
     node, claim = held("goes")
-    (found,) = waiting([node], [claim, a_replacement("new", after_seconds)])
-    assert found.awaited == (("new",) if counts else ())
+    (result,) = waiting([node], [claim, a_replacement("new", after_seconds)])
+    assert result.awaited == (("new",) if counts else ())
 
 
 def test_a_replacement_is_of_the_last_command_before_it() -> None:
     first, second = held("first"), held("second", BEGAN_NS + 4 * NS_PER_SECOND)
     claims = [first[1], second[1], a_replacement("one", 1), a_replacement("two", 5)]
-    found = waiting([first[0], second[0]], claims)
-    assert {one.node_name: one.awaited for one in found} == {"first": ("one",), "second": ("two",)}
+    waitings = waiting([first[0], second[0]], claims)
+    assert {item.node_name: item.awaited for item in waitings} == {"first": ("one",), "second": ("two",)}
 
 
 def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
@@ -84,13 +84,13 @@ def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
     world = a_world(held("goes", began_ns), pods=[a_pod(name="stays", node="goes", cpu="1900m")])
     world = replace(world, nodeclaims=(*world.nodeclaims, late))
     play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + 250 * NS_PER_SECOND, durations=slow)
-    found = play.run()
-    (failed,) = steps(found, StepKind.REJECT)
+    forecast = play.run()
+    (failed,) = steps(forecast, StepKind.REJECT)
     assert (int(seconds(failed)), failed.nodes, failed.because) == (100, ("goes",), Failure.TIMEOUT)
     assert step_text(failed) == "a command: goes fails because its replacement is not ready in time"
     assert not play.world.nodes["goes"].taints
     assert "claim-goes" not in play.world.commanded
-    assert [int(seconds(step)) for step in steps(found, StepKind.READY)] == [201]
+    assert [int(seconds(step)) for step in steps(forecast, StepKind.READY)] == [201]
 
 
 def test_a_command_ends_when_its_replacement_is_deleted_for_not_registering() -> None:
@@ -111,27 +111,29 @@ def test_a_command_ends_when_its_replacement_is_deleted_for_not_registering() ->
 
 
 def test_how_long_a_command_has_grows_with_the_nodes_that_are_held() -> None:
-    one = Running(["a"], ["b"], NOW_NS)
+    running = Running(["a"], ["b"], NOW_NS)
     many = Running(map(str, range(9000)), ["c"], NOW_NS)
     most = Running(map(str, range(90000)), ["d"], NOW_NS)
-    told = [(ends_ns(one, others) - NOW_NS) // NS_PER_SECOND for others in ([one], [one, many], [one, most])]
+    told = [
+        (ends_ns(running, others) - NOW_NS) // NS_PER_SECOND for others in ([running], [running, many], [running, most])
+    ]
     assert told == [600, 720, 3600]
 
 
 @pytest.mark.parametrize(("minutes", "usual_minutes", "expected"), [(14, 1, 0), (16, 1, 1), (16, 4, 0), (21, 4, 1)])
 def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes: int, expected: int) -> None:
     made_ns = NOW_NS - minutes * MINUTE_NS
-    joined = tuple(a_condition(one, since_ns=made_ns) for one in ("Launched", "Registered"))
+    joined = tuple(a_condition(item, since_ns=made_ns) for item in ("Launched", "Registered"))
     node, claim = a_pair("waits")
     node = replace(node, labels={key: value for key, value in node.labels.items() if key != INITIALIZED})
     claim = replace(claim, created_ns=made_ns, conditions=joined)
     usual = Durations(start_ns=usual_minutes * MINUTE_NS)
-    found = Play(a_world((node, claim)), TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=usual).run()
-    assert len(steps(found, StepKind.READY)) == 1 - expected
-    (said,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
+    forecast = Play(a_world((node, claim)), TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=usual).run()
+    assert len(steps(forecast, StepKind.READY)) == 1 - expected
+    (result,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
     stays = "assumed to stay so: Karpenter does not delete such nodes"
     text = f"waits is not initialized {minutes}m after it joined, and {stays}"
-    assert (said == text) is bool(expected)
+    assert (result == text) is bool(expected)
 
 
 def test_a_node_that_joined_late_is_not_given_up_for_the_time_before() -> None:

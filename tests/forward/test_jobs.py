@@ -35,29 +35,29 @@ def test_jobs_of_a_kind_differ_in_the_end_of_their_names(job: str, kind: str) ->
 
 def test_a_pod_ends_after_the_median_of_its_kind_and_frees_its_node() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS - 5 * MINUTE_NS)
-    found = played(a_world(a_pair("node-1"), pods=[*ended(10, 20, 60), running]))
-    (ends,) = steps(found, StepKind.JOB_ENDS)
+    forecast = played(a_world(a_pair("node-1"), pods=[*ended(10, 20, 60), running]))
+    (ends,) = steps(forecast, StepKind.JOB_ENDS)
     assert (seconds(ends), ends.pods, ends.nodes) == (15 * 60, ("default/etl-29955-x2k4p",), ("node-1",))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.method, deleted.evictions) == ("Emptiness", 0)
     assert deleted.at_ns > ends.at_ns
-    assert found.end.nodes == 0
-    assert any("default/etl 20m" in one for one in found.assumptions)
-    assert not any("Jobs" in one for one in found.not_modelled)
+    assert forecast.end.nodes == 0
+    assert any("default/etl 20m" in assumption for assumption in forecast.assumptions)
+    assert not any("Jobs" in text for text in forecast.not_modelled)
 
 
 def test_one_that_is_moved_begins_anew() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS - 5 * MINUTE_NS)
     pair = a_pair("node-1", expire_after_ns=HOUR_NS + 60 * NS_PER_SECOND)
-    found = played(a_world(pair, pods=[*ended(10, 20, 60), running]))
-    (ends,) = steps(found, StepKind.JOB_ENDS)
-    bound = steps(found, StepKind.BIND)[-1]
+    forecast = played(a_world(pair, pods=[*ended(10, 20, 60), running]))
+    (ends,) = steps(forecast, StepKind.JOB_ENDS)
+    bound = steps(forecast, StepKind.BIND)[-1]
     assert ends.at_ns == bound.at_ns + 10 * NS_PER_SECOND + 20 * MINUTE_NS
 
 
 def test_where_too_few_have_ended_they_run_on_and_that_is_said() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS)
-    found = played(a_world(a_pair("node-1"), pods=[*ended(10, 20), running]))
-    assert found.steps == ()
+    forecast = played(a_world(a_pair("node-1"), pods=[*ended(10, 20), running]))
+    assert forecast.steps == ()
     text = "1 pod of Jobs runs to the end of the forecast: their durations are not known"
-    assert found.not_modelled[0] == text
+    assert forecast.not_modelled[0] == text

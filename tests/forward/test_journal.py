@@ -24,7 +24,9 @@ class Photographed(Play):
 
 def by_key(inventory: Inventory) -> dict[str, dict[str, Any]]:
     fields = ("pods", "nodes", "nodeclaims", "pdbs")
-    return {field: {getattr(one, "uid", "") + one.key: one for one in getattr(inventory, field)} for field in fields}
+    return {
+        field: {getattr(item, "uid", "") + item.key: item for item in getattr(inventory, field)} for field in fields
+    }
 
 
 def test_the_cluster_at_an_instant_is_what_the_play_had_then() -> None:

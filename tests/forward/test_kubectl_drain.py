@@ -27,9 +27,9 @@ def drained(inventory: Inventory, at_once: int = 1) -> tuple[Play, KubectlDrain]
     return play, play.drain_by_hand(GROUP, at_once)
 
 
-def times(one: DrainedNode) -> tuple[float | None, ...]:
+def times(node: DrainedNode) -> tuple[float | None, ...]:
     return tuple(
-        None if at_ns is None else (at_ns - NOW_NS) / SECOND_NS for at_ns in (one.from_ns, one.empty_ns, one.gone_ns)
+        None if at_ns is None else (at_ns - NOW_NS) / SECOND_NS for at_ns in (node.from_ns, node.empty_ns, node.gone_ns)
     )
 
 
@@ -38,11 +38,11 @@ def test_all_nodes_are_cordoned_and_one_is_emptied_after_the_other() -> None:
         a_group(a_pod(name="a", node="group-1", cpu="1800m"), a_pod(name="b", node="group-2", cpu="500m"))
     )
     assert all(UNSCHEDULABLE_TAINT in play.world.nodes[name].taints for name in GROUP)
-    found = play.run()
-    assert [times(one) for one in drain.nodes] == [(0, 30, 60), (30, 60, 90)]
-    (made,) = steps(found, StepKind.PROVISION)
-    assert seconds(made) == 1  # the first pod has no place beside what is there: a node comes for it
-    assert found.end.pending == 0
+    forecast = play.run()
+    assert [times(node) for node in drain.nodes] == [(0, 30, 60), (30, 60, 90)]
+    (step,) = steps(forecast, StepKind.PROVISION)
+    assert seconds(step) == 1  # the first pod has no place beside what is there: a node comes for it
+    assert forecast.end.pending == 0
     assert not play.world.nodes.keys() & set(GROUP)
 
 
@@ -56,15 +56,15 @@ def test_an_eviction_that_a_budget_refuses_is_tried_again_every_five_seconds() -
     # The first is ready elsewhere after ten seconds; the second goes with the next try.
     assert held.until_ns is not None
     assert (held.until_ns - held.from_ns) / SECOND_NS == 10
-    assert [times(one)[1] for one in drain.nodes] == [30, 40]
+    assert [times(node)[1] for node in drain.nodes] == [30, 40]
 
 
 def test_a_budget_that_allows_none_stalls_it() -> None:
     pod = a_pod(name="web", node="group-1", cpu="400m", labels={"app": "web"})
     play, drain = drained(a_group(pod, pdbs=[a_pdb(name="web", labels={"app": "web"}, allowed=0)]))
     play.run()
-    assert [times(one) for one in drain.nodes] == [(0, None, None), (None, None, None)]
-    assert [(one.pod, one.until_ns) for one in drain.held] == [("default/web", None)]
+    assert [times(node) for node in drain.nodes] == [(0, None, None), (None, None, None)]
+    assert [(pod.pod, pod.until_ns) for pod in drain.held] == [("default/web", None)]
 
 
 def test_daemonsets_and_ended_pods_are_not_waited_for_and_do_not_disrupt_is_not_heeded() -> None:
@@ -75,4 +75,4 @@ def test_daemonsets_and_ended_pods_are_not_waited_for_and_do_not_disrupt_is_not_
     )
     play, drain = drained(a_group(*pods))
     play.run()
-    assert [times(one) for one in drain.nodes] == [(0, 0, 30), (0, 30, 60)]
+    assert [times(node) for node in drain.nodes] == [(0, 0, 30), (0, 30, 60)]

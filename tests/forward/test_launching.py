@@ -35,28 +35,28 @@ def an_order(*types: InstanceType, **allowed: tuple[str, ...]) -> LaunchOrder:
 
 
 def test_spot_comes_before_on_demand() -> None:
-    made = launch(an_order(BOTH, DEAR), NEWEST, name="new", now_ns=NOW_NS)
-    assert made is not None
-    assert made.capacity_type == SPOT
-    assert made.claim.labels[INSTANCE_TYPE] == "m5.large"
-    assert made.claim.labels[ZONE] == "us-east-1a", "the first zone of equal price"
-    assert made.claim.labels[NODEPOOL] == "general"
+    result = launch(an_order(BOTH, DEAR), NEWEST, name="new", now_ns=NOW_NS)
+    assert result is not None
+    assert result.capacity_type == SPOT
+    assert result.claim.labels[INSTANCE_TYPE] == "m5.large"
+    assert result.claim.labels[ZONE] == "us-east-1a", "the first zone of equal price"
+    assert result.claim.labels[NODEPOOL] == "general"
 
 
 def test_requirements_hold() -> None:
-    made = launch(
+    result = launch(
         an_order(BOTH, DEAR, capacity=("on-demand",), zone=("us-east-1b",)), NEWEST, name="new", now_ns=NOW_NS
     )
-    assert made is not None
-    assert (made.claim.labels[CAPACITY_TYPE], made.claim.labels[ZONE]) == ("on-demand", "us-east-1b")
+    assert result is not None
+    assert (result.claim.labels[CAPACITY_TYPE], result.claim.labels[ZONE]) == ("on-demand", "us-east-1b")
 
 
 def test_a_node_that_has_joined_already_is_kept() -> None:
-    made = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
-    assert made is not None
-    claim, fresh = ready(made.claim, None, NOW_NS)
+    result = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
+    assert result is not None
+    claim, fresh = ready(result.claim, None, NOW_NS)
     assert (fresh.name, claim.node_name, fresh.labels[INITIALIZED]) == ("new", "new", "true")
-    claim, joined = ready(made.claim, a_node(name="ip-10", is_initialized=False), NOW_NS)
+    claim, joined = ready(result.claim, a_node(name="ip-10", is_initialized=False), NOW_NS)
     assert (joined.name, claim.node_name, joined.labels[INITIALIZED]) == ("ip-10", "ip-10", "true")
     assert claim.is_true("Initialized")
 
@@ -78,20 +78,20 @@ def starting(*, refused: str = "", cpu: str = "1500m", seconds_ago: int = 20) ->
 def test_a_node_claim_without_an_instance_gets_one_that_has_room_for_its_pods() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     world = a_world(pods=[pod])
-    found = played(replace(world, nodeclaims=(starting(),)))
-    ready_step, bound = found.steps
+    forecast = played(replace(world, nodeclaims=(starting(),)))
+    ready_step, bound = forecast.steps
     assert (ready_step.kind, ready_step.nodes, seconds(ready_step)) == (StepKind.READY, ("young",), 40)
     assert (bound.kind, bound.pods) == (StepKind.BIND, ("default/waits",)), "no second node is launched for it"
-    assert (found.end.nodes, found.end.price_per_hour, found.end.unpriced) == (1, 0.1, 0)
+    assert (forecast.end.nodes, forecast.end.price_per_hour, forecast.end.unpriced) == (1, 0.1, 0)
     larger = played(replace(world, nodeclaims=(starting(cpu="3"),)))
     assert [moment.price_per_hour for moment in larger.series[:2]] == [0.0, 0.4]
-    assert headline(found).startswith("nothing is disrupted and 1 node that was starting gets ready: 0 → 1 node, ")
+    assert headline(forecast).startswith("nothing is disrupted and 1 node that was starting gets ready: 0 → 1 node, ")
 
 
 def test_a_node_claim_for_which_nothing_is_on_offer_waits_until_it_is_given_up() -> None:
     pod = a_pod(name="waits", cpu="1500m")
-    found = played(replace(a_world(pods=[pod]), nodeclaims=(starting(cpu="100"),)))
-    (launched,) = steps(found, StepKind.PROVISION)
+    forecast = played(replace(a_world(pods=[pod]), nodeclaims=(starting(cpu="100"),)))
+    (launched,) = steps(forecast, StepKind.PROVISION)
     assert launched.pods == ("default/waits",)
     assert seconds(launched) == 281, "Karpenter launches nothing while a NodeClaim has no instance"
 
@@ -99,12 +99,12 @@ def test_a_node_claim_for_which_nothing_is_on_offer_waits_until_it_is_given_up()
 def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     play_of = replace(a_world(pods=[pod]), nodeclaims=(starting(refused="LaunchFailed", seconds_ago=360),))
-    found = played(play_of)
-    assert found.assumptions[0].startswith("young, whose launch fails, is assumed never to launch: Karpenter deletes ")
-    launched = steps(found, StepKind.PROVISION)
+    result = played(play_of)
+    assert result.assumptions[0].startswith("young, whose launch fails, is assumed never to launch: Karpenter deletes ")
+    launched = steps(result, StepKind.PROVISION)
     assert [step.pods for step in launched] == [("default/waits",)]
-    assert [step.nodes for step in steps(found, StepKind.READY)] != [("young",)]
-    assert found.end.nodes == 1
+    assert [step.nodes for step in steps(result, StepKind.READY)] != [("young",)]
+    assert result.end.nodes == 1
     lasting = a_condition("Launched", status="Unknown", reason="LaunchFailed", since_ns=0)
     undated = replace(starting(seconds_ago=60), conditions=(lasting,))
     (later,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)

@@ -43,29 +43,31 @@ def _sick(minutes: int, *, spare: int = 4) -> Inventory:
 
 def test_the_controller_of_before_deletes_a_node_by_force_once_it_was_tolerated() -> None:
     for settings in (BEFORE, KEPT):
-        found = played(_sick(10), settings=settings)
-        (deleted,) = steps(found, StepKind.DISRUPT)
+        forecast = played(_sick(10), settings=settings)
+        (deleted,) = steps(forecast, StepKind.DISRUPT)
         assert (deleted.method, deleted.decision, deleted.nodes) == ("LegacyRepair", "delete", ("node-1",))
         assert (seconds(deleted), deleted.pods) == (20 * 60, ("default/web",))
-        (gone,) = steps(found, StepKind.DRAIN)
+        (gone,) = steps(forecast, StepKind.DRAIN)
         assert seconds(gone) < 22 * 60, "its pods are deleted with it, whatever holds them"
 
 
 def test_more_than_a_fifth_of_the_nodes_is_left_alone() -> None:
-    found = played(_sick(40, spare=0), settings=BEFORE)
-    assert steps(found, StepKind.DISRUPT)
+    result = played(_sick(40, spare=0), settings=BEFORE)
+    assert steps(result, StepKind.DISRUPT)
     world = _sick(40, spare=1)
     ready = world.nodes[0].conditions
-    found = played(replace(world, nodes=tuple(replace(one, conditions=ready) for one in world.nodes)), settings=BEFORE)
-    assert found.steps == ()
+    result = played(
+        replace(world, nodes=tuple(replace(node, conditions=ready) for node in world.nodes)), settings=BEFORE
+    )
+    assert result.steps == ()
 
 
 def test_repair_looks_when_a_node_was_tolerated_and_ends_its_drain() -> None:
-    found = played(_sick(10), settings=METHOD)
-    (repaired,) = steps(found, StepKind.DISRUPT)
+    forecast = played(_sick(10), settings=METHOD)
+    (repaired,) = steps(forecast, StepKind.DISRUPT)
     assert (repaired.method, repaired.nodes) == ("Repair", ("node-1",))
     assert 20 * 60 <= seconds(repaired) <= 21 * 60
-    (gone,) = steps(found, StepKind.DRAIN)
+    (gone,) = steps(forecast, StepKind.DRAIN)
     assert 10 * 60 <= seconds(gone) - seconds(repaired) <= 13 * 60, "AWS bounds the drain of a repair to ten minutes"
 
 
@@ -76,8 +78,8 @@ def test_without_the_gate_nobody_looks_at_it() -> None:
 def _changed(world: Inventory, *conditions: Condition, **fields: Any) -> Inventory:
     """Return a cluster whose first NodeClaim has further conditions and other fields."""
     first, *others = world.nodeclaims
-    made = replace(first, conditions=(*first.conditions, *conditions), **fields)
-    return replace(world, nodeclaims=(made, *others))
+    claim = replace(first, conditions=(*first.conditions, *conditions), **fields)
+    return replace(world, nodeclaims=(claim, *others))
 
 
 def test_a_reboot_that_ended_lately_begins_the_toleration_anew() -> None:
@@ -96,9 +98,9 @@ def test_the_drain_of_an_unhealthy_node_that_goes_already_is_ended_by_force(
         written = {TERMINATION_TIMESTAMP: format_timestamp(NOW_NS + ends_minutes * MINUTE_NS)}
     going = _changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS, annotations=written)
     for settings in (BEFORE, KEPT):
-        found = played(going, settings=settings)
-        assert steps(found, StepKind.DISRUPT) == [], "Karpenter deletes nothing that is being deleted"
-        (gone,) = steps(found, StepKind.DRAIN)
+        forecast = played(going, settings=settings)
+        assert steps(forecast, StepKind.DISRUPT) == [], "Karpenter deletes nothing that is being deleted"
+        (gone,) = steps(forecast, StepKind.DRAIN)
         assert gone_minutes <= seconds(gone) / 60 < gone_minutes + 2
 
 
@@ -115,18 +117,18 @@ def _two_sick(minutes: int, others: Sequence[tuple[Node, NodeClaim]], pods: Sequ
 
 def test_the_share_of_unhealthy_nodes_is_looked_at_when_one_is_to_be_deleted() -> None:
     empty = [a_pair(f"empty-{number}") for number in range(4)]
-    found = played(_two_sick(10, empty, ()), settings=BEFORE)
-    assert {step.method for step in steps(found, StepKind.DISRUPT)} == {"Emptiness"}
-    assert found.end.nodes == 2, "two of two are more than a fifth"
-    assert found.is_quiescent
+    forecast = played(_two_sick(10, empty, ()), settings=BEFORE)
+    assert {step.method for step in steps(forecast, StepKind.DISRUPT)} == {"Emptiness"}
+    assert forecast.end.nodes == 2, "two of two are more than a fifth"
+    assert forecast.is_quiescent
 
 
 def test_it_is_looked_at_again_every_five_minutes() -> None:
     full = [a_pair(f"full-{number}", conditions=()) for number in range(3)]
     pods = [a_pod(name=f"on-{node.name}", node=node.name, cpu="1500m", annotations=STAYS) for node, _ in full]
     assert steps(played(_two_sick(40, full, pods), settings=BEFORE), StepKind.DISRUPT) == []
-    found = played(_two_sick(40, full, [*pods, a_pod(name="waits", cpu="1500m")]), settings=BEFORE)
-    deleted = steps(found, StepKind.DISRUPT)
+    forecast = played(_two_sick(40, full, [*pods, a_pod(name="waits", cpu="1500m")]), settings=BEFORE)
+    deleted = steps(forecast, StepKind.DISRUPT)
     assert [(step.method, step.nodes, seconds(step)) for step in deleted[:2]] == [
         ("LegacyRepair", ("sick-1",), 5 * 60),
         ("LegacyRepair", ("sick-2",), 5 * 60),
@@ -167,8 +169,8 @@ def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
     node, claim = a_pair("new", conditions=())
     first, *others = world.nodes
     held = replace(_changed(world, mark), nodes=(replace(first, taints=(DISRUPTED_TAINT,)), *others, node))
-    made = replace(claim, created_ns=began_ns + SECOND_NS)
+    result = replace(claim, created_ns=began_ns + SECOND_NS)
     full = a_pod(name="full", node="new", cpu="1500m")
-    held = replace(held, nodeclaims=(*held.nodeclaims, made), pods=(*held.pods, full))
+    held = replace(held, nodeclaims=(*held.nodeclaims, result), pods=(*held.pods, full))
     (gone,) = steps(played(held, settings=METHOD), StepKind.DRAIN)
     assert 10 <= seconds(gone) / 60 < 12

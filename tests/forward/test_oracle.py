@@ -42,12 +42,12 @@ def watched(play: Play, name: str, writer: Writer, folder: Path) -> dict[str, di
     find = play.disruption.find
 
     def noted(after: Method | None = None) -> NextPass:
-        found = find(after)
+        next_pass = find(after)
         if len(looks) < MOST_LOOKS:
             look = f"{name}-{len(looks)}"
             (folder / f"{look}.json").write_text(json.dumps(writer.write(look, play.world, play.now_ns)))
-            looks[look] = {"disruption": [method_json(result) for result in found.results]}
-        return found
+            looks[look] = {"disruption": [method_json(result) for result in next_pass.results]}
+        return next_pass
 
     with patch.object(play.disruption, "find", noted):
         play.run()
@@ -80,7 +80,7 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
         differing = [name for name in differing if not is_right(ours[name], seen[name])]
         if not differing:
             break
-    acting = sum(1 for one in ours.values() if one["disruption"] and one["disruption"][-1]["commands"])
+    acting = sum(1 for our in ours.values() if our["disruption"] and our["disruption"][-1]["commands"])
     assert differing == [], f"of {len(ours)} looks, {acting} of them with a command"
 
 
@@ -97,7 +97,7 @@ def asked(paths: list[Path]) -> Iterator[tuple[str, dict[str, str]]]:
 
 def is_right(ours: Mapping[str, Any], seen: list[dict[str, str]]) -> bool:
     """Whether each method that both ask answers as Karpenter did at least once; a refusal asks nothing."""
-    own = decisions(ours)
+    texts = decisions(ours)
     return not seen or all(
-        any(own[name] == one[name] for one in seen) for name in own.keys() & seen[0].keys() - {COSTS}
+        any(texts[name] == item[name] for item in seen) for name in texts.keys() & seen[0].keys() - {COSTS}
     )

@@ -45,33 +45,33 @@ STAYS = {"karpenter.sh/do-not-disrupt": "true"}
 
 def test_a_cluster_in_which_nothing_is_to_be_done_stands_still() -> None:
     full = a_pod(name="full", node="node-1", cpu="1900m")
-    found = played(a_world(a_pair("node-1"), pods=[full]))
-    assert found.steps == ()
-    assert found.is_quiescent
-    assert [(one.nodes, one.price_per_hour, one.pending) for one in found.series] == [(1, 0.1, 0)]
+    forecast = played(a_world(a_pair("node-1"), pods=[full]))
+    assert forecast.steps == ()
+    assert forecast.is_quiescent
+    assert [(moment.nodes, moment.price_per_hour, moment.pending) for moment in forecast.series] == [(1, 0.1, 0)]
 
 
 def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]))
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.method, deleted.decision, deleted.nodes) == ("Emptiness", "delete", ("node-1",))
     assert seconds(deleted) == 15
-    (gone,) = steps(found, StepKind.DRAIN)
+    (gone,) = steps(forecast, StepKind.DRAIN)
     assert seconds(gone) == 50, "a drain takes five seconds at least, then the instance"
-    assert (found.end.nodes, found.end.price_per_hour) == (1, 0.1)
+    assert (forecast.end.nodes, forecast.end.price_per_hour) == (1, 0.1)
 
 
 def test_only_named_nodes_are_disrupted() -> None:
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[]), only={"node-2"})
-    assert [step.nodes for step in steps(found, StepKind.DISRUPT)] == [("node-2",)]
-    assert (found.end.nodes, found.is_quiescent) == (1, True)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[]), only={"node-2"})
+    assert [step.nodes for step in steps(forecast, StepKind.DISRUPT)] == [("node-2",)]
+    assert (forecast.end.nodes, forecast.is_quiescent) == (1, True)
 
 
 def test_without_time_the_same_happens_at_once() -> None:
-    found = played(
+    forecast = played(
         a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True
     )
-    assert [(step.kind, seconds(step)) for step in found.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
+    assert [(step.kind, seconds(step)) for step in forecast.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_without_time_the_same_happens_at_once() -> None:
 def test_a_new_node_has_a_value_of_each_label_of_its_requirements(operator: str, values: tuple[str, ...]) -> None:
     pool = a_nodepool(budgets=(), requirements=(a_requirement("tier", operator, *values),))
     pod = a_pod(name="tiered", required_node_terms=(NodeSelectorTerm((a_requirement("tier", "Exists"),)),))
-    found = played(a_world(nodepools=[pool], pods=[pod]))
-    assert len(steps(found, StepKind.PROVISION)) == 1, "kube-scheduler takes the node: none is launched again"
-    assert found.end.pending == 0
+    forecast = played(a_world(nodepools=[pool], pods=[pod]))
+    assert len(steps(forecast, StepKind.PROVISION)) == 1, "kube-scheduler takes the node: none is launched again"
+    assert forecast.end.pending == 0
 
 
 def a_static_world(*capacity_types: str) -> Inventory:
@@ -97,8 +97,8 @@ STATIC = Settings(gates={"StaticCapacity": True})
 
 
 def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alone() -> None:
-    found = played(a_static_world("on-demand"), settings=STATIC)
-    replaced = steps(found, StepKind.DISRUPT)[0]
+    forecast = played(a_static_world("on-demand"), settings=STATIC)
+    replaced = steps(forecast, StepKind.DISRUPT)[0]
     assert (replaced.method, replaced.decision, replaced.reckoned_savings) == ("StaticDrift", "replace", 0.1)
     assert replaced.savings_per_hour is None
     assert "$" not in step_text(replaced)
@@ -107,36 +107,36 @@ def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alo
 def test_without_a_price_scripts_get_no_dollars_and_nothing_is_assumed_of_them() -> None:
     objects = a_world(a_pair("node-1", conditions=("Consolidatable",)))
     free = tuple(
-        replace(one, offerings=tuple(replace(each, price_per_hour=0.0) for each in one.offerings)) for one in TYPES
+        replace(item, offerings=tuple(replace(each, price_per_hour=0.0) for each in item.offerings)) for item in TYPES
     )
     for types, saved, end in ((TYPES, 0.1, 0.0), (free, None, 0.0)):
-        found = forward(objects, types, Settings(), NOW_NS, is_instant=True)
-        document = plain(PLAYED, found)
+        forecast = forward(objects, types, Settings(), NOW_NS, is_instant=True)
+        document = plain(PLAYED, forecast)
         deleted = next(step for step in document["steps"] if step["kind"] == "disrupt")
         assert (deleted["savings"], document["end"]["pricePerHour"]) == (saved, end)
         assert document["series"][0]["pricePerHour"] == saved
-        assert any(RECKONED in one for one in found.assumptions) == (saved is not None)
+        assert any(RECKONED in assumption for assumption in forecast.assumptions) == (saved is not None)
 
 
 def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:
-    found = played(a_static_world("spot"), settings=STATIC)
-    assert steps(found, StepKind.DISRUPT) == []
-    rejected = steps(found, StepKind.REJECT)
-    assert {(one.method, one.decision, one.nodes) for one in rejected} == {("StaticDrift", "replace", ("node-1",))}
-    assert steps(found, StepKind.DRAIN) == []
-    assert found.end.nodes == 1
+    forecast = played(a_static_world("spot"), settings=STATIC)
+    assert steps(forecast, StepKind.DISRUPT) == []
+    rejected = steps(forecast, StepKind.REJECT)
+    assert {(step.method, step.decision, step.nodes) for step in rejected} == {("StaticDrift", "replace", ("node-1",))}
+    assert steps(forecast, StepKind.DRAIN) == []
+    assert forecast.end.nodes == 1
 
 
 def test_pods_of_a_node_that_goes_are_made_again_and_find_a_place() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert deleted.decision == "delete"
     assert deleted.evictions == 1
-    (bound,) = steps(found, StepKind.BIND)
+    (bound,) = steps(forecast, StepKind.BIND)
     assert len(bound.pods) == 1
-    assert found.end.nodes == 1
-    assert found.end.pending == 0
+    assert forecast.end.nodes == 1
+    assert forecast.end.pending == 0
 
 
 def test_pods_without_an_owner_are_lost_with_their_node() -> None:
@@ -146,29 +146,29 @@ def test_pods_without_an_owner_are_lost_with_their_node() -> None:
         a_pod(name="a", node="node-1", cpu="500m"),
         *(a_pod(name=name, node="node-2", cpu="300m") for name in "bcd"),
     ]
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.evictions, deleted.lost) == (2, ("tools/psql",))
     assert step_text(deleted).endswith("2 evictions (1 lost)")
-    (bound,) = steps(found, StepKind.BIND)
+    (bound,) = steps(forecast, StepKind.BIND)
     assert len(bound.pods) == 1
-    assert found.lost == ("tools/psql",)
-    assert headline(found).endswith("1 pod is lost (no owner): tools/psql")
-    assert found.end.pending == 0
+    assert forecast.lost == ("tools/psql",)
+    assert headline(forecast).endswith("1 pod is lost (no owner): tools/psql")
+    assert forecast.end.pending == 0
 
 
 def test_a_replacement_is_there_before_its_node_goes() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
-    found = played(a_world(a_pair("node-1", is_large=True), pods=pods))
-    kinds = [step.kind for step in found.steps]
+    forecast = played(a_world(a_pair("node-1", is_large=True), pods=pods))
+    kinds = [step.kind for step in forecast.steps]
     assert kinds == [StepKind.DISRUPT, StepKind.READY, StepKind.BIND, StepKind.DRAIN]
-    replaced, ready, bound, gone = found.steps
+    replaced, ready, bound, gone = forecast.steps
     assert replaced.decision == "replace"
     assert replaced.savings_per_hour == pytest.approx(0.3)
     assert seconds(ready) - seconds(replaced) == 60
     assert seconds(bound) == seconds(ready)
     assert seconds(gone) - seconds(bound) == 30 + 30, "its grace period, then the instance"
-    assert found.end.price_per_hour == pytest.approx(0.1)
+    assert forecast.end.price_per_hour == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("is_instant", [False, True])
@@ -181,33 +181,33 @@ def test_pods_that_fit_on_a_ready_node_are_bound_at_once(is_instant: bool) -> No
         a_pod(name="theirs", scheduled_reason="", scheduler_name="volcano"),
     ]
     cluster = Inventory(nodepools=(a_nodepool(),), nodes=(closed, node), pods=(*new, *left))
-    found = played(cluster, is_instant=is_instant)
-    (bound,) = found.steps
+    forecast = played(cluster, is_instant=is_instant)
+    (bound,) = forecast.steps
     assert (bound.kind, bound.nodes, bound.pods, seconds(bound)) == (
         StepKind.BIND,
         ("mng-1",),
         ("default/a0", "default/a1", "default/a2"),
         0,
     )
-    assert found.end.pending == 2
-    assert any("other schedulers (volcano)" in one for one in found.assumptions)
+    assert forecast.end.pending == 2
+    assert any("other schedulers (volcano)" in assumption for assumption in forecast.assumptions)
 
 
 def test_a_pod_that_kube_scheduler_refused_is_bound_if_it_fits_and_the_assumptions_name_it() -> None:
     node = a_node(name="mng-1", pool="", cpu="8", memory="16Gi")
     pods = (a_pod(name="a", cpu="1", scheduled_message="0/1 nodes are available"), a_pod(name="b", cpu="1"))
-    found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=pods))
-    assert found.end.pending == 0
+    forecast = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=pods))
+    assert forecast.end.pending == 0
     fits = "fits on a ready node by kube-scheduler's filters and is bound at once"
-    said = f"default/a {fits}, although reported unschedulable"
-    assert said in found.assumptions
+    text = f"default/a {fits}, although reported unschedulable"
+    assert text in forecast.assumptions
 
 
 def test_pods_of_another_scheduler_are_bound_again_after_an_eviction() -> None:
     pods = [a_pod(name=name, node=node, cpu=cpu, scheduler_name="volcano") for name, node, cpu in MOVING]
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
-    assert steps(found, StepKind.DISRUPT)
-    assert found.end.pending == 0
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    assert steps(forecast, StepKind.DISRUPT)
+    assert forecast.end.pending == 0
 
 
 def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
@@ -215,24 +215,24 @@ def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
     node = a_node(name="mng-1", pool="", cpu="2", memory="8Gi")
     victim = a_pod(name="low", node="mng-1", cpu="1900m", deletion_ns=NOW_NS + 60 * SECOND_NS)
     preempting = a_pod(name="high", cpu="1", priority=1000, nominated_node="mng-1")
-    found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=(victim, preempting)))
-    (bound,) = steps(found, StepKind.BIND)
+    forecast = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=(victim, preempting)))
+    (bound,) = steps(forecast, StepKind.BIND)
     assert (bound.pods, seconds(bound)) == (("default/high",), 60)
-    assert steps(found, StepKind.PROVISION) == []
+    assert steps(forecast, StepKind.PROVISION) == []
 
 
 def test_offerings_that_ec2_refused_come_back_with_time() -> None:
     refused = [
-        replace(one, offerings=tuple(replace(o, is_available=False, error_code=UNFULFILLABLE) for o in one.offerings))
-        for one in TYPES
+        replace(item, offerings=tuple(replace(o, is_available=False, error_code=UNFULFILLABLE) for o in item.offerings))
+        for item in TYPES
     ]
     world = a_world(pods=[a_pod(name="a", cpu="500m")])
     until_ns = NOW_NS + 2 * MINUTE_NS
-    found = forward(world, refused, Settings(), NOW_NS, refused_until_ns=until_ns)
-    (launched,) = steps(found, StepKind.PROVISION)
+    forecast = forward(world, refused, Settings(), NOW_NS, refused_until_ns=until_ns)
+    (launched,) = steps(forecast, StepKind.PROVISION)
     assert until_ns <= launched.at_ns < until_ns + MINUTE_NS
-    assert (found.end.nodes, found.end.pending) == (1, 0)
-    assert found.not_modelled[0].startswith("whether EC2 refuses launches again")
+    assert (forecast.end.nodes, forecast.end.pending) == (1, 0)
+    assert forecast.not_modelled[0].startswith("whether EC2 refuses launches again")
     for_good = forward(world, refused, Settings(), NOW_NS)
     assert (for_good.end.nodes, for_good.end.pending) == (0, 1)
 
@@ -240,10 +240,10 @@ def test_offerings_that_ec2_refused_come_back_with_time() -> None:
 def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() -> None:
     waits = a_pod(name="db-2", volumes=(PodVolume("data", "missing"),))
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m"), waits]
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
-    (bound,) = steps(found, StepKind.BIND)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
+    (bound,) = steps(forecast, StepKind.BIND)
     assert "default/db-2" not in bound.pods
-    assert found.end.pending == 1
+    assert forecast.end.pending == 1
 
 
 def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> None:
@@ -253,33 +253,33 @@ def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> Non
     for nodes in (("node-1",), ("node-1", "node-2")):
         pairs = [a_pair(name, is_large=len(nodes) == 1) for name in nodes]
         pods = [pod, *(a_pod(name="b", node=name, cpu="900m") for name in nodes[1:])]
-        found = played(a_world(*pairs, pods=pods, claims=(claim,), storage_classes=classes))
-        assert steps(found, StepKind.DISRUPT)
-        assert found.end.pending == 0
+        forecast = played(a_world(*pairs, pods=pods, claims=(claim,), storage_classes=classes))
+        assert steps(forecast, StepKind.DISRUPT)
+        assert forecast.end.pending == 0
 
 
 def test_a_pod_that_fits_nowhere_waits_to_the_end() -> None:
-    found = played(a_world(pods=[a_pod(name="huge", cpu="100")]))
-    assert found.steps == ()
-    assert found.end.pending == 1
+    forecast = played(a_world(pods=[a_pod(name="huge", cpu="100")]))
+    assert forecast.steps == ()
+    assert forecast.end.pending == 1
 
 
 def test_a_node_waits_for_another_to_be_quiet() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=5 * MINUTE_NS)
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     pairs = a_pair("node-1", conditions=()), a_pair("node-2", conditions=(), last_pod_event_ns=NOW_NS)
-    found = played(a_world(*pairs, nodepools=[pool], pods=pods), is_instant=True)
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(*pairs, nodepools=[pool], pods=pods), is_instant=True)
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert deleted.nodes == ("node-1",)
     assert seconds(deleted) == 300, "node-2 takes pods in consolidation only once it is quiet itself"
-    assert found.end.nodes == 1
+    assert forecast.end.nodes == 1
 
 
 def test_a_budget_lets_nodes_go_when_its_window_opens() -> None:
     closed = DisruptionBudget(nodes="0", schedule="0 0 * * *", duration="12h30m")
     pool = a_nodepool(budgets=(closed,))
-    found = played(a_world(a_pair("node-1"), nodepools=[pool]))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(a_pair("node-1"), nodepools=[pool]))
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert NOW_NS + 30 * MINUTE_NS <= deleted.at_ns <= NOW_NS + 31 * MINUTE_NS
 
 
@@ -288,8 +288,8 @@ def test_a_pdb_lets_pods_go_one_after_the_other() -> None:
     pods = [a_pod(name=f"a{i}", node="node-1", cpu="400m", owner=owner) for i in range(2)]
     pods.append(a_pod(name="b", node="node-2", cpu="900m", labels={"app": "other"}, annotations=STAYS))
     pairs = a_pair("node-1"), a_pair("node-2")
-    found = played(a_world(*pairs, pods=pods, pdbs=[a_pdb(allowed=1)]))
-    first, second = steps(found, StepKind.BIND)
+    forecast = played(a_world(*pairs, pods=pods, pdbs=[a_pdb(allowed=1)]))
+    first, second = steps(forecast, StepKind.BIND)
     assert len(first.pods) == len(second.pods) == 1
     assert seconds(second) - seconds(first) == 12.7, "tried next after the first is ready elsewhere, 10 s later"
 
@@ -298,35 +298,35 @@ def test_a_protected_pod_holds_its_node_until_its_time_is_over() -> None:
     annotations = {"karpenter.sh/do-not-disrupt": "2h"}
     guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=annotations, created_ns=NOW_NS - HOUR_NS)
     other = a_pod(name="b", node="node-2", cpu="900m")
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[guarded, other]))
-    (deleted,) = steps(found, StepKind.DISRUPT)
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[guarded, other]))
+    (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert deleted.nodes == ("node-2",), "the node without protection goes first"
-    assert found.end.nodes == 1
+    assert forecast.end.nodes == 1
 
 
 def test_what_is_kept_at_the_end_is_named_with_what_keeps_it() -> None:
     guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=STAYS)
-    found = played(a_world(a_pair("node-1"), pods=[guarded]))
-    assert [(one.node, one.code, one.object) for one in found.kept] == [("node-1", "POD_DND", "Pod/default/a")]
+    forecast = played(a_world(a_pair("node-1"), pods=[guarded]))
+    assert [(node.node, node.code, node.object) for node in forecast.kept] == [("node-1", "POD_DND", "Pod/default/a")]
 
 
 def test_a_node_expires_whatever_holds_it() -> None:
     guarded = a_pod(name="a", node="node-1", cpu="1900m", annotations=STAYS)
     pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS, termination_grace_period_ns=600 * NS_PER_SECOND)
-    found = played(a_world(pair, pods=[guarded]))
-    (expired,) = steps(found, StepKind.EXPIRE)
+    forecast = played(a_world(pair, pods=[guarded]))
+    (expired,) = steps(forecast, StepKind.EXPIRE)
     assert seconds(expired) == 3600
     assert expired.pods == ("default/a",)
-    (gone,) = steps(found, StepKind.DRAIN)
+    (gone,) = steps(forecast, StepKind.DRAIN)
     assert seconds(gone) >= 3600 + 570, "a deadline ends the wait, not before"
-    assert found.end.pending == 0
-    assert found.end.nodes == 1
+    assert forecast.end.pending == 0
+    assert forecast.end.nodes == 1
 
 
 def test_a_node_that_somebody_takes_away_is_replaced() -> None:
-    found = played(a_world(a_pair("node-1"), pods=[a_pod(name="a", node="node-1", cpu="1900m")]), removed=["node-1"])
-    assert [step.kind for step in found.steps].count(StepKind.PROVISION) == 1
-    assert (found.end.nodes, found.end.pending) == (1, 0)
+    forecast = played(a_world(a_pair("node-1"), pods=[a_pod(name="a", node="node-1", cpu="1900m")]), removed=["node-1"])
+    assert [step.kind for step in forecast.steps].count(StepKind.PROVISION) == 1
+    assert (forecast.end.nodes, forecast.end.pending) == (1, 0)
 
 
 def test_it_can_be_cancelled() -> None:
@@ -340,8 +340,8 @@ def test_it_can_be_cancelled() -> None:
 def test_the_same_seed_plays_the_same() -> None:
     pods = [a_pod(name=f"p{i}", node=f"node-{i % 4}", cpu="300m") for i in range(8)]
     inventory = a_world(*(a_pair(f"node-{i}") for i in range(4)), pods=pods)
-    one, two = (plain(PLAYED, played(inventory, seed=7)) for _ in range(2))
-    assert one == two
+    document, two = (plain(PLAYED, played(inventory, seed=7)) for _ in range(2))
+    assert document == two
 
 
 def until(inventory: Inventory, moment: float) -> Play:
@@ -365,7 +365,7 @@ def a_world_of_one_replacement() -> Inventory:
 @pytest.mark.parametrize("moment", [16, 45, 74])
 def test_nodes_that_a_command_needs_are_left_alone_until_it_is_carried_out(moment: int) -> None:
     fleet = until(a_world_of_one_replacement(), moment).fleet()
-    marked = {one.name for one in fleet.nodes if one.is_marked_for_deletion}
+    marked = {node.name for node in fleet.nodes if node.is_marked_for_deletion}
     assert marked == {"node-1"}, "its pods seek a place while its replacement starts"
     assert fleet.nominated["node-2"] > fleet.now_ns
 
@@ -378,8 +378,8 @@ def test_nodes_are_left_alone_no_longer_than_pods_are_expected() -> None:
 
 def test_after_a_command_disruption_looks_again_at_once() -> None:
     pods = [a_pod(name="a", node="node-2", cpu="1900m")]
-    found = played(a_world(a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), pods=pods))
-    told = [(seconds(one), one.method) for one in steps(found, StepKind.DISRUPT)]
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), pods=pods))
+    told = [(seconds(step), step.method) for step in steps(forecast, StepKind.DISRUPT)]
     assert told[:2] == [(15, "Emptiness"), (15, "Drift")]
 
 
@@ -392,16 +392,16 @@ def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> 
         ),
     ]
     pairs = a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), a_pair("node-3", conditions=())
-    found = played(a_world(*pairs, pods=pods))
-    told = [(seconds(one), one.kind, one.method) for one in found.steps if one.method]
+    forecast = played(a_world(*pairs, pods=pods))
+    told = [(seconds(step), step.kind, step.method) for step in forecast.steps if step.method]
     assert told[:2] == [(15, StepKind.REJECT, "Emptiness"), (15, StepKind.DISRUPT, "Drift")]
 
 
 def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget(nodes="1"),))
-    found = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
-    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [15, 40]
-    assert [seconds(one) for one in steps(found, StepKind.DRAIN)] == [50, 75]
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
+    assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [15, 40]
+    assert [seconds(step) for step in steps(forecast, StepKind.DRAIN)] == [50, 75]
 
 
 def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
@@ -429,17 +429,17 @@ def test_what_follows_a_command_is_sought_before_its_pods_are_evicted(monkeypatc
 def test_a_pass_takes_as_long_as_what_it_simulates() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
     world = a_world(a_pair("node-1", is_large=True), pods=pods)
-    at = [seconds(steps(played(world, simulation_seconds=one), StepKind.DISRUPT)[0]) for one in (None, 2.0)]
+    at = [seconds(steps(played(world, simulation_seconds=number), StepKind.DISRUPT)[0]) for number in (None, 2.0)]
     assert at == [15, 17], "one node, alone"
 
 
 def test_drift_is_carried_out_once_its_simulation_is_over_and_the_next_pass_begins_then() -> None:
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1900m") for name in "ab"]
     pairs = [a_pair(f"node-{name}", conditions=("Drifted",)) for name in "ab"]
-    found = played(a_world(*pairs, pods=pods), simulation_seconds=0.2)
-    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [0.2, 0.4]
-    found = played(a_world(*pairs, pods=pods), simulation_seconds=3.0)
-    assert [seconds(one) for one in steps(found, StepKind.DISRUPT)] == [3, 6]
+    forecast = played(a_world(*pairs, pods=pods), simulation_seconds=0.2)
+    assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [0.2, 0.4]
+    forecast = played(a_world(*pairs, pods=pods), simulation_seconds=3.0)
+    assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [3, 6]
 
 
 def test_after_a_pass_that_took_long_and_found_nothing_disruption_waits_as_long_as_ever(
@@ -467,62 +467,62 @@ def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first(
 def test_how_long_each_pod_waits_is_told() -> None:
     early = a_pod(name="early", cpu="100m", created_ns=NOW_NS - 60 * NS_PER_SECOND)
     never = a_pod(name="never", cpu="900", created_ns=NOW_NS)
-    found = played(a_world(pods=[early, never]))
-    first, last = found.waits
-    (start,) = steps(found, StepKind.READY)
+    forecast = played(a_world(pods=[early, never]))
+    first, last = forecast.waits
+    (start,) = steps(forecast, StepKind.READY)
     assert (first.pod, first.from_ns, first.until_ns) == ("default/early", NOW_NS - 60 * NS_PER_SECOND, start.at_ns)
     assert (last.pod, last.from_ns, last.until_ns) == ("default/never", NOW_NS, None)
-    lines = waits_text(found).splitlines()
+    lines = waits_text(forecast).splitlines()
     assert [line.split()[0] for line in lines] == ["to", duration_text((start.at_ns - first.from_ns) / 1e9)]
     assert lines[0].strip().startswith("to the end")
-    assert longest_waits(found, 1) == "default/never to the end and 1 more"
-    assert plain(PLAYED, found)["waits"][-1]["until"] is None
+    assert longest_waits(forecast, 1) == "default/never to the end and 1 more"
+    assert plain(PLAYED, forecast)["waits"][-1]["until"] is None
 
 
 def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at_once() -> None:
     pairs = [a_pair(f"node-{number}", conditions=("Drifted",)) for number in (1, 2, 3)]
     pods = [a_pod(name=f"pod-{number}", node=f"node-{number}", cpu="1900m") for number in (1, 2, 3)]
     world = a_world(*pairs, pods=pods)
-    assert len({one.at_ns for one in steps(played(world), StepKind.DISRUPT)[:3]}) == 1
-    found = played(world, most_commands=2)
-    assert len(steps(found, StepKind.DISRUPT)) == 2
-    assert found.problem == "it ends after 2 commands, as asked"
+    assert len({step.at_ns for step in steps(played(world), StepKind.DISRUPT)[:3]}) == 1
+    forecast = played(world, most_commands=2)
+    assert len(steps(forecast, StepKind.DISRUPT)) == 2
+    assert forecast.problem == "it ends after 2 commands, as asked"
 
 
 def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> None:
     node, claim = a_pair("node-1", conditions=("Drifted",))
     labels = {key: value for key, value in node.labels.items() if key != REGISTERED}
-    found = played(a_world((msgspec.structs.replace(node, labels=labels), claim)))
-    assert [(one.method, one.nodes) for one in steps(found, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
+    forecast = played(a_world((msgspec.structs.replace(node, labels=labels), claim)))
+    assert [(step.method, step.nodes) for step in steps(forecast, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
 
 
 def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
-    said = "1 node not managed by Karpenter counts in the number of nodes, but not in $/h"
-    own = a_world(a_pair("node-1"))
-    assert said in played(replace(own, nodes=(*own.nodes, a_node(name="foreign")))).assumptions
-    assert said not in played(own).assumptions
+    text = "1 node not managed by Karpenter counts in the number of nodes, but not in $/h"
+    world = a_world(a_pair("node-1"))
+    assert text in played(replace(world, nodes=(*world.nodes, a_node(name="foreign")))).assumptions
+    assert text not in played(world).assumptions
     joined, claim = a_pair("joins")
     starting = a_world(a_pair("node-1"), (joined, replace(claim, provider_id="")))
     foreign = replace(a_node(name="foreign"), provider_id="")
-    assert said in played(replace(own, nodes=(*own.nodes, foreign), nodeclaims=starting.nodeclaims)).assumptions
+    assert text in played(replace(world, nodes=(*world.nodes, foreign), nodeclaims=starting.nodeclaims)).assumptions
 
 
 def test_nodes_without_a_price_count_for_nothing_in_dollars_and_that_is_said() -> None:
-    known, (node, claim) = a_pair("node-1"), a_pair("node-2")
+    pair, (node, claim) = a_pair("node-1"), a_pair("node-2")
     labels = {**claim.labels, INSTANCE_TYPE: "m9.unheard-of"}
-    said = "1 node counts as $0/h: the price of its NodeClaim is not known"
-    for one, expected in ((claim, 0), (replace(claim, labels=labels), 1), (replace(claim, labels={}), 1)):
-        found = played(a_world(known, (node, one)))
-        assert found.series[0].unpriced == expected
-        assert (said in found.assumptions) is bool(expected)
+    text = "1 node counts as $0/h: the price of its NodeClaim is not known"
+    for result, expected in ((claim, 0), (replace(claim, labels=labels), 1), (replace(claim, labels={}), 1)):
+        forecast = played(a_world(pair, (node, result)))
+        assert forecast.series[0].unpriced == expected
+        assert (text in forecast.assumptions) is bool(expected)
 
 
 def test_a_play_that_comes_to_rest_knows_when_something_may_happen_again() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0", schedule="0 20 * * *", duration="2h"),))  # now is noon
     full = a_pod(name="full", node="node-1", cpu="1900m")
-    found = played(a_world(a_pair("node-1"), pods=[full], nodepools=(pool,)), horizon_ns=6 * HOUR_NS)
-    assert (found.is_quiescent, found.next_date_ns) == (True, NOW_NS + 8 * HOUR_NS)
-    assert headline(found).startswith("nothing is disrupted and nothing launched before 20:00:00Z: 1 node")
+    forecast = played(a_world(a_pair("node-1"), pods=[full], nodepools=(pool,)), horizon_ns=6 * HOUR_NS)
+    assert (forecast.is_quiescent, forecast.next_date_ns) == (True, NOW_NS + 8 * HOUR_NS)
+    assert headline(forecast).startswith("nothing is disrupted and nothing launched before 20:00:00Z: 1 node")
     expiring = a_world(a_pair("node-1", expire_after_ns=8 * HOUR_NS), pods=[full])
     assert played(expiring, horizon_ns=6 * HOUR_NS).next_date_ns == NOW_NS + 7 * HOUR_NS
     tomorrow = played(a_world(a_pair("node-1", expire_after_ns=24 * HOUR_NS), pods=[full]), horizon_ns=6 * HOUR_NS)

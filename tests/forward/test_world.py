@@ -73,6 +73,6 @@ def test_a_pod_made_again_has_claims_of_its_own_for_ephemeral_volumes(binding: s
     world.evict(pod, NOW_NS, 30 * SECOND_NS)
     journal.close(NOW_NS)
     (again,) = world.without_node
-    bound_to = {one.name: one.volume_name for one in world.inventory.claims}
+    bound_to = {claim.name: claim.volume_name for claim in world.inventory.claims}
     assert bound_to == {"a-scratch": "pv-1", "shared": "pv-1", f"{again.name}-scratch": volume}
     assert journal.at(beginning, NOW_NS).claims == world.inventory.claims

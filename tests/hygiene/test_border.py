@@ -21,22 +21,22 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
 
 
 def test_no_screen_reaches_for_anything_that_lives() -> None:
-    found = [
+    texts = [
         f"{path}:{node.lineno} .{node.attr}"
         for path, tree in trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in LIVE
     ]
-    assert found == []
+    assert texts == []
 
 
 @cache
 def functions(module: str) -> dict[str, str]:
     """Return the parameters of a module's functions, as they are written."""
     path = ROOT.parent / Path(*module.split("."))
-    path = next(one for one in (path / "__init__.py", path.with_suffix(".py")) if one.is_file())
+    path = next(item for item in (path / "__init__.py", path.with_suffix(".py")) if item.is_file())
     body = ast.parse(path.read_text()).body
-    return {one.name: ast.unparse(one.args) for one in body if isinstance(one, ast.FunctionDef)}
+    return {stmt.name: ast.unparse(stmt.args) for stmt in body if isinstance(stmt, ast.FunctionDef)}
 
 
 def takes_live(module: str, name: str) -> bool:
@@ -46,7 +46,7 @@ def takes_live(module: str, name: str) -> bool:
 def test_no_screen_calls_what_takes_a_cluster() -> None:
     """Modules of facts hold also what makes facts of a cluster: that is for the session's side."""
     assert takes_live("karptui.session.types_of_pools", "pool_entries")
-    found = [
+    texts = [
         f"{path}: {node.module}.{name.name}"
         for path, tree in trees()
         for node in ast.walk(tree)
@@ -54,4 +54,4 @@ def test_no_screen_calls_what_takes_a_cluster() -> None:
         for name in node.names
         if takes_live(node.module, name.name)
     ]
-    assert found == []
+    assert texts == []

@@ -24,9 +24,9 @@ def lines() -> list[tuple[str, str]]:
 
 def words_of(line: str) -> list[str]:
     """Return the words of a command line, without the program, comments, and where output goes."""
-    found = shlex.split(line.replace("kubectl karp", "karptui"), comments=True)
-    ends = (index for index, word in enumerate(found) if word in ("|", "&&", ";") or word.startswith((">", "2>")))
-    return found[1 : next(ends, len(found))]
+    words = shlex.split(line.replace("kubectl karp", "karptui"), comments=True)
+    ends = (index for index, word in enumerate(words) if word in ("|", "&&", ";") or word.startswith((">", "2>")))
+    return words[1 : next(ends, len(words))]
 
 
 def test_there_are_many() -> None:
@@ -48,9 +48,9 @@ def test_every_page_is_reached_from_the_readme() -> None:
         page = ahead.pop()
         reached.add(page)
         for target in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            found = (page.parent / target).resolve()
-            if found.exists() and found not in reached:
-                ahead.append(found)
+            resolve = (page.parent / target).resolve()
+            if resolve.exists() and resolve not in reached:
+                ahead.append(resolve)
     assert set(PAGES) <= reached
     direct = set(re.findall(r"\]\(docs/([^)#\s]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
     assert {page.name for page in PAGES[1:]} <= direct, "every page of docs is linked from README itself"

@@ -42,12 +42,12 @@ DASHBOARD_SCHEMA = {
 }
 
 
-def one(kind: str) -> dict[str, Any]:
-    (found,) = (document for documents in FILES.values() for document in documents if document["kind"] == kind)
-    return dict(found)
+def manifest_of(kind: str) -> dict[str, Any]:
+    (result,) = (document for documents in FILES.values() for document in documents if document["kind"] == kind)
+    return dict(result)
 
 
-POD: dict[str, Any] = one("Deployment")["spec"]["template"]
+POD: dict[str, Any] = manifest_of("Deployment")["spec"]["template"]
 (CONTAINER,) = POD["spec"]["containers"]
 
 
@@ -71,38 +71,46 @@ def test_every_object_has_a_kind_a_name_and_the_namespace_it_belongs_to() -> Non
 
 
 def test_references_lead_somewhere() -> None:
-    account = one("ServiceAccount")["metadata"]
+    account = manifest_of("ServiceAccount")["metadata"]
     assert POD["spec"]["serviceAccountName"] == account["name"]
     for kind, role in (("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")):
-        binding = one(kind)
-        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (role, one(role)["metadata"]["name"])
+        binding = manifest_of(kind)
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (role, manifest_of(role)["metadata"]["name"])
         assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account["name"], "namespace": "karptui"}]
     labels = POD["metadata"]["labels"]
-    selectors = (one("Deployment")["spec"]["selector"]["matchLabels"], one("Service")["spec"]["selector"])
-    assert all(selector == labels for selector in (*selectors, one("PodMonitor")["spec"]["selector"]["matchLabels"]))
+    selectors = (
+        manifest_of("Deployment")["spec"]["selector"]["matchLabels"],
+        manifest_of("Service")["spec"]["selector"],
+    )
+    assert all(
+        selector == labels for selector in (*selectors, manifest_of("PodMonitor")["spec"]["selector"]["matchLabels"])
+    )
     volumes = {volume["name"]: volume for volume in POD["spec"]["volumes"]}
     assert {mount["name"] for mount in CONTAINER["volumeMounts"]} == set(volumes)
-    assert volumes["history"]["persistentVolumeClaim"]["claimName"] == one("PersistentVolumeClaim")["metadata"]["name"]
+    assert (
+        volumes["history"]["persistentVolumeClaim"]["claimName"]
+        == manifest_of("PersistentVolumeClaim")["metadata"]["name"]
+    )
 
 
 def test_the_port_is_the_same_everywhere() -> None:
     (port,) = CONTAINER["ports"]
-    (service_port,) = one("Service")["spec"]["ports"]
-    (endpoint,) = one("PodMonitor")["spec"]["podMetricsEndpoints"]
+    (service_port,) = manifest_of("Service")["spec"]["ports"]
+    (endpoint,) = manifest_of("PodMonitor")["spec"]["podMetricsEndpoints"]
     assert port["name"] == service_port["targetPort"] == endpoint["port"]
     probes = [CONTAINER[name] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
     assert {(probe.get("tcpSocket") or probe["httpGet"])["port"] for probe in probes} == {port["name"]}
     assert CONTAINER["readinessProbe"]["httpGet"]["path"] == "/healthz"
-    assert str(port["containerPort"]) == one("Service")["metadata"]["annotations"]["prometheus.io/port"]
+    assert str(port["containerPort"]) == manifest_of("Service")["metadata"]["annotations"]["prometheus.io/port"]
     args = build_parser("watch").parse_args(CONTAINER["args"])
     assert args.metrics == ("0.0.0.0", port["containerPort"])
     assert Path(args.history).parent == Path(CONTAINER["volumeMounts"][0]["mountPath"])
 
 
 def test_one_process_writes_the_history_and_may_do_nothing_else() -> None:
-    spec = one("Deployment")["spec"]
+    spec = manifest_of("Deployment")["spec"]
     assert (spec["replicas"], spec["strategy"]["type"]) == (1, "Recreate")
-    assert one("Namespace")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert manifest_of("Namespace")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     of_pod, of_container = POD["spec"]["securityContext"], CONTAINER["securityContext"]
     assert (of_pod["runAsNonRoot"], of_pod["seccompProfile"]) == (True, {"type": "RuntimeDefault"})
     assert of_container == {
@@ -115,8 +123,8 @@ def test_one_process_writes_the_history_and_may_do_nothing_else() -> None:
 
 def test_the_roles_are_those_of_the_documentation() -> None:
     cluster_role, role = yaml.safe_load_all((ROOT / "docs" / "cluster-role.yaml").read_text())
-    assert one("ClusterRole") == cluster_role
-    assert one("Role") == role
+    assert manifest_of("ClusterRole") == cluster_role
+    assert manifest_of("Role") == role
 
 
 def test_the_image_runs_as_the_same_user_and_has_what_the_wheel_is_made_of() -> None:
@@ -134,7 +142,7 @@ def test_the_image_runs_as_the_same_user_and_has_what_the_wheel_is_made_of() -> 
 
 
 def expressions() -> list[str]:
-    rules = one("PrometheusRule")["spec"]["groups"][0]["rules"]
+    rules = manifest_of("PrometheusRule")["spec"]["groups"][0]["rules"]
     targets = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     return [rule["expr"] for rule in rules] + targets
 
@@ -149,7 +157,7 @@ def test_rules_and_panels_ask_for_metrics_and_labels_that_exist(expression: str)
 
 def test_every_cause_has_an_alert_for_each_severity() -> None:
     assert (DEPLOY / "alerts.yaml").read_text() == make_alerts.text(), "python tools/make_alerts.py"
-    rules = one("PrometheusRule")["spec"]["groups"][0]["rules"]
+    rules = manifest_of("PrometheusRule")["spec"]["groups"][0]["rules"]
     assert len({rule["alert"] for rule in rules}) == len(rules)
     assert all(set(rule) == {"alert", "expr", "for", "labels", "annotations"} for rule in rules)
     wanted = {f'karptui_findings{{cause="{c}", severity="error"}} > 0' for c in FindingCode if c not in NOT_PROBLEMS}

@@ -25,5 +25,5 @@ def test_what_is_wrong_is_found() -> None:
     def fails(_: bytes) -> object:
         raise KeyError("x")
 
-    (found, *_) = fuzz.fuzz((fuzz.Target("broken", fails, (ValueError,), (b"{}",)),), range(2), seed=1)
-    assert found.problem.startswith("KeyError")
+    (result, *_) = fuzz.fuzz((fuzz.Target("broken", fails, (ValueError,), (b"{}",)),), range(2), seed=1)
+    assert result.problem.startswith("KeyError")

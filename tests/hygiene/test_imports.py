@@ -41,8 +41,8 @@ def test_lower_layers_load_nothing_heavy_and_nothing_above(
     assert package in loaded
     assert {name.partition(".")[0] for name in loaded} & set(HEAVY) == heavy
     allowed = {package, *(f"karptui.{name}" for name in lower)}
-    own = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("karptui.")}
-    assert own <= allowed
+    texts = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("karptui.")}
+    assert texts <= allowed
 
 
 def test_the_check_sees_what_a_module_pulls_in() -> None:

@@ -13,18 +13,18 @@ CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["import
 
 
 def in_layers() -> set[str]:
-    [layers] = [one for one in CONTRACTS if one["type"] == "layers"]
+    [layers] = [contract for contract in CONTRACTS if contract["type"] == "layers"]
     assert layers["exhaustive"]
     return {name.strip() for layer in layers["layers"] for name in layer.split("|")}
 
 
 def test_a_new_package_or_module_needs_a_layer() -> None:
-    there = {found.name for found in pkgutil.iter_modules(karptui.__path__)}
+    there = {info.name for info in pkgutil.iter_modules(karptui.__path__)}
     assert there - in_layers() == set()
 
 
 def test_a_layer_that_is_gone_is_not_named() -> None:
-    there = {found.name for found in pkgutil.iter_modules(karptui.__path__)}
+    there = {info.name for info in pkgutil.iter_modules(karptui.__path__)}
     assert in_layers() - there == set()
 
 

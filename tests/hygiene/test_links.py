@@ -32,4 +32,4 @@ def anchors(page: Path) -> set[str]:
 def test_anchors_lead_to_headings(page: Path) -> None:
     links = [target.partition("#") for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
     pages = [((page.parent / unquote(path)) if path else page, anchor) for path, _, anchor in links if anchor]
-    assert [f"{found.name}#{anchor}" for found, anchor in pages if anchor not in anchors(found)] == []
+    assert [f"{path.name}#{anchor}" for path, anchor in pages if anchor not in anchors(path)] == []

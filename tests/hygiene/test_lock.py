@@ -15,11 +15,11 @@ LOCKED = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8")
 def test_every_dependency_is_locked_in_a_version_that_is_allowed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = dict(re.findall(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==([^ ;\\]+)", LOCKED, re.MULTILINE))
-    asked = [Requirement(one) for one in (*project["dependencies"], *project["optional-dependencies"]["dev"])]
+    asked = [Requirement(element) for element in (*project["dependencies"], *project["optional-dependencies"]["dev"])]
     assert len(asked) > 25
-    for one in asked:
-        name = re.sub(r"[-_.]+", "-", one.name).lower()
-        assert one.specifier.contains(versions[name]), f"{one}: {versions.get(name)} is locked; make lock"
+    for item in asked:
+        name = re.sub(r"[-_.]+", "-", item.name).lower()
+        assert item.specifier.contains(versions[name]), f"{item}: {versions.get(name)} is locked; make lock"
 
 
 def test_everything_that_is_locked_has_hashes_and_nothing_names_an_index() -> None:

@@ -43,12 +43,12 @@ def test_the_version_has_one_source() -> None:
     assert "version" not in PROJECT["project"]
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "karptui/__init__.py"
     assert metadata.version("karptui") == karptui.__version__
-    said = [
+    as_posixes = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "karptui").rglob("*.py")
         if re.search(r"^__version__\s*=", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert said == ["karptui/__init__.py"]
+    assert as_posixes == ["karptui/__init__.py"]
 
 
 def test_styles_are_packed_with_the_program() -> None:

@@ -21,15 +21,15 @@ PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+(?:\.(?:py|md|tcss|yaml))?)`")
 
 def told(text: str) -> set[str]:
     """Return the paths that a text names; of packages only those that stand below a folder of the repository."""
-    found = PATH.findall(text)
-    return {path for path in found if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
+    findall = PATH.findall(text)
+    return {path for path in findall if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
 
 
 def missing(text: str) -> list[str]:
     """Return the paths that lead nowhere; the beginning of one may be left out."""
     top = {path.name for path in ROOT.iterdir()}
     return sorted(
-        path for path in told(text) - top if not any(one == path or one.endswith(f"/{path}") for one in FILES)
+        path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in FILES)
     )
 
 

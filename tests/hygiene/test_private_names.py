@@ -53,12 +53,12 @@ def private_names(cls: type) -> frozenset[str]:
 @cache
 def all_private_names() -> frozenset[str]:
     names: set[str] = set()
-    for found in pkgutil.walk_packages(textual.__path__, "textual."):
-        if found.name.split(".")[1] in {"app", "screen", "widget", "dom", "_compositor", "strip", "css", "driver"} or (
-            found.name.startswith("textual.widgets._")
+    for info in pkgutil.walk_packages(textual.__path__, "textual."):
+        if info.name.split(".")[1] in {"app", "screen", "widget", "dom", "_compositor", "strip", "css", "driver"} or (
+            info.name.startswith("textual.widgets._")
         ):
-            module = importlib.import_module(found.name)
-            classes: list[type] = [one for one in vars(module).values() if inspect.isclass(one)]
+            module = importlib.import_module(info.name)
+            classes: list[type] = [item for item in vars(module).values() if inspect.isclass(item)]
             names.update(*(private_names(cls) for cls in classes if is_foreign(cls.__module__)))
     return frozenset(names)
 

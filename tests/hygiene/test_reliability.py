@@ -21,7 +21,7 @@ def rows() -> list[list[str]]:
 def names_in(path: Path) -> set[str]:
     """Return the names of the tests in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
 def test_every_fault_names_a_test() -> None:
@@ -30,7 +30,7 @@ def test_every_fault_names_a_test() -> None:
 
 
 def test_every_test_that_is_named_exists() -> None:
-    named = [found for row in rows() for found in NAMED.findall(row[-1])]
+    named = [item for row in rows() for item in NAMED.findall(row[-1])]
     promised = NAMED.findall(SECURITY)
     assert len(promised) > 20
     missing = [

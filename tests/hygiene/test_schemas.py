@@ -60,13 +60,13 @@ SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD
 def closed(schema: Any) -> Any:
     """Return a schema that knows no further keys: what a command prints has to be written down."""
     if isinstance(schema, list):
-        return [closed(one) for one in schema]
+        return [closed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: closed(value) for key, value in schema.items()}
-    if "properties" in made:
-        made.setdefault("additionalProperties", False)
-    return made
+    result = {key: closed(value) for key, value in schema.items()}
+    if "properties" in result:
+        result.setdefault("additionalProperties", False)
+    return result
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -207,12 +207,12 @@ def test_pods_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -
 
 def krr_of(pods: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a KRR result for the first owned pod."""
-    pod = next(one for one in pods if one["metadata"].get("ownerReferences"))
+    pod = next(pod for pod in pods if pod["metadata"].get("ownerReferences"))
     owner, metadata = pod["metadata"]["ownerReferences"][0], pod["metadata"]
-    found = {"kind": owner["kind"], "namespace": metadata["namespace"], "name": owner["name"]}
+    document = {"kind": owner["kind"], "namespace": metadata["namespace"], "name": owner["name"]}
     name = pod["spec"]["containers"][0].get("name", "")
     amounts = {"requests": {"cpu": {"value": 0.1}, "memory": {"value": 1e8}}}
-    return {"scans": [{"object": {**found, "container": name}, "recommended": amounts}]}
+    return {"scans": [{"object": {**document, "container": name}, "recommended": amounts}]}
 
 
 @pytest.mark.parametrize("source", ["story-d", "mixed"], indirect=True)
@@ -222,7 +222,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     scenario.write_text(SCENARIO)
     check("simulate-scenario", printed(capsys, "simulate", source[1], "--scenario", str(scenario)))
     check("forward", printed(capsys, "forward", source[1], "--scenario", str(scenario), "--horizon", "10m"))
-    pool = next(one for one in json.loads(Path(source[1]).read_text())["objects"] if one["kind"] == "NodePool")
+    pool = next(item for item in json.loads(Path(source[1]).read_text())["objects"] if item["kind"] == "NodePool")
     manifest = tmp_path / "pool.json"
     manifest.write_text(json.dumps(pool))
     check("plan", printed(capsys, "plan", "-f", str(manifest), *source, "--horizon", "10m"))
@@ -234,7 +234,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     check("timeouts", printed(capsys, "timeouts", *source))
     check("policies", printed(capsys, "policies", *source, "--policy", "Balanced", "--after", "0s", "--horizon", "10m"))
     krr = tmp_path / "krr.json"
-    pods = [one for one in json.loads(Path(source[1]).read_text())["objects"] if one["kind"] == "Pod"]
+    pods = [manifest for manifest in json.loads(Path(source[1]).read_text())["objects"] if manifest["kind"] == "Pod"]
     krr.write_text(json.dumps(krr_of(pods)))
     check("rightsize", printed(capsys, "rightsize", *source, "--krr", str(krr), "--horizon", "10m"))
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))

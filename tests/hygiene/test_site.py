@@ -47,7 +47,7 @@ def test_a_command_on_the_site_prints_something(
 
 def test_output_stands_below_its_command() -> None:
     page = "Before.\n\n    $ karptui nodes --demo\n\nAfter: `$ karptui` stays.\n"
-    made = make_site.with_outputs(page, lambda command: f"out of {command}\n" * 50)
-    assert made.startswith("Before.\n\n```console\n$ karptui nodes --demo\nout of karptui nodes --demo\n")
-    assert "… 10 more lines\n```\n\nAfter: `$ karptui` stays.\n" in made
-    assert len(re.findall("^out of", made, re.MULTILINE)) == make_site.LONGEST_LINES
+    with_outputs = make_site.with_outputs(page, lambda command: f"out of {command}\n" * 50)
+    assert with_outputs.startswith("Before.\n\n```console\n$ karptui nodes --demo\nout of karptui nodes --demo\n")
+    assert "… 10 more lines\n```\n\nAfter: `$ karptui` stays.\n" in with_outputs
+    assert len(re.findall("^out of", with_outputs, re.MULTILINE)) == make_site.LONGEST_LINES

@@ -36,12 +36,12 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def test_no_text_names_a_machines_folders_or_a_package_registry() -> None:
-    found = [
+    result = [
         f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()}"
         for name, text in texts()
         for match in FORBIDDEN.finditer(text)
     ]
-    assert found == []
+    assert result == []
 
 
 @pytest.mark.parametrize(

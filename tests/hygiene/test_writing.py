@@ -33,20 +33,20 @@ def writes(tree: ast.AST) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in NAMES | FLAGS:
             return True
         if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "open":
-            given = [*node.args, *(one.value for one in node.keywords)]
-            modes = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            modes = [expr.value for expr in given if isinstance(expr, ast.Constant) and isinstance(expr.value, str)]
             if any(set(mode) <= set("rwaxbt+") and set(mode) & set("wax+") for mode in modes):
                 return True
     return False
 
 
 def test_files_are_written_in_one_place() -> None:
-    found = {
+    texts = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         if WORDS.search(text := path.read_text(encoding="utf-8")) and writes(ast.parse(text))
     }
-    assert found == set(WRITERS)
+    assert texts == set(WRITERS)
 
 
 def test_other_ways_are_seen() -> None:

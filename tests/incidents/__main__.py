@@ -51,8 +51,8 @@ def score() -> None:
     SCORES.write_text("{\n" + ",\n".join(f' "{key}": {json.dumps(row)}' for key, row in after.items()) + "\n}\n")
     text, _, _ = README.read_text().partition(HEAD)
     rows = [
-        f"| {name} | {one.cause} | {one.thread} | {after[name]['first']} | {after[name]['now']} |\n"
-        for name, one in INCIDENTS.items()
+        f"| {name} | {incident.cause} | {incident.thread} | {after[name]['first']} | {after[name]['now']} |\n"
+        for name, incident in INCIDENTS.items()
     ]
     README.write_text(text + HEAD + "".join(rows))
     sys.stdout.write(f"{sum(row['now'] for row in after.values())} of {3 * len(after)} points\n")

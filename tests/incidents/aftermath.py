@@ -17,7 +17,7 @@ PENDING = r"[1-9]\d* pods?[^\n]{0,30} pending"
 
 def _replica_set(c: Cluster, name: str) -> Object:
     """Return the ReplicaSet of a Deployment."""
-    return next(made for made in c.objects if made["kind"] == "ReplicaSet" and owned_by(made, name))
+    return next(manifest for manifest in c.objects if manifest["kind"] == "ReplicaSet" and owned_by(manifest, name))
 
 
 def _gone_node(c: Cluster, number: int) -> Object:
@@ -138,17 +138,17 @@ def readiness_gate_that_nothing_sets(c: Cluster) -> None:
         for state in pod["status"]["conditions"]:
             if state["type"] == "Ready":
                 state |= {"status": "False", "reason": "ReadinessGatesNotReady", "message": f'corresponding condition of pod readiness gate "{gate}" does not exist.'}  # fmt: skip
-    for made in (parent, c.find("Deployment", "web")):
-        made["status"] |= {"replicas": 9, "readyReplicas": 6, "availableReplicas": 6}
+    for manifest in (parent, c.find("Deployment", "web")):
+        manifest["status"] |= {"replicas": 9, "readyReplicas": 6, "availableReplicas": 6}
     add_pdb(c, "shop", "web", "web", healthy=6, desired=8, expected=9, maxUnavailable=1)
     for pod in add_workload(
         c, "kube-system/aws-load-balancer-controller", on=c.system, count=2, age="52m", cpu="100m", memory="128Mi"
     ):
         crash(c, pod, code=1, restarts=15, ago="90s")
     for pair in old:
-        for made in both(pair):
+        for manifest in both(pair):
             text = 'Pdb "shop/web" prevents pod evictions'
-            c.event(made, "DisruptionBlocked", text, last="1m", first="46m", count=23, kind="Normal")
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="46m", count=23, kind="Normal")
 
 
 @incident(
@@ -244,9 +244,9 @@ def scratch_volume_exceeds_its_limit(c: Cluster) -> None:
 def branch_interface_is_denied(c: Cluster) -> None:
     usual(c)
     host = add_node(c, "general", "m6i.2xlarge", c.zones[1], age="2d")
-    for made in both(host):
+    for manifest in both(host):
         for key in ("capacity", "allocatable"):
-            made["status"][key]["vpc.amazonaws.com/pod-eni"] = "38"
+            manifest["status"][key]["vpc.amazonaws.com/pod-eni"] = "38"
     request = {"vpc.amazonaws.com/pod-eni": "1"}
     add_workload(c, "pay/gateway", on=[host], count=2, age="30h", cpu="500m", memory="1Gi", requests=request)
     for pod in add_workload(c, "pay/api", on=[host], count=4, age="26m", cpu="500m", memory="1Gi", requests=request, waiting="ContainerCreating"):  # fmt: skip
@@ -280,8 +280,8 @@ def pods_outlive_the_grace(c: Cluster) -> None:
     for pair in going:
         conditions(pair, condition("DisruptionReason", "True", c.at("76m"), "Drifted"))
         conditions(pair, condition("Drained", "Unknown", c.at("75m"), "Draining", "Draining"))
-        for made in both(pair):
-            c.event(made, "TerminationGracePeriodExpiring", f"All pods will be deleted by {ended}", last="46m", first="75m", count=15)  # fmt: skip
+        for manifest in both(pair):
+            c.event(manifest, "TerminationGracePeriodExpiring", f"All pods will be deleted by {ended}", last="46m", first="75m", count=15)  # fmt: skip
     for pod in pods[:4]:
         text = f"Deleting the pod to accommodate the terminationTime {ended} of the node. The pod was granted 1 seconds of grace-period of its 30 terminationGracePeriodSeconds. This bypasses the PDB of the pod and the do-not-disrupt annotation."
         c.event(pod, "Disrupted", text, last="20s", first="45m", count=22, kind="Normal")
@@ -356,11 +356,11 @@ def node_reboots_again_and_again(c: Cluster) -> None:
 def istio_validation_fails_on_new_nodes(c: Cluster) -> None:
     old = usual(c)
     add_daemonset(c, "istio-system", "istio-cni-node", cpu="100m", memory="100Mi")
-    made, template = c.daemonsets[-1]
+    manifest, template = c.daemonsets[-1]
     fresh = [add_node(c, "general", "m6i.xlarge", zone, age="30m", without=["istio-cni-node"]) for zone in c.zones[:2]]
     for pair in fresh:
         pod = add_pod(
-            c, "istio-system", f"istio-cni-node-{suffix(pair.name)}", node=pair, parent=made, age="29m", **template
+            c, "istio-system", f"istio-cni-node-{suffix(pair.name)}", node=pair, parent=manifest, age="29m", **template
         )
         crash(c, pod, code=1, restarts=9, ago="2m")
     init = {
@@ -384,8 +384,8 @@ def istio_validation_fails_on_new_nodes(c: Cluster) -> None:
                 state |= {"status": "False", "reason": "ContainersNotInitialized", "message": "containers with incomplete status: [istio-validation]"}  # fmt: skip
         text = "Back-off restarting failed container istio-validation in pod"
         c.event(pod, "BackOff", text, last="15s", first="27m", count=110, source="kubelet")
-    for made in (parent, c.find("Deployment", "cart")):
-        made["status"] |= {"replicas": 10, "readyReplicas": 4, "availableReplicas": 4}
+    for manifest in (parent, c.find("Deployment", "cart")):
+        manifest["status"] |= {"replicas": 10, "readyReplicas": 4, "availableReplicas": 4}
 
 
 @incident(
@@ -449,8 +449,8 @@ def fine_warnings_of_starting_kubelets(c: Cluster) -> None:
     c.event(both(pairs[0])[0], "Rebooted", text, last="30m", source="kubelet")
     for pair in fresh:
         text = "Node isn't initialized"
-        for made in both(pair):
-            c.event(made, "DisruptionBlocked", text, last="3m", kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="3m", kind="Normal")
 
 
 @quiet(
@@ -478,8 +478,8 @@ def fine_drain_takes_turns(c: Cluster) -> None:
         if number > 3:
             gone = {"apiVersion": "v1", "kind": "Pod", "metadata": dict(pod["metadata"], name=f"{parent['metadata']['name']}-{suffix('index', 'gone', number)}", uid=uid(c.name, number))}  # fmt: skip
             c.event(gone, "Evicted", "Evicted pod: Expired", last=age, kind="Normal")
-    for made in (parent, c.find("Deployment", "index")):
-        made["status"] |= {"replicas": 9, "readyReplicas": 8, "availableReplicas": 8}
+    for manifest in (parent, c.find("Deployment", "index")):
+        manifest["status"] |= {"replicas": 9, "readyReplicas": 8, "availableReplicas": 8}
     add_pdb(c, "search", "index", "index", healthy=8, desired=8, expected=9, maxUnavailable=1)
     text = "Failed to drain node, 1 pods are waiting to be evicted"
     c.event(both(old)[0], "FailedDraining", text, last="20s", first="14m", count=7)
@@ -495,9 +495,9 @@ def fine_agents_restart_in_turn(c: Cluster) -> None:
     taint = {"key": "node.cilium.io/agent-not-ready", "value": "true", "effect": "NoSchedule"}
     pairs = usual(c, 5, template={"startupTaints": [taint]})
     add_daemonset(c, "kube-system", "cilium", cpu="100m", memory="128Mi", critical=True)
-    made, template = c.daemonsets[-1]
+    manifest, template = c.daemonsets[-1]
     now = add_node(c, "general", "m6i.xlarge", c.zones[2], age="8d", taints=[taint], without=["cilium"])
-    pod = add_pod(c, "kube-system", f"cilium-{suffix(now.name)}", node=now, parent=made, age="22s", **template)
+    pod = add_pod(c, "kube-system", f"cilium-{suffix(now.name)}", node=now, parent=manifest, age="22s", **template)
     not_ready(pod)
     c.event(pod, "Started", "Started container app", last="15s", kind="Normal", source="kubelet")
     for number, pair in enumerate(pairs[:4]):

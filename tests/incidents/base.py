@@ -49,31 +49,31 @@ def start(c: Cluster) -> None:
 
 def snapshot(c: Cluster) -> Object:
     """Return the cluster as a snapshot document."""
-    for made, pod in c.daemonsets:
+    for manifest, pod in c.daemonsets:
         selector = pod["spec"].get("nodeSelector", {}).items()
         chosen = [pair for pair in c.nodes if pair.node and selector <= pair.node["metadata"]["labels"].items()]
         if {"operator": "Exists"} not in pod["spec"]["tolerations"]:
             chosen = [pair for pair in chosen if pair.node and "taints" not in pair.node["spec"]]
-        hosts = [pair for pair in chosen if made["metadata"]["name"] not in pair.without]
+        hosts = [pair for pair in chosen if manifest["metadata"]["name"] not in pair.without]
         for pair in hosts:
-            meta = made["metadata"]
+            meta = manifest["metadata"]
             ending = suffix(meta["name"], pair.name)
             age = age_after(c, pair)
-            add_pod(c, meta["namespace"], f"{meta['name']}-{ending}", node=pair, parent=made, age=age, **pod)
+            add_pod(c, meta["namespace"], f"{meta['name']}-{ending}", node=pair, parent=manifest, age=age, **pod)
         counts = ("currentNumberScheduled", "numberReady", "numberAvailable", "updatedNumberScheduled")
-        made["status"] = {**dict.fromkeys(counts, len(hosts)), "desiredNumberScheduled": len(chosen)}
-        made["status"] |= {"numberMisscheduled": 0, "observedGeneration": 2}
+        manifest["status"] = {**dict.fromkeys(counts, len(hosts)), "desiredNumberScheduled": len(chosen)}
+        manifest["status"] |= {"numberMisscheduled": 0, "observedGeneration": 2}
     c.daemonsets = []
-    for pool in [one for one in c.objects if one["kind"] == "NodePool"]:
+    for pool in [manifest for manifest in c.objects if manifest["kind"] == "NodePool"]:
         name = pool["metadata"]["name"]
         hosts = [pair for pair in c.nodes if pair.claim and pair.claim_name.startswith(f"{name}-")]
         with_node = [pair.node for pair in hosts if pair.node]
-        cpus = sum(int(one["status"]["capacity"]["cpu"]) for one in with_node)
-        memory = sum(int(one["status"]["capacity"]["memory"][:-2]) for one in with_node)
+        cpus = sum(int(manifest["status"]["capacity"]["cpu"]) for manifest in with_node)
+        memory = sum(int(manifest["status"]["capacity"]["memory"][:-2]) for manifest in with_node)
         pool["status"]["resources"] = {"cpu": str(cpus), "memory": f"{memory}Ki", "nodes": str(len(with_node))}
         pool["status"]["nodes"] = len(with_node)
     if c.listed:
-        items = [one for one in c.objects if one["kind"] in c.listed]
+        items = [manifest for manifest in c.objects if manifest["kind"] in c.listed]
         return {"apiVersion": "v1", "kind": "List", "items": items}
     return {
         "karptui": 1,

@@ -24,7 +24,7 @@ def _lose_node(c: Cluster, pair: NodePair) -> None:
     """Remove a Node, as someone does who also removes its finalizer; its NodeClaim and its instance stay."""
     gone = pair.name
     c.objects[:] = [
-        made for made in c.objects if made["kind"] not in ("Node", "CSINode") or made["metadata"]["name"] != gone
+        item for item in c.objects if item["kind"] not in ("Node", "CSINode") or item["metadata"]["name"] != gone
     ]
     pair.node = None
 
@@ -52,7 +52,7 @@ def min_values_on_the_zone(c: Cluster) -> None:
     message = no_node({"Insufficient cpu": 3, "node(s) had volume node affinity conflict": 3})
     volume = add_volume(c, "db", "data-pg-1", "us-east-1b")
     waiting(c, "db/pg", 2, "48m", message, kind="StatefulSet", cpu="2", memory="6Gi", spec={"volumes": [volume]})
-    c.objects[:] = [made for made in c.objects if made["metadata"]["name"].split(".")[0] != "pg-0"]
+    c.objects[:] = [manifest for manifest in c.objects if manifest["metadata"]["name"].split(".")[0] != "pg-0"]
     other = add_volume(c, "db", "data-pg-0", "us-east-1a")
     host = add_node(c, "stable", "m6i.xlarge", "us-east-1a", age="20d")
     owner = c.find("StatefulSet", "pg")
@@ -104,8 +104,8 @@ def taint_added_to_a_pool_in_use(c: Cluster) -> None:
     for number, pair in enumerate(pairs):
         names = [pod["metadata"]["name"] for pod in pods[number::5]]
         text = "Not all pods would schedule, " + " ".join(f"shop/{name} => {why}" for name in names) + " "
-        for made in both(pair):
-            c.event(made, "DisruptionBlocked", text, last="2m", first="58m", count=9, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="2m", first="58m", count=9, kind="Normal")
 
 
 @incident(
@@ -123,9 +123,9 @@ def capacity_block_ends(c: Cluster) -> None:
     add_pool(c, "training", families=("g5",), sizes=("2xlarge",), capacity=("reserved",), nodeclass="training")
     pairs = [add_node(c, "training", "g5.2xlarge", "us-east-1b", capacity="reserved", age="6d", gpus=1) for _ in range(4)]  # fmt: skip
     for pair in pairs:
-        for made in both(pair):
-            made["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-id"] = block["id"]
-            made["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-type"] = "capacity-block"
+        for manifest in both(pair):
+            manifest["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-id"] = block["id"]
+            manifest["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-type"] = "capacity-block"
     add_workload(c, "ml/pretrain", kind="Job", on=pairs, age="5d", cpu="7", memory="24Gi", requests={"nvidia.com/gpu": "1"}, annotations=PROTECTED, pool="training")  # fmt: skip
 
 
@@ -247,15 +247,15 @@ def fine_nodeclaim_by_hand(c: Cluster) -> None:
     usual(c)
     pair = add_node(c, "general", "m6i.xlarge", c.zones[1], age="50d")
     node, claim = both(pair)
-    for made in (node, claim):
-        del made["metadata"]["labels"]["karpenter.sh/nodepool"]
+    for manifest in (node, claim):
+        del manifest["metadata"]["labels"]["karpenter.sh/nodepool"]
     del claim["metadata"]["ownerReferences"]
     claim["metadata"]["annotations"] = {
         key: text for key, text in claim["metadata"]["annotations"].items() if "nodepool" not in key
     }
     claim["metadata"]["name"] = node["metadata"]["ownerReferences"][0]["name"] = "license-server"
     claim["spec"].pop("expireAfter")
-    claim["status"]["conditions"] = [made for made in claim["status"]["conditions"] if made["type"] != "Consolidatable"]
+    claim["status"]["conditions"] = [item for item in claim["status"]["conditions"] if item["type"] != "Consolidatable"]
     node["metadata"]["labels"]["app"] = claim["metadata"]["labels"]["app"] = "license"
     add_workload(
         c, "erp/license", on=[pair], age="49d", cpu="1", memory="4Gi", spec={"nodeSelector": {"app": "license"}}

@@ -85,13 +85,13 @@ class Cluster:
         for key in ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation"):
             if key in fields:
                 metadata[key] = fields.pop(key)
-        made = {"apiVersion": API[kind], "kind": kind, "metadata": metadata, **fields}
-        self.objects.append(made)
-        return made
+        manifest = {"apiVersion": API[kind], "kind": kind, "metadata": metadata, **fields}
+        self.objects.append(manifest)
+        return manifest
 
     def find(self, kind: str, name: str) -> Object:
         """Return an object that was added."""
-        return next(one for one in self.objects if one["kind"] == kind and one["metadata"]["name"] == name)
+        return next(item for item in self.objects if item["kind"] == kind and item["metadata"]["name"] == name)
 
     def event(
         self,
@@ -172,6 +172,6 @@ class Cluster:
         )
 
 
-def owned_by(made: Object, name: str) -> bool:
+def owned_by(result: Object, name: str) -> bool:
     """Return whether an object's controller has a name."""
-    return any(one["name"] == name for one in made["metadata"].get("ownerReferences", ()))
+    return any(item["name"] == name for item in result["metadata"].get("ownerReferences", ()))

@@ -53,7 +53,7 @@ def volume_and_selector_in_two_zones(c: Cluster) -> None:
     spec = {"nodeSelector": {ZONE: "us-east-1a"}, "volumes": [add_volume(c, "reporting", "data-clickhouse-0", "us-east-1c", age="27h")]}  # fmt: skip
     text = no_node({SELECTOR: 4, "node(s) had volume node affinity conflict": 2})
     waiting(c, "reporting/clickhouse", 1, "26h", text, kind="StatefulSet", spec=spec)
-    c.objects = [one for one in c.objects if one["kind"] != "Event"]
+    c.objects = [manifest for manifest in c.objects if manifest["kind"] != "Event"]
 
 
 @incident(
@@ -116,8 +116,8 @@ def volume_of_the_operating_system(c: Cluster) -> None:
         for name, size in (("/dev/xvda", "200Gi"), ("/dev/xvdb", "20Gi"))
     ]
     terms = [{"alias": "bottlerocket@v1.53.0"}]
-    made = add_nodeclass(c, "builds", spec={"amiSelectorTerms": terms, "blockDeviceMappings": disks})
-    for ami in made["status"]["amis"]:
+    manifest = add_nodeclass(c, "builds", spec={"amiSelectorTerms": terms, "blockDeviceMappings": disks})
+    for ami in manifest["status"]["amis"]:
         arch = ami["requirements"][0]["values"][0].replace("amd64", "x86_64").replace("arm64", "aarch64")
         ami["name"] = f"bottlerocket-aws-k8s-1.35-{arch}-v1.53.0-7c19aa2f"
     add_pool(c, "builds", nodeclass="builds", labels={"team": "ci"})
@@ -268,14 +268,18 @@ def family_of_an_old_generation(c: Cluster) -> None:
 )  # fmt: skip
 def no_subnet_in_the_zone_of_the_volume(c: Cluster) -> None:
     usual(c, 6)
-    found = c.find("EC2NodeClass", "default")["status"]["subnets"]
-    found[:] = [subnet for subnet in found if subnet["zone"] != "us-east-1b"]
+    subnets = c.find("EC2NodeClass", "default")["status"]["subnets"]
+    subnets[:] = [subnet for subnet in subnets if subnet["zone"] != "us-east-1b"]
     hosts = [add_node(c, "general", "m6i.2xlarge", zone, age="12d") for zone in (c.zones[0], c.zones[2])]
     running = add_workload(c, "db/pg", kind="StatefulSet", on=hosts, pending=1, pending_since="47m", age="11d", cpu="6", memory="24Gi")  # fmt: skip
     for pod, name, zone in zip(running, ("pg-0", "pg-2", "pg-1"), (c.zones[0], c.zones[2], c.zones[1]), strict=True):
         pod["metadata"]["name"] = name
         pod["spec"]["volumes"] = [add_volume(c, "db", f"data-{name}", zone)]
-    c.objects = [one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "pg-2")]
+    c.objects = [
+        manifest
+        for manifest in c.objects
+        if not (manifest["kind"] == "Event" and manifest["involvedObject"]["name"] == "pg-2")
+    ]
     unschedulable(c, running[2:], "no instance type has the required offering", minutes=45)
 
 
@@ -350,7 +354,7 @@ def no_nodepool_is_left(c: Cluster) -> None:
 def volume_claim_is_lost(c: Cluster) -> None:
     usual(c)
     volume = add_volume(c, "erp", "data-oracle-0", c.zones[1])
-    c.objects = [one for one in c.objects if one["kind"] != "PersistentVolume"]
+    c.objects = [manifest for manifest in c.objects if manifest["kind"] != "PersistentVolume"]
     c.find("PersistentVolumeClaim", "data-oracle-0")["status"]["phase"] = "Lost"
     text = no_node({'persistentvolumeclaim "data-oracle-0" bound to non-existent persistentvolume ""': 6})
     waiting(c, "erp/oracle", 1, "3h", text, kind="StatefulSet", cpu="1", memory="2Gi", spec={"volumes": [volume]})

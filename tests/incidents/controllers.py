@@ -116,10 +116,10 @@ def karpenter_image_missing(c: Cluster) -> None:
         pod["metadata"]["creationTimestamp"] = c.at("18m")
         pod["status"] |= {"phase": "Pending", "startTime": c.at("18m")}
         pod["status"]["containerStatuses"][0] |= {"ready": False, "state": {"waiting": {"reason": "ImagePullBackOff"}}}
-        for one in pod["status"]["conditions"]:
-            one["lastTransitionTime"] = c.at("18m")
-            if one["type"] in ("Ready", "ContainersReady"):
-                one |= {"status": "False", "reason": "ContainersNotReady"}
+        for item in pod["status"]["conditions"]:
+            item["lastTransitionTime"] = c.at("18m")
+            if item["type"] in ("Ready", "ContainersReady"):
+                item |= {"status": "False", "reason": "ContainersNotReady"}
         image = "public.ecr.aws/karpenter/controller:1.15.9"
         pod["spec"]["containers"][0]["image"] = image
         c.event(
@@ -164,16 +164,16 @@ def karpenter_without_leader(c: Cluster) -> None:
 )
 def karpenter_crashes_in_its_own_namespace(c: Cluster) -> None:
     add_namespace(c, "karpenter")
-    for one in c.objects:
-        if one["metadata"]["name"].startswith("karpenter") and one["kind"] != "Namespace":
-            one["metadata"]["namespace"] = "karpenter"
+    for manifest in c.objects:
+        if manifest["metadata"]["name"].startswith("karpenter") and manifest["kind"] != "Namespace":
+            manifest["metadata"]["namespace"] = "karpenter"
     usual(c)
     deployment = c.find("Deployment", "karpenter")
-    for one in c.objects:
-        if one is deployment or (one["kind"] == "ReplicaSet" and owned_by(one, "karpenter")):
-            one["status"] |= {"readyReplicas": 1, "availableReplicas": 1}
+    for manifest in c.objects:
+        if manifest is deployment or (manifest["kind"] == "ReplicaSet" and owned_by(manifest, "karpenter")):
+            manifest["status"] |= {"readyReplicas": 1, "availableReplicas": 1}
     deployment["status"]["unavailableReplicas"] = 1
-    pod = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["namespace"] == "karpenter"][1]
+    pod = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["namespace"] == "karpenter"][1]
     pod["status"]["containerStatuses"][0] |= {
         "ready": False,
         "restartCount": 41,
@@ -182,9 +182,9 @@ def karpenter_crashes_in_its_own_namespace(c: Cluster) -> None:
             "terminated": {"exitCode": 1, "reason": "Error", "finishedAt": c.at("2m"), "startedAt": c.at("3m")}
         },
     }
-    for one in pod["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("2m")}
+    for manifest in pod["status"]["conditions"]:
+        if manifest["type"] in ("Ready", "ContainersReady"):
+            manifest |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("2m")}
     c.series_event(
         pod, "BackOff", "Back-off restarting failed container controller", last="20s", first="59m", count=240,
         kind="Warning", controller="kubelet",
@@ -247,10 +247,10 @@ def webhook_denies_one_team(c: Cluster) -> None:
         'admission webhook "policies.platform.example" denied the request: [pod-must-have-cost-center] '
         "every pod in this namespace needs the label cost-center"
     )
-    made = next(one for one in c.objects if one["kind"] == "ReplicaSet" and owned_by(one, "bidder"))
-    made["status"]["conditions"] = [condition("ReplicaFailure", "True", c.at("41m"), "FailedCreate", text)]
+    manifest = next(item for item in c.objects if item["kind"] == "ReplicaSet" and owned_by(item, "bidder"))
+    manifest["status"]["conditions"] = [condition("ReplicaFailure", "True", c.at("41m"), "FailedCreate", text)]
     c.series_event(
-        made, "FailedCreate", f"Error creating: {text}", last="3m", first="41m", count=17, kind="Warning",
+        manifest, "FailedCreate", f"Error creating: {text}", last="3m", first="41m", count=17, kind="Warning",
         controller="replicaset-controller",
     )  # fmt: skip
     c.add(

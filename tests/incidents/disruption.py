@@ -61,8 +61,8 @@ def cron_do_not_disrupt(c: Cluster) -> None:
         for pod, pair in zip(pods, here, strict=True):
             name = f"orders/{pod['metadata']['name']}"
             text = f'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod={name})'
-            for one in both(pair):
-                c.event(one, "DisruptionBlocked", text, last="1m", first=age, count=3, kind="Normal")
+            for manifest in both(pair):
+                c.event(manifest, "DisruptionBlocked", text, last="1m", first=age, count=3, kind="Normal")
 
 
 @incident(
@@ -78,8 +78,8 @@ def nodes_do_not_disrupt(c: Cluster) -> None:
     for zone in c.zones:
         pair = add_node(c, "general", "m6i.2xlarge", zone, age="21d", annotations=marks)
         text = 'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation'
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
 @incident(
@@ -98,7 +98,7 @@ def jobs_restart_consolidate_after(c: Cluster) -> None:
     for pair in pairs:
         assert pair.claim is not None
         status = pair.claim["status"]
-        status["conditions"] = [one for one in status["conditions"] if one["type"] != "Consolidatable"]
+        status["conditions"] = [item for item in status["conditions"] if item["type"] != "Consolidatable"]
         status["lastPodEventTime"] = c.at("2m")
     cron = c.add(
         "CronJob",
@@ -154,8 +154,8 @@ def one_pod_stops_all(c: Cluster) -> None:
     pool = c.find("NodePool", "general-old")
     c.objects.remove(pool)
     labels = both(old)
-    for one in labels:
-        one["metadata"]["labels"]["karpenter.sh/nodepool"] = "general"
+    for label in labels:
+        label["metadata"]["labels"]["karpenter.sh/nodepool"] = "general"
     labels[1]["metadata"]["ownerReferences"][0] |= {
         "name": "general",
         "uid": c.find("NodePool", "general")["metadata"]["uid"],
@@ -186,8 +186,8 @@ def one_pod_stops_all(c: Cluster) -> None:
     )
     text = "Not all pods would schedule, " + " ".join(f"erp/{pod['metadata']['name']} => {why}" for pod in pods) + " "
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="55m", count=25, kind="Normal")
+        for label in both(pair):
+            c.event(label, "DisruptionBlocked", text, last="1m", first="55m", count=25, kind="Normal")
 
 
 @incident(
@@ -206,8 +206,8 @@ def static_pool_at_limit(c: Cluster) -> None:
     pairs = fleet(c, "ingest", "events/collector", 4, drifted="2d", age="11d")
     text = "Static NodePool is at its node limit and cannot stage a replacement"
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="55m", count=25, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="55m", count=25, kind="Normal")
 
 
 @incident(
@@ -264,17 +264,17 @@ def budget_of_crashing_pods(c: Cluster) -> None:
         "restartCount": 1391,
         "state": {"waiting": {"reason": "CrashLoopBackOff"}},
     }
-    for one in broken["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady"}
+    for manifest in broken["conditions"]:
+        if manifest["type"] in ("Ready", "ContainersReady"):
+            manifest |= {"status": "False", "reason": "ContainersNotReady"}
     c.event(
         pods[0], "BackOff", "Back-off restarting failed container", last="1m", first="1h", count=260, source="kubelet"
     )
     add_pdb(c, "auth", "auth-server", "auth-server", healthy=2, desired=2, expected=3, minAvailable=2)
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[auth/auth-server])"
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
 @incident(
@@ -302,8 +302,8 @@ def pdb_and_closed_budget(c: Cluster) -> None:
     add_pdb(c, "search", "index", "index", healthy=5, desired=5, expected=5, maxUnavailable=0)
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[search/index])"
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
     text = "No allowed disruptions for disruption reason Drifted due to blocking budget"
     c.event(c.find("NodePool", "search"), "DisruptionBlocked", text, last="20s", first="59m", count=58, kind="Normal")
 
@@ -399,9 +399,9 @@ def grace_kills_job(c: Cluster) -> None:
             annotations=PROTECTED,
         )
     node, claim = both(going)
-    for one in (node, claim):
+    for manifest in (node, claim):
         c.event(
-            one,
+            manifest,
             "TerminationGracePeriodExpiring",
             f"All pods will be deleted by {ends}",
             last="1m",

@@ -34,7 +34,7 @@ def fine_single_karpenter(c: Cluster) -> None:
 )
 def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
     usual(c)
-    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    pods = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("karpenter-")]
     for pod, reason in zip(pods, ("OOMKilled", "Error"), strict=True):
         state = pod["status"]["containerStatuses"][0]
         state["restartCount"] = 1
@@ -165,9 +165,9 @@ def fine_hybrid_nodes(c: Cluster) -> None:
 )
 def fine_auto_mode(c: Cluster) -> None:
     chosen = {"eks.amazonaws.com/nodegroup": "system"}
-    for made, pod in c.daemonsets:
+    for manifest, pod in c.daemonsets:
         pod["spec"]["nodeSelector"] = chosen
-        made["spec"]["template"]["spec"]["nodeSelector"] = chosen
+        manifest["spec"]["template"]["spec"]["nodeSelector"] = chosen
     nodeclass = add_nodeclass(c)
     nodeclass["spec"] = {"role": "AmazonEKSAutoNodeRole", "ephemeralStorage": {"size": "80Gi"}}
     auto = {"eks.amazonaws.com/compute-type": "auto"}
@@ -195,7 +195,7 @@ def fine_aks(c: Cluster) -> None:
     nodeclass["status"] = {
         "kubernetesVersion": "1.35.2",
         "conditions": [
-            condition(one, "True", c.at("60d")) for one in ("ImagesReady", "KubernetesVersionReady", "Ready")
+            condition(item, "True", c.at("60d")) for item in ("ImagesReady", "KubernetesVersionReady", "Ready")
         ],
     }
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
@@ -203,18 +203,18 @@ def fine_aks(c: Cluster) -> None:
     fleet(c, "default", "orders/storefront", 4)
     keep = ("instance-family", "instance-cpu", "instance-memory")
     for pair in c.nodes:
-        for one in (pair.node, pair.claim):
-            if one is None:
+        for manifest in (pair.node, pair.claim):
+            if manifest is None:
                 continue
-            labels = one["metadata"]["labels"]
+            labels = manifest["metadata"]["labels"]
             for key in [*labels]:
                 if key.startswith("karpenter.k8s.aws/instance") and not key.endswith(keep):
                     del labels[key]
             if pair.claim is not None:
                 labels["karpenter.k8s.aws/instance-family"] = "D"
     rename(c.objects, AKS)
-    for made, _ in c.daemonsets:
-        assert "aws" not in made["metadata"]["name"]
+    for result, _ in c.daemonsets:
+        assert "aws" not in result["metadata"]["name"]
     for pair in c.nodes:
         pair.zone = rename(pair.zone, AKS)
 

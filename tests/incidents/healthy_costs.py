@@ -69,8 +69,8 @@ def fine_fallback_returns_to_spot(c: Cluster) -> None:
     going = add_node(c, "mixed", "m6i.xlarge", c.zones[1], age="81m", deleting="40s")
     conditions(going, condition("DisruptionReason", "True", c.at("3m"), "Underutilized"))
     conditions(going, condition("Drained", "Unknown", c.at("40s"), "Draining", "Draining"))
-    for one in both(going):
-        c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Underutilized", last="41s", kind="Normal")
+    for item in both(going):
+        c.event(item, "DisruptionTerminating", f"Disrupting {item['kind']}: Underutilized", last="41s", kind="Normal")
     add_workload(c, "media/thumbs", on=[*spot[:2], last], count=9, age="16m", spec=spec)
     add_workload(c, "media/covers", on=[spot[2]], count=3, age="35s", spec=spec)
 

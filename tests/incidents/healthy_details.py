@@ -22,9 +22,9 @@ def fine_clock_is_slow(c: Cluster) -> None:
     usual(c)
     ready = [add_node(c, "general", "m6i.xlarge", zone, age="2m") for zone in c.zones[:2]]
     for pair in ready:
-        for one in both(pair):
-            one["metadata"]["creationTimestamp"] = c.at("-20s")
-            for state in one["status"]["conditions"]:
+        for manifest in both(pair):
+            manifest["metadata"]["creationTimestamp"] = c.at("-20s")
+            for state in manifest["status"]["conditions"]:
                 state["lastTransitionTime"] = c.at("-60s")
     add_workload(c, "orders/catalog", on=ready, count=4, age="5s")
     fresh = add_node(c, "general", "m6i.xlarge", c.zones[2], age="10s", stage="Launched")
@@ -100,20 +100,20 @@ def fine_nodes_live_an_hour(c: Cluster) -> None:
 )
 def fine_karpenter_is_upgraded(c: Cluster) -> None:
     usual(c, 5)
-    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    pods = [each for each in c.objects if each["kind"] == "Pod" and each["metadata"]["name"].startswith("karpenter-")]
     pods[0]["metadata"]["deletionTimestamp"] = c.at("-20s")
     c.objects.remove(pods[1])
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("karpenter-")
+        each for each in c.objects if each["kind"] == "ReplicaSet" and each["metadata"]["name"].startswith("karpenter-")
     )
     for number, (age, state) in enumerate((("50s", ""), ("10s", "ContainerCreating"))):
-        made = add_pod(
+        manifest = add_pod(
             c, "kube-system", f"karpenter-6f5bd8c9c7-x{number}lq8", node=c.system[number], parent=parent, age=age, cpu="1", memory="1Gi",
             labels=pods[0]["metadata"]["labels"], container="controller", waiting=state,
         )  # fmt: skip
-        for one in made["status"]["conditions"]:
-            if one["type"] == "Ready" and not state:
-                one["lastTransitionTime"] = c.at("25s")
+        for item in manifest["status"]["conditions"]:
+            if item["type"] == "Ready" and not state:
+                item["lastTransitionTime"] = c.at("25s")
 
 
 @quiet(
@@ -124,8 +124,8 @@ def fine_karpenter_is_upgraded(c: Cluster) -> None:
 )
 def fine_windows_boots(c: Cluster) -> None:
     usual(c)
-    made = add_nodeclass(c, "windows", spec={"amiSelectorTerms": [{"alias": "windows2022@latest"}]})
-    for ami in made["status"]["amis"]:
+    manifest = add_nodeclass(c, "windows", spec={"amiSelectorTerms": [{"alias": "windows2022@latest"}]})
+    for ami in manifest["status"]["amis"]:
         ami["requirements"] = [
             {"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]},
             {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
@@ -167,9 +167,9 @@ def fine_reservation_is_used(c: Cluster) -> None:
     )
     pairs = [add_node(c, "reserved", "m7i.2xlarge", "us-east-1b", capacity="reserved", age="20d") for _ in range(4)]
     for pair in pairs:
-        for one in both(pair):
+        for manifest in both(pair):
             labels = {"capacity-reservation-id": reservation["id"], "capacity-reservation-type": "default"}
-            one["metadata"]["labels"] |= {f"karpenter.k8s.aws/{key}": value for key, value in labels.items()}
+            manifest["metadata"]["labels"] |= {f"karpenter.k8s.aws/{key}": value for key, value in labels.items()}
     add_workload(c, "orders/quotes", on=pairs, count=8, age="19d", cpu="3500m", memory="12Gi", pool="reserved")
 
 
@@ -184,7 +184,7 @@ def fine_reservation_is_used(c: Cluster) -> None:
 def fine_overlays_in_a_large_cluster(c: Cluster) -> None:
     add_nodeclass(c)
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m6i"]}
-    ready = [condition(one, "True", c.at("40d")) for one in ("ValidationSucceeded", "Ready")]
+    ready = [condition(item, "True", c.at("40d")) for item in ("ValidationSucceeded", "Ready")]
     c.add(
         "NodeOverlay",
         "savings-plan",
@@ -201,8 +201,8 @@ def fine_overlays_in_a_large_cluster(c: Cluster) -> None:
     add_pdb(c, "data", "pg", "pg", healthy=3, desired=2, expected=3, maxUnavailable="34%")
     going = add_node(c, "web", "m6i.xlarge", c.zones[0], age="5d", deleting="30s", capacity="spot")
     conditions(going, condition("Drained", "Unknown", c.at("30s"), "Draining", "Draining"))
-    for one in both(going):
-        c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Empty", last="31s", kind="Normal")
+    for manifest in both(going):
+        c.event(manifest, "DisruptionTerminating", f"Disrupting {manifest['kind']}: Empty", last="31s", kind="Normal")
 
 
 @quiet(
@@ -246,7 +246,11 @@ def fine_lease_is_left_over(c: Cluster) -> None:
 )
 def fine_restarts_are_hours_ago(c: Cluster) -> None:
     usual(c)
-    for pod in [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]:
+    for pod in [
+        manifest
+        for manifest in c.objects
+        if manifest["kind"] == "Pod" and manifest["metadata"]["name"].startswith("karpenter-")
+    ]:
         ended = {"reason": "Error", "exitCode": 1, "startedAt": c.at("190m"), "finishedAt": c.at("3h")}
         state = {"state": {"running": {"startedAt": c.at("3h")}}, "lastState": {"terminated": ended}}
         pod["status"]["containerStatuses"][0] |= {"restartCount": 6, **state}

@@ -32,8 +32,8 @@ def fine_protected_pods(c: Cluster) -> None:
         c, "ml/train-prices", kind="Job", on=[pair], age="2d20h", cpu="15", memory="52Gi", annotations=PROTECTED
     )
     text = f'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=ml/{pods[0]["metadata"]["name"]})'
-    for one in both(pair):
-        c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+    for manifest in both(pair):
+        c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
 @quiet(
@@ -81,8 +81,8 @@ def fine_protection_has_ended(c: Cluster) -> None:
         text = "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now disruptable"
         c.event(pod, "DoNotDisruptGracePeriodElapsed", text, last="19m", kind="Normal")
     fresh = add_node(c, "exports", "m6i.xlarge", c.zones[2], age="2m")
-    for one in both(going):
-        c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Drifted", last="41s", kind="Normal")
+    for manifest in both(going):
+        c.event(manifest, "DisruptionTerminating", f"Disrupting {manifest['kind']}: Drifted", last="41s", kind="Normal")
     assert fresh.claim is not None
     c.event(fresh.claim, "DisruptionLaunching", "Launching NodeClaim: Drifted", last="2m", kind="Normal")
 
@@ -119,17 +119,17 @@ def fine_budget_used_up_by_rollout(c: Cluster) -> None:
     pairs = fleet(c, "web", "orders/catalog", 3, age="9d")
     last = add_node(c, "web", "m6i.xlarge", c.zones[0], age="9d", drifted="2m")
     add_workload(c, "orders/storefront", on=[last], count=2, age="2m")
-    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("storefront")]
-    for one in pods[1]["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("25s")}
+    pods = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("storefront")]
+    for manifest in pods[1]["status"]["conditions"]:
+        if manifest["type"] in ("Ready", "ContainersReady"):
+            manifest |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("25s")}
     pods[1]["status"]["containerStatuses"][0]["ready"] = False
     pods[1]["metadata"]["creationTimestamp"] = c.at("25s")
     budget = add_pdb(c, "orders", "storefront", "storefront", healthy=1, desired=1, expected=2, maxUnavailable=1)
     budget["status"]["conditions"] = [condition("DisruptionAllowed", "False", c.at("25s"), "InsufficientPods")]
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[orders/storefront])"
-    for one in both(last):
-        c.event(one, "DisruptionBlocked", text, last="5s", kind="Normal")
+    for manifest in both(last):
+        c.event(manifest, "DisruptionBlocked", text, last="5s", kind="Normal")
     assert len(pairs) == 3
 
 
@@ -171,9 +171,9 @@ def fine_consolidation_takes_turns(c: Cluster) -> None:
         condition("DisruptionReason", "True", c.at("60s"), "Underutilized"),
         condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"),
     )
-    for one in both(going):
-        text = f"Disrupting {one['kind']}: Underutilized"
-        c.event(one, "DisruptionTerminating", text, last="50s", kind="Normal")
+    for manifest in both(going):
+        text = f"Disrupting {manifest['kind']}: Underutilized"
+        c.event(manifest, "DisruptionTerminating", text, last="50s", kind="Normal")
 
 
 @quiet(
@@ -196,9 +196,9 @@ def fine_drift_advances(c: Cluster) -> None:
         condition("DisruptionReason", "True", c.at("4m10s"), "Drifted"),
         condition("Drained", "Unknown", c.at("1m"), "Draining", "Draining"),
     )
-    for one in both(going):
-        kind = "Node" if one["kind"] == "Node" else "NodeClaim"
-        c.event(one, "DisruptionTerminating", f"Disrupting {kind}: Drifted", last="1m", kind="Normal")
+    for manifest in both(going):
+        kind = "Node" if manifest["kind"] == "Node" else "NodeClaim"
+        c.event(manifest, "DisruptionTerminating", f"Disrupting {kind}: Drifted", last="1m", kind="Normal")
 
 
 @quiet(
@@ -217,8 +217,8 @@ def fine_large_rollout(c: Cluster) -> None:
     for number in range(2):
         going = add_node(c, "web", "m6i.xlarge", c.zones[number], drifted="35m", age="9d", deleting="50s")
         conditions(going, condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"))
-        for one in both(going):
-            c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Drifted", last="51s", kind="Normal")
+        for item in both(going):
+            c.event(item, "DisruptionTerminating", f"Disrupting {item['kind']}: Drifted", last="51s", kind="Normal")
     fresh = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{31 - 7 * number}m") for number in range(5)]
     add_workload(c, "orders/basket", on=fresh, count=15, age="2m")
     for pair in fresh:
@@ -251,7 +251,7 @@ def fine_after_a_rollout(c: Cluster) -> None:
     name = "checkout-next"
     add_workload(c, f"shop/{name}", on=fresh, count=5, age="12s", waiting="ContainerCreating")
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("checkout-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("checkout-")
     )
     for number in range(4):
         add_pod(
@@ -272,9 +272,9 @@ def fine_two_nodes_drain(c: Cluster) -> None:
     fleet(c, "general", "orders/storefront", 4)
     for zone in c.zones[:2]:
         going = add_node(c, "general", "m6i.xlarge", zone, age="2d", deleting="40s")
-        for one in both(going):
-            text = f"Disrupting {one['kind']}: Empty"
-            c.event(one, "DisruptionTerminating", text, last="40s", kind="Normal")
+        for manifest in both(going):
+            text = f"Disrupting {manifest['kind']}: Empty"
+            c.event(manifest, "DisruptionTerminating", text, last="40s", kind="Normal")
 
 
 @quiet(
@@ -328,9 +328,9 @@ def fine_evening_scale_down(c: Cluster) -> None:
         claim = gone_claim(c, "general", number)
         name = f"ip-10-24-40-{11 + number}.ec2.internal"
         meta = {"name": name, "uid": uid(c.name, name)}
-        for one in (claim, {"apiVersion": "v1", "kind": "Node", "metadata": meta}):
-            text = f"Disrupting {one['kind']}: Underutilized"
-            c.event(one, "DisruptionTerminating", text, last=f"{3 + 6 * number}m", kind="Normal")
+        for manifest in (claim, {"apiVersion": "v1", "kind": "Node", "metadata": meta}):
+            text = f"Disrupting {manifest['kind']}: Underutilized"
+            c.event(manifest, "DisruptionTerminating", text, last=f"{3 + 6 * number}m", kind="Normal")
         for place in range(2):
             pod = {
                 "apiVersion": "v1",

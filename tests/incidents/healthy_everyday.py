@@ -58,7 +58,7 @@ def fine_lists_without_a_class(c: Cluster) -> None:
 def fine_overlay_adds_a_device(c: Cluster) -> None:
     usual(c)
     everything = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
-    ready = [condition(one, "True", c.at("20d")) for one in ("ValidationSucceeded", "Ready")]
+    ready = [condition(item, "True", c.at("20d")) for item in ("ValidationSucceeded", "Ready")]
     c.add(
         "NodeOverlay",
         "fuse",
@@ -69,9 +69,9 @@ def fine_overlay_adds_a_device(c: Cluster) -> None:
     wants = {"smarter-devices/fuse": "1"}
     pairs = [add_node(c, "general", "m6i.xlarge", zone, age="3h") for zone in c.zones[:2]]
     for pair in pairs:
-        for one in both(pair):
+        for manifest in both(pair):
             for key in ("capacity", "allocatable"):
-                one["status"][key]["smarter-devices/fuse"] = "20"
+                manifest["status"][key]["smarter-devices/fuse"] = "20"
     add_workload(c, "ci/kaniko", on=pairs, count=6, age="40m", requests=wants)
     fresh = add_node(c, "general", "m6i.xlarge", c.zones[2], age="25s", stage="Launched")
     pods = waiting(c, "ci/buildah", 2, "32s", requests=wants)
@@ -86,10 +86,10 @@ def fine_overlay_adds_a_device(c: Cluster) -> None:
 )
 def fine_leader_has_just_changed(c: Cluster) -> None:
     usual(c, 5)
-    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    pods = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("karpenter-")]
     c.objects.remove(pods[0])
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("karpenter-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("karpenter-")
     )
     add_pod(
         c, "kube-system", f"{parent['metadata']['name']}-n7w2k", node=c.system[0], parent=parent, age="50s", cpu="1", memory="1Gi",
@@ -127,7 +127,7 @@ def fine_drained_by_hand(c: Cluster) -> None:
     going = add_node(c, "general", "m6i.xlarge", c.zones[0], age="6d")
     cordon(c, going, "4m")
     states = both(going)[1]["status"]["conditions"]
-    states[:] = [one for one in states if one["type"] != "Consolidatable"]
+    states[:] = [state for state in states if state["type"] != "Consolidatable"]
     fresh = add_node(c, "general", "m6i.xlarge", c.zones[1], age="3m40s")
     pods = add_workload(c, "orders/catalog", on=[fresh], count=3, age="150s")
     prefix = pods[0]["metadata"]["name"][:-6]

@@ -209,16 +209,16 @@ def fine_static_pool_is_empty(c: Cluster) -> None:
 )
 def fine_nodeclass_is_checked(c: Cluster) -> None:
     usual(c, not_ready=("NodeClassReadinessUnknown", "Node Class Readiness Unknown", "9s"))
-    made = c.find("EC2NodeClass", "default")
-    made["metadata"]["generation"] = 4
-    for one in made["status"]["conditions"]:
-        if one["type"] in ("ValidationSucceeded", "Ready"):
-            one |= {
+    manifest = c.find("EC2NodeClass", "default")
+    manifest["metadata"]["generation"] = 4
+    for item in manifest["status"]["conditions"]:
+        if item["type"] in ("ValidationSucceeded", "Ready"):
+            item |= {
                 "status": "Unknown",
                 "reason": "AwaitingReconciliation",
                 "message": "object is awaiting reconciliation",
             }
-            one |= {"lastTransitionTime": c.at("10s"), "observedGeneration": 4}
+            item |= {"lastTransitionTime": c.at("10s"), "observedGeneration": 4}
 
 
 @quiet(
@@ -232,9 +232,9 @@ def fine_rebalance_recommendations(c: Cluster) -> None:
     add_pool(c, "spot", capacity=("spot",))
     pairs = fleet(c, "spot", "orders/storefront", 10, capacity="spot", age="2d")
     for pair in pairs[:5]:
-        for one in both(pair):
+        for manifest in both(pair):
             text = "Spot rebalance recommendation was triggered"
-            c.event(one, "SpotRebalanceRecommendation", text, last="6m", kind="Normal")
+            c.event(manifest, "SpotRebalanceRecommendation", text, last="6m", kind="Normal")
 
 
 @quiet(
@@ -250,10 +250,10 @@ def fine_one_spot_node_interrupted(c: Cluster) -> None:
     fleet(c, "spot", "orders/storefront", 9, capacity="spot", age="2d")
     going = add_node(c, "spot", "m6i.xlarge", c.zones[0], capacity="spot", age="2d", deleting="50s")
     conditions(going, condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"))
-    for one in both(going):
-        c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last="52s")
-        kind = one["kind"]
-        c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {kind}", last="51s")
+    for manifest in both(going):
+        c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last="52s")
+        kind = manifest["kind"]
+        c.event(manifest, "TerminatingOnInterruption", f"Interruption triggered termination for the {kind}", last="51s")
     fresh = add_node(c, "spot", "m6i.xlarge", c.zones[1], capacity="spot", age="30s", stage="Launched")
     pods = waiting(c, "orders/catalog", 3, "20s")
     nominated(c, pods, [fresh], last="15s")
@@ -310,8 +310,8 @@ def fine_node_repair(c: Cluster) -> None:
         condition("DisruptionReason", "True", c.at("100s"), "Unhealthy", "Unhealthy"),
         condition("Drained", "Unknown", c.at("40s"), "Draining", "Draining"),
     )
-    for one in both(going):
-        c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Unhealthy", last="40s", kind="Normal")
+    for item in both(going):
+        c.event(item, "DisruptionTerminating", f"Disrupting {item['kind']}: Unhealthy", last="40s", kind="Normal")
     fresh = add_node(c, "edge", "m6i.xlarge", c.zones[1], age="100s")
     add_workload(c, "edge/proxy-next", on=[fresh], count=3, age="30s")
 

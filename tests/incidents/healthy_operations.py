@@ -132,20 +132,20 @@ def fine_large_and_untidy(c: Cluster) -> None:
         owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": f"nightly-{number // 6}", "uid": uid(c.name, "wf", number // 6), "controller": True}  # fmt: skip
         pod = add_pod(c, "argo", f"nightly-{number // 6}-step-{number}", node=pairs[number], age=f"{8 + number}h", phase="Failed" if number == 11 else "Succeeded", cpu="200m", memory="256Mi")  # fmt: skip
         pod["metadata"]["ownerReferences"] = [owner]
-    for pod in [made for made in c.objects if made["kind"] == "Pod" and made["metadata"]["name"].startswith("main-")][:25]:  # fmt: skip
+    for pod in [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("main-")][:25]:  # fmt: skip
         ended = {"reason": "Error", "exitCode": 1, "startedAt": c.at("2d"), "finishedAt": c.at("26h")}
         pod["status"]["containerStatuses"][0] |= {"restartCount": 3, "lastState": {"terminated": ended}}
     for pair in pairs[:40]:
-        for made in both(pair):
+        for manifest in both(pair):
             text = "Can't replace with a cheaper node"
-            c.event(made, "Unconsolidatable", text, last="6m", first="58m", count=4, kind="Normal")
+            c.event(manifest, "Unconsolidatable", text, last="6m", first="58m", count=4, kind="Normal")
     for number in range(3):
         claim = gone_claim(c, "web", number)
         c.event(claim, "DisruptionTerminating", "Disrupting NodeClaim: Empty", last=f"{14 + 15 * number}m", kind="Normal")  # fmt: skip
     going = add_node(c, "web", "m6i.xlarge", c.zones[0], age="7d", deleting="25s")
     conditions(going, condition("Drained", "Unknown", c.at("25s"), "Draining", "Draining"))
-    for made in both(going):
-        c.event(made, "DisruptionTerminating", f"Disrupting {made['kind']}: Empty", last="26s", kind="Normal")
+    for manifest in both(going):
+        c.event(manifest, "DisruptionTerminating", f"Disrupting {manifest['kind']}: Empty", last="26s", kind="Normal")
     fresh = add_node(c, "web", "m6i.xlarge", c.zones[1], age="31s", stage="Launched")
     nominated(c, waiting(c, "feed/burst", 3, "33s"), [fresh], last="30s")
 

@@ -174,10 +174,10 @@ def fine_webhook_is_back(c: Cluster) -> None:
         '"https://kyverno-svc.kyverno.svc:443/mutate/fail?timeout=10s": context deadline exceeded'
     )
     refuse_pods(c, "storefront", text, first="36m", last="31m", count=14)
-    made = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("storefront")
+    manifest = next(
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("storefront")
     )
-    del made["status"]["conditions"]
+    del manifest["status"]["conditions"]
 
 
 @quiet(
@@ -189,9 +189,9 @@ def fine_webhook_is_back(c: Cluster) -> None:
 )
 def fine_volume_waits_for_its_pod(c: Cluster) -> None:
     usual(c)
-    made = add_claim(c, "reports", "data-weekly", "gp3", age="20h")
+    manifest = add_claim(c, "reports", "data-weekly", "gp3", age="20h")
     c.event(
-        made, "WaitForFirstConsumer", "waiting for first consumer to be created before binding", last="9s", first="20h",
+        manifest, "WaitForFirstConsumer", "waiting for first consumer to be created before binding", last="9s", first="20h",
         count=4812, kind="Normal", source="persistentvolume-controller",
     )  # fmt: skip
     add_namespace(c, "reports")
@@ -266,7 +266,11 @@ def fine_finished_jobs(c: Cluster) -> None:
             )
     job = c.add("Job", "nightly-old", "orders", age="3d", spec={"completions": 1}, status={"failed": 1})
     add_pod(c, "orders", "nightly-old-xx41b", node=pairs[3], parent=job, age="3d", phase="Failed")
-    pod = next(one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("storefront"))
+    pod = next(
+        manifest
+        for manifest in c.objects
+        if manifest["kind"] == "Pod" and manifest["metadata"]["name"].startswith("storefront")
+    )
     c.event(pod, "FailedScheduling", FULL.format(5), last="50m", source="default-scheduler")
 
 

@@ -29,9 +29,9 @@ def fine_model_is_loaded(c: Cluster) -> None:
     for pod in pods:
         running = {"state": {"running": {"startedAt": c.at("7m")}}, "ready": False, "restartCount": 0}
         pod["status"]["initContainerStatuses"] = [{"name": "load", "image": loader["image"], **running}]
-        for one in pod["status"]["conditions"]:
-            if one["type"] == "Initialized":
-                one |= {"status": "False", "reason": "ContainersNotInitialized", "message": "containers with incomplete status: [load]"}  # fmt: skip
+        for item in pod["status"]["conditions"]:
+            if item["type"] == "Initialized":
+                item |= {"status": "False", "reason": "ContainersNotInitialized", "message": "containers with incomplete status: [load]"}  # fmt: skip
         for reason, text in (("Pulled", "Successfully pulled image"), ("Started", "Container started")):
             c.event(pod, reason, text, last="7m", kind="Normal", source="kubelet")
 
@@ -91,7 +91,7 @@ def fine_evicted_pods_of_last_week(c: Cluster) -> None:
     pairs = [add_node(c, "general", "m6i.xlarge", zone, age="8d") for zone in c.zones]
     running = add_workload(c, "ci/builder", on=pairs, count=9, age="5d")
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("builder-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("builder-")
     )
     for number in range(9):
         pod = add_pod(
@@ -125,9 +125,9 @@ def fine_stateful_set_starts_in_order(c: Cluster) -> None:
     pairs = [add_node(c, "general", "m6i.xlarge", zone, age=f"{6 - 2 * number}m") for number, zone in enumerate(c.zones)]  # fmt: skip
     pods = add_workload(c, "db/cassandra", kind="StatefulSet", on=pairs, replicas=5, age="50s", cpu="3", memory="9Gi")
     c.find("StatefulSet", "cassandra")["metadata"]["creationTimestamp"] = c.at("7m")
-    for one in pods[2]["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady"}
+    for item in pods[2]["status"]["conditions"]:
+        if item["type"] in ("Ready", "ContainersReady"):
+            item |= {"status": "False", "reason": "ContainersNotReady"}
     pods[2]["status"]["containerStatuses"][0]["ready"] = False
 
 
@@ -143,9 +143,9 @@ def fine_instances_shut_down(c: Cluster) -> None:
         pair = add_node(c, "general", "m6i.xlarge", zone, age="5d", deleting="4m", ready=NOT_READY, ready_since="90s")
         done = ("Drained", "3m40s"), ("VolumesDetached", "3m35s"), ("InstanceTerminating", "3m30s")
         conditions(pair, condition("DisruptionReason", "True", c.at("4m"), "Empty"), *(condition(kind, "True", c.at(age)) for kind, age in done))  # fmt: skip
-        for one in both(pair):
-            text = f"Disrupting {one['kind']}: Empty"
-            c.event(one, "DisruptionTerminating", text, last="4m", kind="Normal")
+        for manifest in both(pair):
+            text = f"Disrupting {manifest['kind']}: Empty"
+            c.event(manifest, "DisruptionTerminating", text, last="4m", kind="Normal")
 
 
 @quiet(
@@ -173,13 +173,13 @@ def fine_mount_at_the_second_try(c: Cluster) -> None:
 )
 def fine_new_pool(c: Cluster) -> None:
     usual(c)
-    made = add_pool(c, "next", labels={"team": "next"})
-    made["metadata"]["creationTimestamp"] = c.at("2m")
-    made["metadata"]["generation"] = 1
-    for one in made["status"]["conditions"]:
-        one["lastTransitionTime"] = c.at("110s")
-        if one["type"] == "NodeRegistrationHealthy":
-            one |= {"status": "Unknown", "reason": "AwaitingReconciliation", "message": "object is awaiting reconciliation"}  # fmt: skip
+    manifest = add_pool(c, "next", labels={"team": "next"})
+    manifest["metadata"]["creationTimestamp"] = c.at("2m")
+    manifest["metadata"]["generation"] = 1
+    for item in manifest["status"]["conditions"]:
+        item["lastTransitionTime"] = c.at("110s")
+        if item["type"] == "NodeRegistrationHealthy":
+            item |= {"status": "Unknown", "reason": "AwaitingReconciliation", "message": "object is awaiting reconciliation"}  # fmt: skip
 
 
 @quiet(
@@ -256,7 +256,7 @@ def fine_pods_rejected_once(c: Cluster) -> None:
     host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="4d")
     running = add_workload(c, "orders/catalog", on=[host], count=5, age="11m")
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("catalog-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("catalog-")
     )
     text = "Node didn't have enough resource: cpu, requested: 1150, used: 7400, capacity: 7910"
     for number in range(4):
@@ -280,13 +280,17 @@ def fine_volume_is_being_created(c: Cluster) -> None:
     host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="20m")
     add_workload(c, "orders/catalog", on=[host], age="18m", cpu="1", memory="2Gi")
     pods = add_workload(c, "db/pg", kind="StatefulSet", pending=1, pending_since="55s", cpu="4", memory="12Gi")
-    made = add_claim(c, "db", "data-pg-0", "gp3", age="55s")
-    made["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": host.name}
+    manifest = add_claim(c, "db", "data-pg-0", "gp3", age="55s")
+    manifest["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": host.name}
     pods[0]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-pg-0"}}]
     pods[0]["status"]["conditions"] = []
-    c.objects = [one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "pg-0")]
+    c.objects = [
+        manifest
+        for manifest in c.objects
+        if not (manifest["kind"] == "Event" and manifest["involvedObject"]["name"] == "pg-0")
+    ]
     text = "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually by the system administrator."
-    c.event(made, "ExternalProvisioning", text, last="5s", first="50s", count=4, kind="Normal", source="persistentvolume-controller")  # fmt: skip
+    c.event(manifest, "ExternalProvisioning", text, last="5s", first="50s", count=4, kind="Normal", source="persistentvolume-controller")  # fmt: skip
 
 
 @quiet(

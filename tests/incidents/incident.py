@@ -72,10 +72,10 @@ class Incident:
             "name": self.name,
             "story": f"{self.story} ({self.thread})",
             "cause": self.cause,
-            "must": [[one] for one in self.must],
+            "must": [[text] for text in self.must],
             "first": self.first,
             "mustNot": list(self.must_not),
-            "other": [dict(one) for one in self.other],
+            "other": [dict(manifest) for manifest in self.other],
         }
 
 
@@ -141,4 +141,4 @@ def n(number: int) -> str:
 
 def order_of(*patterns: str) -> dict[str, Any]:
     """Return a check that the verdict names facts in this order."""
-    return {"command": ["verdict"], "must": [[".*".join(f"(?:{one})" for one in patterns)]]}
+    return {"command": ["verdict"], "must": [[".*".join(f"(?:{pattern})" for pattern in patterns)]]}

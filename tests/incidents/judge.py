@@ -38,24 +38,24 @@ def hit(pattern: str, text: str) -> bool:
 
 def missing(facts: Iterable[Sequence[str]], text: str) -> list[str]:
     """Return the facts of which no alternative is in a text."""
-    return [" | ".join(one) for one in facts if not any(hit(pattern, text) for pattern in one)]
+    return [" | ".join(fact) for fact in facts if not any(hit(pattern, text) for pattern in fact)]
 
 
 def judge(expect: Mapping[str, Any], snapshot: Path) -> Verdict:
     """Return the points of an incident: 0 for a false claim, 3 for all facts in the first findings and all other checks."""
     findings = json.loads(ask(["verdict", "-o", "json"], snapshot))
-    said = "\n".join(one.get("text", "") for one in findings)
+    result = "\n".join(finding.get("text", "") for finding in findings)
     first = findings[: expect.get("first", 3)]
-    shown = "\n".join(one.get("text", "") + "\n" + json.dumps(one, ensure_ascii=False) for one in first)
-    whole = ask(["verdict"], snapshot) + "\n" + said
+    shown = "\n".join(item.get("text", "") + "\n" + json.dumps(item, ensure_ascii=False) for item in first)
+    whole = ask(["verdict"], snapshot) + "\n" + result
     false = [f"false: {pattern}" for pattern in expect.get("mustNot", ()) if hit(pattern, whole)]
     absent = missing(expect["must"], shown)
     others = []
     for check in expect.get("other", ()):
         text = ask(check["command"], snapshot)
-        others += [f"{check['command']}: missing {one}" for one in missing(check.get("must", ()), text)]
-        others += [f"{check['command']}: false {one}" for one in check.get("mustNot", ()) if hit(one, text)]
-    short = (*false, *(f"missing: {one}" for one in absent), *others)
+        others += [f"{check['command']}: missing {item}" for item in missing(check.get("must", ()), text)]
+        others += [f"{check['command']}: false {item}" for item in check.get("mustNot", ()) if hit(item, text)]
+    short = (*false, *(f"missing: {text}" for text in absent), *others)
     if false:
         return Verdict(0, short)
     if not absent and not others:

@@ -53,7 +53,7 @@ def clock_of_a_node_is_wrong(c: Cluster) -> None:
     image = "registry.example/shop/recs:41"
     pods = add_workload(c, "shop/recs", on=[good], count=2, replicas=6, age="2d", cpu="600m", memory="1Gi", image=image)
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("recs-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("recs-")
     )
     for number in range(4):
         name = f"{parent['metadata']['name']}-{suffix('recs', 'late', number)}"
@@ -99,7 +99,7 @@ def inodes_are_used_up(c: Cluster) -> None:
     spec = {"nodeSelector": {"team": "ci"}}
     running = add_workload(c, "ci/npm", on=pairs, count=9, age="22m", cpu="2", memory="4Gi", spec=spec)
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("npm-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("npm-")
     )
     text = "The node was low on resource: inodes. Threshold quantity: 2621440, available: 812544. "
     for number in range(11):
@@ -132,12 +132,12 @@ def drift_rolls_too_fast(c: Cluster) -> None:
     for pair in going:
         conditions(pair, condition("DisruptionReason", "True", c.at("3m"), "Drifted"))
         conditions(pair, condition("Drained", "Unknown", c.at("75s"), "Draining", "Draining"))
-        for one in both(pair):
-            c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Drifted", last="76s", kind="Normal")
+        for item in both(pair):
+            c.event(item, "DisruptionTerminating", f"Disrupting {item['kind']}: Drifted", last="76s", kind="Normal")
     fresh = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age="3m") for number in range(8)]
     pods = add_workload(c, "shop/front", on=stay, count=12, replicas=36, age="3d", spec=spec)
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("front-")
+        each for each in c.objects if each["kind"] == "ReplicaSet" and each["metadata"]["name"].startswith("front-")
     )
     for number in range(24):
         name, slow = f"{parent['metadata']['name']}-{suffix('front', 'new', number)}", number >= 12
@@ -193,10 +193,10 @@ def interrupted_pods_ignore_sigterm(c: Cluster) -> None:
     add_node(c, "spot", "m6i.xlarge", c.zones[0], capacity="spot", age="70s")
     going = add_node(c, "spot", "m6i.xlarge", c.zones[2], capacity="spot", age="5h", deleting="84s")
     conditions(going, condition("Drained", "Unknown", c.at("83s"), "Draining", "Draining"))
-    for one in both(going):
-        c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last="85s")
-        text = f"Interruption triggered termination for the {one['kind']}"
-        c.event(one, "TerminatingOnInterruption", text, last="85s")
+    for manifest in both(going):
+        c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last="85s")
+        text = f"Interruption triggered termination for the {manifest['kind']}"
+        c.event(manifest, "TerminatingOnInterruption", text, last="85s")
     spec = {"nodeSelector": {"team": "video"}, "terminationGracePeriodSeconds": 1800}
     for pod in add_workload(c, "video/encode", on=[going], count=3, age="4h", spec=spec):
         # The API server sets the deletion time to the end of the grace.

@@ -302,7 +302,7 @@ def launches_are_throttled(c: Cluster) -> None:
 def azure_core_quota(c: Cluster) -> None:
     nodeclass = add_nodeclass(c)
     nodeclass["spec"] = {"imageFamily": "Ubuntu2204", "osDiskSizeGB": 128}
-    ready = [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "KubernetesVersionReady", "Ready")]
+    ready = [condition(item, "True", c.at("60d")) for item in ("ImagesReady", "KubernetesVersionReady", "Ready")]
     nodeclass["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
     add_pool(c, "default", families=(), sizes=(), requirements=[family])
@@ -323,8 +323,8 @@ def azure_core_quota(c: Cluster) -> None:
                 c.event(pod, "InsufficientCapacityError", message, last="1m", count=10)
     keep = ("instance-family", "instance-cpu", "instance-memory")
     for pair in c.nodes:
-        for one in filter(None, (pair.node, pair.claim)):
-            labels = one["metadata"]["labels"]
+        for manifest in filter(None, (pair.node, pair.claim)):
+            labels = manifest["metadata"]["labels"]
             for key in [*labels]:
                 if key.startswith("karpenter.k8s.aws/instance") and not key.endswith(keep):
                     del labels[key]
@@ -401,10 +401,10 @@ def reservation_full(c: Cluster) -> None:
     add_pool(c, "general", families=("m7i",), sizes=("2xlarge",), weight=10)
     pairs = [add_node(c, "reserved", "m7i.2xlarge", "us-east-1b", capacity="reserved", age="20d") for _ in range(4)]
     for pair in pairs:
-        for one in (pair.node, pair.claim):
-            assert one is not None
-            one["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-id"] = reservation["id"]
-            one["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-type"] = "default"
+        for manifest in (pair.node, pair.claim):
+            assert manifest is not None
+            manifest["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-id"] = reservation["id"]
+            manifest["metadata"]["labels"]["karpenter.k8s.aws/capacity-reservation-type"] = "default"
     add_workload(c, "orders/quotes", on=pairs, count=8, pending=6, pending_since="72m", cpu="3500m", memory="12Gi")
 
 
@@ -515,9 +515,9 @@ def two_autoscalers(c: Cluster) -> None:
         text = "pod triggered scale-up: [{eks-system-9ac1f2 4->5 (max: 10)}]"
         c.event(pod, "TriggeredScaleUp", text, last="50s", kind="Normal", source="cluster-autoscaler")
     for number in range(8):
-        for one in (gone_claim(c, "general", number),):
+        for item in (gone_claim(c, "general", number),):
             c.event(
-                one, "DisruptionTerminating", "Disrupting NodeClaim: Empty", last=f"{4 + 7 * number}m", kind="Normal"
+                item, "DisruptionTerminating", "Disrupting NodeClaim: Empty", last=f"{4 + 7 * number}m", kind="Normal"
             )
     for pair in grown[:1]:
         assert pair.node is not None

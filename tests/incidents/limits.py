@@ -39,15 +39,15 @@ def limit_stops_drift(c: Cluster) -> None:
     error = "all available instance types exceed limits for nodepool (NodePool=general)"
     for number, pair in enumerate(pairs):
         name = next(
-            one["metadata"]["name"]
-            for one in c.objects
-            if one["kind"] == "Pod"
-            and one["metadata"]["namespace"] == "orders"
-            and one["spec"].get("nodeName") == pair.name
+            item["metadata"]["name"]
+            for item in c.objects
+            if item["kind"] == "Pod"
+            and item["metadata"]["namespace"] == "orders"
+            and item["spec"].get("nodeName") == pair.name
         )
-        for one in both(pair):
+        for manifest in both(pair):
             text = f"Not all pods would schedule, orders/{name} => {error} "
-            c.event(one, "DisruptionBlocked", text, last=f"{1 + number}m", first="57m", count=27, kind="Normal")
+            c.event(manifest, "DisruptionBlocked", text, last=f"{1 + number}m", first="57m", count=27, kind="Normal")
 
 
 @incident(
@@ -141,8 +141,8 @@ def limit_and_budget(c: Cluster) -> None:
     add_pdb(c, "payments", "vault", "vault", healthy=3, desired=3, expected=3, maxUnavailable=0)
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[payments/vault])"
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
     pods = waiting(
         c,
         "orders/checkout",

@@ -32,8 +32,8 @@ def template_protects_every_node(c: Cluster) -> None:
     big_fleet(c, "web", 26, age="8d", part="new", annotations=PROTECTED, claim_annotations=PROTECTED)
     text = "Node is annotated with karpenter.sh/do-not-disrupt"
     for pair in [pair for pair in c.nodes if pair.claim]:
-        for made in both(pair):
-            c.event(made, "DisruptionBlocked", text, last="4m", first="59m", count=4, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="4m", first="59m", count=4, kind="Normal")
 
 
 @incident(
@@ -51,8 +51,8 @@ def nodes_of_a_deleted_pool(c: Cluster) -> None:
     for pair in pairs:
         node, claim = both(pair)
         claim["metadata"]["ownerReferences"] = []
-        for made in (node, claim):
-            c.event(made, "DisruptionBlocked", "NodePool not found (NodePool=legacy)", last="9m", first="58m", count=6, kind="Normal")  # fmt: skip
+        for manifest in (node, claim):
+            c.event(manifest, "DisruptionBlocked", "NodePool not found (NodePool=legacy)", last="9m", first="58m", count=6, kind="Normal")  # fmt: skip
     c.objects.remove(pool)
 
 
@@ -141,10 +141,10 @@ def no_route_for_new_nodes(c: Cluster) -> None:
 def no_default_storage_class(c: Cluster) -> None:
     usual(c)
     c.find("StorageClass", "gp3")["metadata"]["annotations"] = {}
-    made = add_claim(c, "monitoring", "data-vm-0", "gp3", age="25m")
-    del made["spec"]["storageClassName"]
+    manifest = add_claim(c, "monitoring", "data-vm-0", "gp3", age="25m")
+    del manifest["spec"]["storageClassName"]
     text = "no persistent volumes available for this claim and no storage class is set"
-    c.event(made, "FailedBinding", text, last="8s", first="25m", count=102, kind="Normal", source="persistentvolume-controller")  # fmt: skip
+    c.event(manifest, "FailedBinding", text, last="8s", first="25m", count=102, kind="Normal", source="persistentvolume-controller")  # fmt: skip
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-vm-0"}}]
     waiting(c, "monitoring/vm", 1, "25m", f"0/6 nodes are available: {UNBOUND}", kind="StatefulSet", cpu="1", memory="2Gi", spec={"volumes": volumes})  # fmt: skip
 
@@ -161,18 +161,18 @@ def driver_of_another_installation(c: Cluster) -> None:
     chosen = {"eks.amazonaws.com/nodegroup": "system"}
     c.daemonsets = [pair for pair in c.daemonsets if pair[0]["metadata"]["name"] != "ebs-csi-node"]
     c.objects.remove(c.find("DaemonSet", "ebs-csi-node"))
-    for made, pod in c.daemonsets:
+    for manifest, pod in c.daemonsets:
         pod["spec"]["nodeSelector"] = chosen
-        made["spec"]["template"]["spec"]["nodeSelector"] = chosen
+        manifest["spec"]["template"]["spec"]["nodeSelector"] = chosen
     nodeclass = add_nodeclass(c)
     nodeclass["spec"] = {"role": "AmazonEKSAutoNodeRole", "ephemeralStorage": {"size": "80Gi"}}
     add_pool(c, "general-purpose", families=("m6i",), sizes=(), labels={"eks.amazonaws.com/compute-type": "auto"})
     pairs = [add_node(c, "general-purpose", "m6i.xlarge", c.zones[number % 3]) for number in range(3)]
     add_workload(c, "orders/storefront", on=pairs, count=6)
-    for made in c.objects:
-        if made["kind"] == "CSINode":
-            made["spec"]["drivers"][0]["name"] = "ebs.csi.eks.amazonaws.com"
-            made["spec"]["drivers"][0]["topologyKeys"] = [
+    for manifest in c.objects:
+        if manifest["kind"] == "CSINode":
+            manifest["spec"]["drivers"][0]["name"] = "ebs.csi.eks.amazonaws.com"
+            manifest["spec"]["drivers"][0]["topologyKeys"] = [
                 "eks.amazonaws.com/compute-type",
                 "topology.kubernetes.io/zone",
             ]

@@ -108,15 +108,15 @@ def add_node(
     node_age, order = later(age, "35s"), ("", "Launched", "Registered", "Initialized").index(stage)
     pair = NodePair(zone, c.at(node_age), without=tuple(without))
     instance, name = f"i-0{digest(c.name, pool, number)[:16]}", f"{pool}-{suffix(c.name, pool, number)}"
-    known = {"karpenter.sh/nodepool": pool, "karpenter.k8s.aws/ec2nodeclass": template["spec"]["nodeClassRef"]["name"]}
-    known |= template["metadata"]["labels"]
+    result = {"karpenter.sh/nodepool": pool, "karpenter.k8s.aws/ec2nodeclass": template["spec"]["nodeClassRef"]["name"]}
+    result |= template["metadata"]["labels"]
     placed = {
         "karpenter.sh/capacity-type": capacity,
         "topology.kubernetes.io/region": "us-east-1",
         "topology.kubernetes.io/zone": zone,
         "topology.k8s.aws/zone-id": ZONE_IDS[zone],
     }
-    launched = {**known, **instance_labels(instance_type), **placed}
+    launched = {**result, **instance_labels(instance_type), **placed}
     steps = [("Launched", launch_error, "8s"), ("Registered", None, "40s"), ("Initialized", uninitialized, "55s")]
     waiting = ("AwaitingReconciliation", "object is awaiting reconciliation")
     if order == 1:
@@ -127,7 +127,7 @@ def add_node(
         else condition(step, "Unknown", c.at(later(age, "2s")), *(why or waiting))
         for index, (step, why, after) in enumerate(steps)
     ]
-    missing = ", ".join(f"{one['type']}=Unknown" for one in listed if one["status"] != "True")
+    missing = ", ".join(f"{manifest['type']}=Unknown" for manifest in listed if manifest["status"] != "True")
     state = ("Unknown", listed[-1]["lastTransitionTime"], "ReconcilingDependents", missing)
     listed.append(condition("Ready", *(state if missing else ("True", listed[-1]["lastTransitionTime"]))))
     if order == 3 and duration(age) > duration("10m") and not deleting and "replicas" not in parent["spec"]:
@@ -146,7 +146,7 @@ def add_node(
         name,
         age=age,
         generation=1 + bool(deleting),
-        labels=launched if order else known,
+        labels=launched if order else result,
         annotations={
             "karpenter.sh/nodepool-hash": HASH,
             "karpenter.sh/nodepool-hash-version": "v3",
@@ -190,7 +190,7 @@ def add_node(
             kind = "unreachable" if ready[0] == "Unknown" else "not-ready"
             effects = ("NoSchedule", "NoExecute") if order == 3 else ("NoSchedule",)
             present += [{"key": f"node.kubernetes.io/{kind}", "effect": effect} for effect in effects]
-        made = _add_node_object(
+        manifest = _add_node_object(
             c,
             pair,
             {**launched, **stages},
@@ -205,7 +205,7 @@ def add_node(
             annotations=dict(annotations or {}),
             **marks,
         )
-        pair.claim["status"]["nodeName"] = made["metadata"]["name"]
+        pair.claim["status"]["nodeName"] = manifest["metadata"]["name"]
     c.nodes.append(pair)
     return pair
 
@@ -238,8 +238,8 @@ def _add_node_object(
         for kind, fine in kinds
     ]
     conditions.append(condition("Ready", status, since, reason, message))
-    for one in conditions:
-        one["lastHeartbeatTime"] = since if unknown else c.at("40s")
+    for manifest in conditions:
+        manifest["lastHeartbeatTime"] = since if unknown else c.at("40s")
     taints = more.pop("taints")
     pair.node = c.add(
         "Node",
@@ -304,6 +304,6 @@ def both(pair: NodePair) -> tuple[Object, Object]:
     return pair.node, pair.claim
 
 
-def conditions(pair: NodePair, *made: Object) -> None:
+def conditions(pair: NodePair, *result: Object) -> None:
     """Add conditions to a NodeClaim."""
-    both(pair)[1]["status"]["conditions"] += made
+    both(pair)[1]["status"]["conditions"] += result

@@ -27,7 +27,7 @@ SCP = "User is not authorized to perform this operation due to a service control
 )
 def instance_profile(c: Cluster) -> None:
     add_nodeclass(c)
-    made = add_nodeclass(
+    manifest = add_nodeclass(
         c,
         "batch",
         broken={
@@ -37,7 +37,7 @@ def instance_profile(c: Cluster) -> None:
         spec={"instanceProfile": "KarpenterNode-batch-v2"},
         status={"instanceProfile": "KarpenterNode-batch-v2"},
     )
-    del made["spec"]["role"]
+    del manifest["spec"]["role"]
     add_pool(c, "general")
     add_pool(c, "batch", nodeclass="batch", not_ready=("UnhealthyDependents", "ValidationSucceeded=False", "78m"))
     fleet(c, "general", "orders/storefront", 3)
@@ -102,14 +102,14 @@ def nodeclass_missing(c: Cluster) -> None:
 )
 def nodeclass_terminating(c: Cluster) -> None:
     add_nodeclass(c)
-    made = add_nodeclass(c, "legacy", finalizers=["karpenter.k8s.aws/termination"], deletionTimestamp=c.at("5h"))
+    manifest = add_nodeclass(c, "legacy", finalizers=["karpenter.k8s.aws/termination"], deletionTimestamp=c.at("5h"))
     add_pool(c, "general")
     add_pool(c, "legacy", nodeclass="legacy", not_ready=("NodeClassTerminating", "NodeClass is Terminating", "5h"))
     fleet(c, "general", "orders/storefront", 3)
     pairs = fleet(c, "legacy", "erp/worker", 3)
     names = ", ".join(sorted(pair.claim_name for pair in pairs))
     text = f"Waiting on NodeClaim termination for {names}"
-    c.event(made, "WaitingOnNodeClaimTermination", text, last="1m", first="5h", count=140, kind="Normal")
+    c.event(manifest, "WaitingOnNodeClaimTermination", text, last="1m", first="5h", count=140, kind="Normal")
     waiting(c, "erp/reports", 2, "4h40m", pool="legacy")
 
 

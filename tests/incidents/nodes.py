@@ -34,7 +34,7 @@ def disk_pressure(c: Cluster) -> None:
         c.event(pair.node, "EvictionThresholdMet", text, last="40s", first="31m", count=95, source="kubelet")
     running = add_workload(c, "ci/builder", on=pairs, count=9, age="25m", cpu="2", memory="4Gi")
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("builder-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("builder-")
     )
     text = "The node was low on resource: ephemeral-storage. Threshold quantity: 1610612736, available: 1184932Ki. "
     for number in range(12):
@@ -288,10 +288,10 @@ def spot_wave_of_eight(c: Cluster) -> None:
         both(going)[1]["status"]["conditions"].append(
             condition("Drained", "Unknown", c.at(age), "Draining", "Draining")
         )
-        for one in both(going):
-            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
-            text = f"Interruption triggered termination for the {one['kind']}"
-            c.event(one, "TerminatingOnInterruption", text, last=age)
+        for manifest in both(going):
+            c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {manifest['kind']}"
+            c.event(manifest, "TerminatingOnInterruption", text, last=age)
     for number in range(4):
         add_node(c, "spot", "m6i.2xlarge", c.zones[number % 3], capacity="spot", age="50s", stage="Launched")
     waiting(

@@ -29,8 +29,8 @@ def percentage_that_rounds_up(c: Cluster) -> None:
     add_pdb(c, "search", "query", "query", healthy=5, desired=5, expected=5, minAvailable="90%")
     text = "Pdb prevents pod evictions (PodDisruptionBudget=[search/query])"
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+        for manifest in both(pair):
+            c.event(manifest, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
 @incident(
@@ -52,9 +52,9 @@ def expired_together(c: Cluster) -> None:
     pods = add_workload(
         c, "search/shard", kind="StatefulSet", on=[*old, fresh], age="29d", cpu="6", memory="24Gi", spec=spec
     )
-    for one in pods[7]["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("8m")}
+    for item in pods[7]["status"]["conditions"]:
+        if item["type"] in ("Ready", "ContainersReady"):
+            item |= {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": c.at("8m")}
     pods[7]["status"]["containerStatuses"][0]["ready"] = False
     add_pdb(c, "search", "shard", "shard", healthy=7, desired=7, expected=8, maxUnavailable=1)
     for pair in old:
@@ -74,7 +74,7 @@ def expired_together(c: Cluster) -> None:
 )
 def karpenter_killed_again_and_again(c: Cluster) -> None:
     usual(c, 24)
-    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    pods = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("karpenter-")]
     for pod, (count, last) in zip(pods, ((31, "3m"), (29, "9m")), strict=True):
         ended = {"reason": "OOMKilled", "exitCode": 137, "startedAt": c.at("14m"), "finishedAt": c.at(last)}
         state = {"state": {"running": {"startedAt": c.at(last)}}, "lastState": {"terminated": ended}}
@@ -99,10 +99,10 @@ def two_karpenters(c: Cluster) -> None:
     usual(c)
     first = len(c.objects)
     add_karpenter(c, on=[add_group_node(c, "m6i.large", zone) for zone in c.zones[:2]])
-    for made in c.objects[first:]:
-        if made["metadata"].get("namespace") == "kube-system":
-            made["metadata"] |= {"namespace": "karpenter", "uid": f"{made['metadata']['uid'][:-2]}0f"}
-            for parent in made["metadata"].get("ownerReferences", ()):
+    for manifest in c.objects[first:]:
+        if manifest["metadata"].get("namespace") == "kube-system":
+            manifest["metadata"] |= {"namespace": "karpenter", "uid": f"{manifest['metadata']['uid'][:-2]}0f"}
+            for parent in manifest["metadata"].get("ownerReferences", ()):
                 parent["uid"] = f"{parent['uid'][:-2]}0f"
     pairs = [add_node(c, "general", "m6i.2xlarge", zone, age="4m") for zone in c.zones]
     add_workload(c, "orders/checkout", on=pairs, count=6, age="3m", cpu="3", memory="8Gi")
@@ -151,10 +151,10 @@ def gcp_preempts_spot(c: Cluster) -> None:
         age = f"{80 - 9 * number}s"
         pair = add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age="20h", deleting=age)
         conditions(pair, condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
-        for one in both(pair):
-            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
-            text = f"Interruption triggered termination for the {one['kind']}"
-            c.event(one, "TerminatingOnInterruption", text, last=age)
+        for manifest in both(pair):
+            c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {manifest['kind']}"
+            c.event(manifest, "TerminatingOnInterruption", text, last=age)
     fresh = [
         add_node(c, "spot", "m6i.xlarge", zone, capacity="spot", age="50s", stage="Launched") for zone in c.zones[:2]
     ]
@@ -176,12 +176,12 @@ def cloud_taint_stays(c: Cluster) -> None:
     fleet(c, "general", "orders/storefront", 5)
     taint = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
     why = ("KnownEphemeralTaintsExist", f'KnownEphemeralTaint "{taint["key"]}=true:NoSchedule" still exists')
-    made = [add_node(c, "general", "m6i.xlarge", zone, age="21m", stage="Registered", uninitialized=why, taints=[taint]) for zone in c.zones]  # fmt: skip
+    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="21m", stage="Registered", uninitialized=why, taints=[taint]) for zone in c.zones]  # fmt: skip
     text = (
         "0/10 nodes are available: 3 node(s) had untolerated taint {node.cloudprovider.kubernetes.io/uninitialized: true}, 7 Insufficient cpu. preemption: "
         "0/10 nodes are available: 3 Preemption is not helpful for scheduling, 7 No preemption victims found for incoming pod."
     )
-    nominated(c, waiting(c, "orders/checkout", 7, "22m", text), made, last="7s", count=110)
+    nominated(c, waiting(c, "orders/checkout", 7, "22m", text), pairs, last="7s", count=110)
     rename(c.objects, AKS)
     for pair in c.nodes:
         pair.zone = rename(pair.zone, AKS)
@@ -259,8 +259,8 @@ def service_account_missing(c: Cluster) -> None:
         'create Pod mysql-0 in StatefulSet mysql failed error: pods "mysql-0" is forbidden: error looking up service account data/mysql-sa: serviceaccount "mysql-sa" not '
         "found"
     )
-    made = c.find("StatefulSet", "mysql")
-    c.event(made, "FailedCreate", text, last="2m", first="25m", count=17, source="statefulset-controller")
+    manifest = c.find("StatefulSet", "mysql")
+    c.event(manifest, "FailedCreate", text, last="2m", first="25m", count=17, source="statefulset-controller")
 
 
 @incident(
@@ -295,10 +295,10 @@ def interrupted_and_no_replacement(c: Cluster) -> None:
         age = f"{100 - 6 * number}s"
         pair = add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age="2d", deleting=age)
         conditions(pair, condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
-        for one in both(pair):
-            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
-            text = f"Interruption triggered termination for the {one['kind']}"
-            c.event(one, "TerminatingOnInterruption", text, last=age)
+        for manifest in both(pair):
+            c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {manifest['kind']}"
+            c.event(manifest, "TerminatingOnInterruption", text, last=age)
     pods = waiting(c, "orders/catalog", 9, "90s")
     refused(
         c,

@@ -131,7 +131,7 @@ def daemonset_does_not_fit(c: Cluster) -> None:
     full = fleet(c, "general", "orders/storefront", 5)
     free = fleet(c, "general", "orders/catalog", 5, each=2)
     add_workload(c, "orders/indexer", on=free, cpu="700m", memory="1Gi")
-    made = add_daemonset(c, "security", "falcon-sensor", cpu="100m", memory="5500Mi")
+    manifest = add_daemonset(c, "security", "falcon-sensor", cpu="100m", memory="5500Mi")
     for pair in full:
         pair.without = ("falcon-sensor",)
     for number, pair in enumerate(full):
@@ -141,7 +141,7 @@ def daemonset_does_not_fit(c: Cluster) -> None:
             c,
             "security",
             f"falcon-sensor-new{number}",
-            parent=made,
+            parent=manifest,
             age="40m",
             cpu="100m",
             memory="5500Mi",
@@ -218,8 +218,8 @@ def capacity_type_typo(c: Cluster) -> None:
     pods = waiting(c, "payments/refund", 6, "2h", cpu="500m", memory="1Gi", spec={"nodeSelector": {"karpenter.sh/capacity-type": "ondemand"}})  # fmt: skip
     error = "; ".join(
         "incompatible requirements, key karpenter.sh/capacity-type, karpenter.sh/capacity-type In [ondemand] not in "
-        f"karpenter.sh/capacity-type In [{one}]"
-        for one in ("on-demand", "spot")
+        f"karpenter.sh/capacity-type In [{item}]"
+        for item in ("on-demand", "spot")
     )
     unschedulable(c, pods, error, minutes=60)
 
@@ -305,18 +305,18 @@ def startup_taint_among_the_taints(c: Cluster) -> None:
     first=2,
 )
 def coredns_is_down(c: Cluster) -> None:
-    c.objects[:] = [one for one in c.objects if not one["metadata"]["name"].startswith("coredns")]
+    c.objects[:] = [item for item in c.objects if not item["metadata"]["name"].startswith("coredns")]
     for pair in c.system:
         assert pair.node is not None
         pair.node["spec"]["taints"] = [{"key": "dedicated", "value": "karpenter", "effect": "NoSchedule"}]
-    for one in c.objects:
-        if one["metadata"]["name"].startswith("karpenter-") and one["kind"] == "Pod":
-            one["spec"]["tolerations"].append({"key": "dedicated", "operator": "Exists"})
+    for manifest in c.objects:
+        if manifest["metadata"]["name"].startswith("karpenter-") and manifest["kind"] == "Pod":
+            manifest["spec"]["tolerations"].append({"key": "dedicated", "operator": "Exists"})
     add_nodeclass(c)
     add_pool(c, "orders", template={"taints": [{"key": "team", "value": "orders", "effect": "NoSchedule"}]})
     pairs = [add_node(c, "orders", "m6i.xlarge", zone) for zone in c.zones]
-    own = {"tolerations": [{"key": "team", "operator": "Exists"}]}
-    add_workload(c, "orders/storefront", on=pairs, count=9, spec=own)
+    texts = {"tolerations": [{"key": "team", "operator": "Exists"}]}
+    add_workload(c, "orders/storefront", on=pairs, count=9, spec=texts)
     text = no_node(
         {"node(s) had untolerated taint {dedicated: karpenter}": 2, "node(s) had untolerated taint {team: orders}": 3}
     )

@@ -83,8 +83,8 @@ def volume_is_never_made(c: Cluster) -> None:
     pairs = [add_node(c, "general", "m6i.2xlarge", zone, age="20d") for zone in c.zones[:2]]
     fresh = add_node(c, "general", "m6i.2xlarge", c.zones[2], age="36m")
     volumes = [add_volume(c, "billing", f"data-ledger-{number}", c.zones[number]) for number in range(2)]
-    made = add_claim(c, "billing", "data-ledger-2", "gp3", age="38m")
-    made["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": fresh.name}
+    manifest = add_claim(c, "billing", "data-ledger-2", "gp3", age="38m")
+    manifest["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": fresh.name}
     text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
     pods = add_workload(c, "billing/ledger", kind="StatefulSet", message=text, on=pairs, pending=1, pending_since="38m", age="19d", cpu="5", memory="20Gi")  # fmt: skip
     last = {"name": "data", "persistentVolumeClaim": {"claimName": "data-ledger-2"}}
@@ -95,7 +95,7 @@ def volume_is_never_made(c: Cluster) -> None:
         "create volume in EC2: operation error EC2: CreateVolume, api error UnauthorizedOperation: You are not authorized to perform this operation."
     )
     source = "ebs.csi.aws.com_ebs-csi-controller-65968876bc-fsqtw"
-    c.event(made, "ProvisioningFailed", text, last="50s", first="35m", count=14, source=source)
+    c.event(manifest, "ProvisioningFailed", text, last="50s", first="35m", count=14, source=source)
     nominated(c, pods[2:], [fresh], last="20s", count=80)
 
 

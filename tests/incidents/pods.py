@@ -12,7 +12,7 @@ from tests.incidents.objects import Object, condition, digest, duration, owner, 
 
 def add_namespace(c: Cluster, name: str) -> None:
     """Add a namespace, once."""
-    if not any(one["kind"] == "Namespace" and one["metadata"]["name"] == name for one in c.objects):
+    if not any(manifest["kind"] == "Namespace" and manifest["metadata"]["name"] == name for manifest in c.objects):
         labels = {"kubernetes.io/metadata.name": name}
         c.add("Namespace", name, age="200d", labels=labels, status={"phase": "Active"})
 
@@ -96,7 +96,7 @@ def add_pod(
     status: Object = {"phase": phase or ("Running" if running else "Pending")}
     if node:
         content["nodeName"] = node.name
-        silent = any(one["type"] == "Ready" and one["status"] == "Unknown" for one in node.status["conditions"])
+        silent = any(item["type"] == "Ready" and item["status"] == "Unknown" for item in node.status["conditions"])
         why = "PodCompleted" if phase == "Succeeded" else "ContainersNotReady"
         good = running and not silent
         conditions = [condition("PodScheduled", "True", c.at(age))]
@@ -114,14 +114,14 @@ def add_pod(
         marks["ownerReferences"] = [owner(parent)]
     if deleting:
         marks["deletionTimestamp"] = c.at(deleting)
-    made = c.add("Pod", name, namespace, age=age, spec=content, status={**status, "conditions": conditions}, **marks)
+    result = c.add("Pod", name, namespace, age=age, spec=content, status={**status, "conditions": conditions}, **marks)
     if not node and scheduled:
         every = max(1, int(duration(age).total_seconds()) // 300)
         text = conditions[0]["message"]
         c.event(
-            made, "FailedScheduling", text, last="50s" if every > 1 else "2s", count=every, source="default-scheduler"
+            result, "FailedScheduling", text, last="50s" if every > 1 else "2s", count=every, source="default-scheduler"
         )
-    return made
+    return result
 
 
 CPU, MEMORY = "1150m", "3200Mi"
@@ -227,9 +227,9 @@ def add_workload(
     for number in range(running + pending):
         ending = str(number) if kind == "StatefulSet" else suffix(namespace, name, number)
         place = on[number % len(on)] if number < running else None
-        own = dict(pod)
+        manifest = dict(pod)
         if place is None and pending_spec:
-            own["spec"] = {**own.get("spec", {}), **pending_spec}
+            manifest["spec"] = {**manifest.get("spec", {}), **pending_spec}
         pods.append(
             add_pod(
                 c,
@@ -240,7 +240,7 @@ def add_workload(
                 age=age if place and duration(age) < age_of(c, place) else age_after(c, place) or pending_since,
                 labels=labels,
                 message=message,
-                **own,
+                **manifest,
             )
         )
     return pods
@@ -249,18 +249,18 @@ def add_workload(
 def refuse_pods(c: Cluster, workload: str, text: str, *, first: str, last: str, count: int) -> None:
     """Let the controller of a workload report that its pods cannot be created."""
     kinds = {"ReplicaSet": "replicaset", "Job": "job", "DaemonSet": "daemonset"}
-    made = next(
-        one
-        for one in c.objects
-        if one["kind"] in kinds and (one["metadata"]["name"] == workload or owned_by(one, workload))
+    manifest = next(
+        manifest
+        for manifest in c.objects
+        if manifest["kind"] in kinds and (manifest["metadata"]["name"] == workload or owned_by(manifest, workload))
     )
-    if made["kind"] == "ReplicaSet":
+    if manifest["kind"] == "ReplicaSet":
         failure = condition(
             "ReplicaFailure", "True", c.at(first), "FailedCreate", text.removeprefix("Error creating: ")
         )
-        made["status"]["conditions"] = [failure]
-    source = f"{kinds[made['kind']]}-controller"
-    c.event(made, "FailedCreate", text, last=last, first=first, count=count, source=source)
+        manifest["status"]["conditions"] = [failure]
+    source = f"{kinds[manifest['kind']]}-controller"
+    c.event(manifest, "FailedCreate", text, last=last, first=first, count=count, source=source)
 
 
 def age_of(c: Cluster, pair: NodePair) -> Any:
@@ -294,7 +294,7 @@ def add_daemonset(
     if "ports" in content:
         container["ports"] = content["ports"]
     add_namespace(c, namespace)
-    made = c.add(
+    manifest = c.add(
         "DaemonSet",
         name,
         namespace,
@@ -306,8 +306,8 @@ def add_daemonset(
             "template": {"metadata": {"labels": labels}, "spec": {**pod_spec, "containers": [container]}},
         },
     )
-    c.daemonsets.append((made, {"cpu": cpu, "memory": memory, "labels": labels, "spec": content}))
-    return made
+    c.daemonsets.append((manifest, {"cpu": cpu, "memory": memory, "labels": labels, "spec": content}))
+    return manifest
 
 
 def add_pdb(
@@ -384,7 +384,7 @@ def add_local_volume(c: Cluster, namespace: str, name: str, zone: str, host: str
     terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}]
     spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     c.find("PersistentVolumeClaim", name)["spec"]["storageClassName"] = "local-nvme"
-    if not any(made["kind"] == "StorageClass" and made["metadata"]["name"] == "local-nvme" for made in c.objects):
+    if not any(item["kind"] == "StorageClass" and item["metadata"]["name"] == "local-nvme" for item in c.objects):
         binding = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
         c.add("StorageClass", "local-nvme", **binding)
     return volume

@@ -90,7 +90,7 @@ def add_nodeclass(
         condition(type_, "False", since, *broken[type_]) if type_ in broken else condition(type_, "True", c.at("60d"))
         for type_ in types
     ]
-    ready = ("False", since, "UnhealthyDependents", ", ".join(f"{one}=False" for one in broken))
+    ready = ("False", since, "UnhealthyDependents", ", ".join(f"{text}=False" for text in broken))
     conditions.append(condition("Ready", *(ready if broken else ("True", c.at("60d")))))
     amis = [
         {
@@ -176,8 +176,8 @@ def add_pool(
         ("topology.kubernetes.io/zone", zones),
     ]
     listed = [{"key": key, "operator": "In", "values": [*values]} for key, values in wanted if values]
-    conditions = [condition(one, "True", c.at("60d")) for one in ("ValidationSucceeded", "NodeClassReady")]
-    conditions += [condition(one, "True", c.at("60d")) for one in ("NodeRegistrationHealthy", "Ready")]
+    conditions = [condition(item, "True", c.at("60d")) for item in ("ValidationSucceeded", "NodeClassReady")]
+    conditions += [condition(item, "True", c.at("60d")) for item in ("NodeRegistrationHealthy", "Ready")]
     if not_ready:
         reason, message, age = not_ready
         conditions[1] = condition("NodeClassReady", "False", c.at(age), reason, message)

@@ -61,13 +61,13 @@ def rolling_update_of_one_volume(c: Cluster) -> None:
 def nodeclass_awaits_reconciliation(c: Cluster) -> None:
     usual(c)
     since = c.at("41m")
-    made = add_nodeclass(c, "db", spec={"amiSelectorTerms": [{"alias": "al2023@latest"}]})
-    kinds = [one["type"] for one in made["status"]["conditions"]]
+    manifest = add_nodeclass(c, "db", spec={"amiSelectorTerms": [{"alias": "al2023@latest"}]})
+    kinds = [item["type"] for item in manifest["status"]["conditions"]]
     states = [condition(kind, "Unknown", since, *AWAITING) for kind in kinds if kind != "Ready"]
     depends = ", ".join(f"{kind}=Unknown" for kind in kinds if kind != "Ready")
     states.append(condition("Ready", "Unknown", since, "ReconcilingDependents", depends))
-    made["status"] = {"conditions": states}
-    made["metadata"] |= {"creationTimestamp": since, "generation": 1, "annotations": {}}
+    manifest["status"] = {"conditions": states}
+    manifest["metadata"] |= {"creationTimestamp": since, "generation": 1, "annotations": {}}
     pool = add_pool(c, "db", nodeclass="db")
     pool["metadata"] |= {"creationTimestamp": since, "generation": 1}
     listed = pool["status"]["conditions"]
@@ -141,9 +141,9 @@ def exec_format_error(c: Cluster) -> None:
         ended["message"] = "exec /app/pricing: exec format error\n"
         state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container=app"}}
         pod["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 251, "state": state, "lastState": {"terminated": ended}}  # fmt: skip
-        for one in pod["status"]["conditions"]:
-            if one["type"] in ("Ready", "ContainersReady"):
-                one |= {"status": "False", "reason": "ContainersNotReady"}
+        for item in pod["status"]["conditions"]:
+            if item["type"] in ("Ready", "ContainersReady"):
+                item |= {"status": "False", "reason": "ContainersNotReady"}
         text = "Back-off restarting failed container app in pod"
         c.event(pod, "BackOff", text, last="20s", first="59m", count=260, source="kubelet")
 
@@ -159,9 +159,9 @@ def exec_format_error(c: Cluster) -> None:
 )  # fmt: skip
 def class_that_auto_mode_ignores(c: Cluster) -> None:
     chosen = {"eks.amazonaws.com/nodegroup": "system"}
-    for made, pod in c.daemonsets:
+    for manifest, pod in c.daemonsets:
         pod["spec"]["nodeSelector"] = chosen
-        made["spec"]["template"]["spec"]["nodeSelector"] = chosen
+        manifest["spec"]["template"]["spec"]["nodeSelector"] = chosen
     nodeclass = add_nodeclass(c)
     nodeclass["spec"] = {"role": "AmazonEKSAutoNodeRole", "ephemeralStorage": {"size": "80Gi"}}
     add_pool(c, "general-purpose", families=("m6i",), sizes=(), labels={"eks.amazonaws.com/compute-type": "auto"})
@@ -171,8 +171,8 @@ def class_that_auto_mode_ignores(c: Cluster) -> None:
     builds = add_nodeclass(c, "builds", spec={"amiSelectorTerms": [{"alias": "bottlerocket@latest"}]})
     pool = add_pool(c, "builds", nodeclass="builds")
     del builds["status"], pool["status"]["conditions"]
-    for one in (builds, pool):
-        one["metadata"] |= {"creationTimestamp": c.at("130m"), "generation": 1, "annotations": {}}
+    for item in (builds, pool):
+        item["metadata"] |= {"creationTimestamp": c.at("130m"), "generation": 1, "annotations": {}}
 
 
 @incident(
@@ -248,7 +248,7 @@ def node_role_may_not_pull(c: Cluster) -> None:
 def azure_does_not_offer_the_size(c: Cluster) -> None:
     nodeclass = add_nodeclass(c)
     nodeclass["spec"] = {"imageFamily": "AzureLinux", "osDiskSizeGB": 128}
-    ready = [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "KubernetesVersionReady", "Ready")]
+    ready = [condition(item, "True", c.at("60d")) for item in ("ImagesReady", "KubernetesVersionReady", "Ready")]
     nodeclass["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
     error = (
@@ -261,17 +261,17 @@ def azure_does_not_offer_the_size(c: Cluster) -> None:
     pair = add_node(c, "default", "m6i.xlarge", c.zones[0], age="2m20s", stage="", launch_error=("LaunchFailed", error))
     assert pair.claim is not None
     waiting(c, "orders/checkout", 4, "37m")
-    for one in c.nodes:
-        for made in filter(None, (one.node, one.claim)):
-            labels = made["metadata"]["labels"]
+    for node in c.nodes:
+        for manifest in filter(None, (node.node, node.claim)):
+            labels = manifest["metadata"]["labels"]
             for key in [*labels]:
                 if key.startswith("karpenter.k8s.aws/instance"):
                     del labels[key]
-            if one.claim is not None:
+            if node.claim is not None:
                 labels["karpenter.k8s.aws/instance-family"] = "D"
     rename(c.objects, AKS)
-    for one in c.nodes:
-        one.zone = rename(one.zone, AKS)
+    for node in c.nodes:
+        node.zone = rename(node.zone, AKS)
 
 
 @incident(
@@ -316,7 +316,7 @@ def nodeclaims_without_a_status(c: Cluster) -> None:
         assert pair.claim is not None
         del pair.claim["status"]
     waiting(c, "orders/checkout", 10, "15m")
-    c.objects = [one for one in c.objects if one["kind"] != "Event"]
+    c.objects = [manifest for manifest in c.objects if manifest["kind"] != "Event"]
 
 
 @incident(
@@ -351,7 +351,7 @@ def agent_image_missing(c: Cluster) -> None:
     taint = {"key": "node.cilium.io/agent-not-ready", "value": "true", "effect": "NoExecute"}
     usual(c, template={"startupTaints": [taint]})
     add_daemonset(c, "kube-system", "cilium", cpu="100m", memory="128Mi", critical=True)
-    made, spec = c.daemonsets[-1]
+    manifest, spec = c.daemonsets[-1]
     why = ("StartupTaintsExist", 'StartupTaint "node.cilium.io/agent-not-ready:NoExecute" still exists')
     image = "quay.io/cilium/cilium:v1.19.44"
     fresh = [
@@ -359,7 +359,7 @@ def agent_image_missing(c: Cluster) -> None:
         for zone in c.zones[:2]
     ]  # fmt: skip
     for pair in fresh:
-        pod = add_pod(c, "kube-system", f"cilium-{digest(pair.name)[:5]}", node=pair, parent=made, age="17m", image=image, waiting="ImagePullBackOff", **spec)  # fmt: skip
+        pod = add_pod(c, "kube-system", f"cilium-{digest(pair.name)[:5]}", node=pair, parent=manifest, age="17m", image=image, waiting="ImagePullBackOff", **spec)  # fmt: skip
         text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
         c.event(pod, "Failed", text, last="2m", first="17m", count=8, source="kubelet")
         c.event(pod, "Failed", "Error: ImagePullBackOff", last="10s", first="17m", count=70, source="kubelet")
@@ -431,7 +431,7 @@ def nodes_without_their_nodeclaims(c: Cluster) -> None:
     usual(c)
     lost = fleet(c, "general", "orders/archive", 3, age="40d")
     claims = {pair.claim_name for pair in lost}
-    c.objects = [one for one in c.objects if one["kind"] != "NodeClaim" or one["metadata"]["name"] not in claims]
+    c.objects = [item for item in c.objects if item["kind"] != "NodeClaim" or item["metadata"]["name"] not in claims]
     for pair in lost:
         assert pair.node is not None
         pair.node["metadata"].pop("ownerReferences", None)

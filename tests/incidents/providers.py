@@ -92,9 +92,9 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
         for old, new in names.items():
             value = value.replace(old, new)
     elif isinstance(value, list):
-        value[:] = [rename(one, names) for one in value]
+        value[:] = [rename(item, names) for item in value]
     elif isinstance(value, dict):
-        renamed = {rename(key, names): rename(one, names) for key, one in value.items()}
+        renamed = {rename(key, names): rename(result, names) for key, result in value.items()}
         value.clear()
         value.update(renamed)
     return value
@@ -102,26 +102,26 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
 
 def aks_pool(c: Cluster, **pool: Any) -> None:
     """Add an AKSNodeClass and the NodePool default, under the names of EC2 until `to_aks`."""
-    made = add_nodeclass(c)
-    made["spec"] = {"imageFamily": "AzureLinux", "osDiskSizeGB": 128}
+    manifest = add_nodeclass(c)
+    manifest["spec"] = {"imageFamily": "AzureLinux", "osDiskSizeGB": 128}
     ready = [condition(kind, "True", c.at("60d")) for kind in ("ImagesReady", "KubernetesVersionReady", "Ready")]
-    made["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
+    manifest["status"] = {"kubernetesVersion": "1.35.2", "conditions": ready}
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
     add_pool(c, "default", families=(), sizes=(), requirements=[family], **pool)
 
 
 def gcp_nodeclass(c: Cluster) -> None:
     """Add a GCENodeClass, under the names of an EC2NodeClass until `to_gcp`."""
-    made = add_nodeclass(c)
-    made["spec"] = {"imageSelectorTerms": [{"alias": "ContainerOptimizedOS@latest"}]}
-    made["status"] = {"conditions": [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "Ready")]}
+    manifest = add_nodeclass(c)
+    manifest["spec"] = {"imageSelectorTerms": [{"alias": "ContainerOptimizedOS@latest"}]}
+    manifest["status"] = {"conditions": [condition(item, "True", c.at("60d")) for item in ("ImagesReady", "Ready")]}
 
 
 def cluster_api_nodeclass(c: Cluster) -> None:
     """Add a ClusterAPINodeClass, under the names of an EC2NodeClass until `to_cluster_api`."""
-    made = add_nodeclass(c)
-    made["spec"] = {"scalableResourceSelector": {"matchLabels": {"pool": "workers"}}}
-    made["status"] = {"conditions": [condition("Ready", "True", c.at("60d"))]}
+    manifest = add_nodeclass(c)
+    manifest["spec"] = {"scalableResourceSelector": {"matchLabels": {"pool": "workers"}}}
+    manifest["status"] = {"conditions": [condition("Ready", "True", c.at("60d"))]}
 
 
 def to_aks(c: Cluster) -> None:
@@ -129,8 +129,8 @@ def to_aks(c: Cluster) -> None:
     _to_other(c, AKS)
     for pair in c.nodes:
         if pair.claim is not None:
-            for made in filter(None, (pair.node, pair.claim)):
-                made["metadata"]["labels"]["karpenter.azure.com/sku-family"] = "D"
+            for manifest in filter(None, (pair.node, pair.claim)):
+                manifest["metadata"]["labels"]["karpenter.azure.com/sku-family"] = "D"
 
 
 def to_gcp(c: Cluster) -> None:
@@ -146,8 +146,8 @@ def to_cluster_api(c: Cluster) -> None:
 def _to_other(c: Cluster, names: Mapping[str, str]) -> None:
     """Rename everything, and remove the labels about instance types, which only the AWS provider has."""
     for pair in c.nodes:
-        for one in filter(None, (pair.node, pair.claim)):
-            labels = one["metadata"]["labels"]
+        for manifest in filter(None, (pair.node, pair.claim)):
+            labels = manifest["metadata"]["labels"]
             for key in [*labels]:
                 if key.startswith("karpenter.k8s.aws/instance"):
                     del labels[key]

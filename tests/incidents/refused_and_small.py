@@ -71,8 +71,8 @@ def agent_does_not_tolerate_the_pool(c: Cluster) -> None:
     dedicated = {"key": "dedicated", "value": "spark", "effect": "NoSchedule"}
     startup = {"key": "fsx.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
     add_pool(c, "spark", template={"taints": [dedicated], "startupTaints": [startup]}, labels={"team": "spark"})
-    own = [{"key": "fsx.csi.aws.com/agent-not-ready", "operator": "Exists"}]
-    add_daemonset(c, "kube-system", "fsx-csi-node", cpu="20m", memory="64Mi", spec={"tolerations": own})
+    result = [{"key": "fsx.csi.aws.com/agent-not-ready", "operator": "Exists"}]
+    add_daemonset(c, "kube-system", "fsx-csi-node", cpu="20m", memory="64Mi", spec={"tolerations": result})
     why = ("StartupTaintsExist", 'StartupTaint "fsx.csi.aws.com/agent-not-ready:NoExecute" still exists')
     pairs = [add_node(c, "spark", "m6i.xlarge", zone, age="22m", stage="Registered", uninitialized=why, taints=[startup]) for zone in c.zones[:2]]  # fmt: skip
     spec = {"tolerations": [dedicated | {"operator": "Equal"}], "nodeSelector": {"team": "spark"}}

@@ -22,7 +22,7 @@ TAINT = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
 )
 def cni_not_ready(c: Cluster) -> None:
     usual(c)
-    made = [
+    pairs = [
         add_node(
             c,
             "general",
@@ -37,7 +37,7 @@ def cni_not_ready(c: Cluster) -> None:
         for zone in c.zones
     ]
     agent = c.find("DaemonSet", "aws-node")
-    for number, pair in enumerate(made):
+    for number, pair in enumerate(pairs):
         pod = add_pod(
             c,
             "kube-system",
@@ -66,7 +66,7 @@ def cni_not_ready(c: Cluster) -> None:
         "preemption: 0/9 nodes are available: 3 Preemption is not helpful for scheduling, 6 No preemption victims found for "
         "incoming pod.",
     )
-    nominated(c, pods, made, last="8s", count=60)
+    nominated(c, pods, pairs, last="8s", count=60)
 
 
 @incident(
@@ -84,15 +84,15 @@ def ebs_startup_taint(c: Cluster) -> None:
     add_pool(c, "stateful", sizes=("2xlarge",), template={"startupTaints": [TAINT]})
     fleet(c, "general", "orders/storefront", 3)
     why = ("StartupTaintsExist", 'StartupTaint "ebs.csi.aws.com/agent-not-ready:NoExecute" still exists')
-    made = [
+    pairs = [
         add_node(c, "stateful", "m6i.2xlarge", zone, age="47m", stage="Registered", uninitialized=why, taints=[TAINT])
         for zone in c.zones[:2]
     ]
-    for pair in made:
-        for one in (pair.node, pair.claim):
-            assert one is not None
+    for pair in pairs:
+        for item in (pair.node, pair.claim):
+            assert item is not None
             c.event(
-                one, "DisruptionBlocked", "Node isn't initialized", last="40s", first="44m", count=22, kind="Normal"
+                item, "DisruptionBlocked", "Node isn't initialized", last="40s", first="44m", count=22, kind="Normal"
             )
     pods = waiting(
         c,
@@ -106,7 +106,7 @@ def ebs_startup_taint(c: Cluster) -> None:
         memory="8Gi",
         pool="stateful",
     )
-    nominated(c, pods, made, last="6s", count=230)
+    nominated(c, pods, pairs, last="6s", count=230)
 
 
 @incident(
@@ -163,10 +163,10 @@ def sandbox_without_address(c: Cluster) -> None:
     add_pool(c, "general")
     fleet(c, "general", "orders/storefront", 3)
     big = add_node(c, "general", "m6i.2xlarge", c.zones[1], age="5h")
-    for one in (big.node, big.claim):
-        assert one is not None
+    for manifest in (big.node, big.claim):
+        assert manifest is not None
         for key in ("capacity", "allocatable"):
-            one["status"][key]["pods"] = "110"
+            manifest["status"][key]["pods"] = "110"
     add_workload(c, "orders/webhooks", on=[big], count=55, age="4h", cpu="100m", memory="200Mi")
     for pod in add_workload(
         c, "orders/mailer", on=[big], count=10, age="25m", cpu="100m", memory="200Mi", waiting="ContainerCreating"

@@ -93,10 +93,10 @@ def spot_nodes_live_minutes(c: Cluster) -> None:
         claim, age = gone_claim(c, "render", number), 2 + 6 * number
         name = f"ip-10-24-90-{20 + number}.ec2.internal"
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": digest(c.name, name)[:36]}}
-        for one in (claim, node):
-            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=f"{age}m")
-            text = f"Interruption triggered termination for the {one['kind']}"
-            c.event(one, "TerminatingOnInterruption", text, last=f"{age}m")
+        for manifest in (claim, node):
+            c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last=f"{age}m")
+            text = f"Interruption triggered termination for the {manifest['kind']}"
+            c.event(manifest, "TerminatingOnInterruption", text, last=f"{age}m")
         joined = f"Node {name} event: Registered Node {name} in Controller"
         c.event(node, "RegisteredNode", joined, last=f"{age + 6}m", kind="Normal", source="node-controller")
 
@@ -179,10 +179,10 @@ def image_missing_behind_the_drain(c: Cluster) -> None:
     late["metadata"]["creationTimestamp"] = c.at("5h")
     late["status"] |= {"phase": "Pending", "startTime": c.at("5h")}
     late["status"]["containerStatuses"][0] |= {"ready": False, "state": {"waiting": {"reason": "ImagePullBackOff"}}}
-    for one in late["status"]["conditions"]:
-        one["lastTransitionTime"] = c.at("5h")
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady"}
+    for item in late["status"]["conditions"]:
+        item["lastTransitionTime"] = c.at("5h")
+        if item["type"] in ("Ready", "ContainersReady"):
+            item |= {"status": "False", "reason": "ContainersNotReady"}
     text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = failed to pull and unpack image "{image}": not found'
     c.event(late, "Failed", text, last="4m", first="59m", count=12, source="kubelet")
     add_pdb(c, "shop", "cart", "cart", healthy=2, desired=2, expected=3, minAvailable=2)

@@ -36,22 +36,22 @@ def dns_and_karpenter_wait_for_each_other(c: Cluster) -> None:
         assert both_taints is not None
         both_taints["spec"]["taints"] = [taint]
     tolerated = {"key": "dedicated", "operator": "Exists"}
-    for pod in [made for made in c.objects if made["kind"] == "Pod"]:
+    for pod in [item for item in c.objects if item["kind"] == "Pod"]:
         name = pod["metadata"]["name"]
         if name.startswith("coredns-"):
             c.objects.remove(pod)
         elif name.startswith("karpenter-"):
             pod["spec"]["tolerations"].append(tolerated)
             crash(c, pod, code=1, restarts=11, ago="3m")
-            for made in (pod["metadata"], pod["status"]):
-                key = "creationTimestamp" if "creationTimestamp" in made else "startTime"
-                made[key] = c.at("35m")
+            for manifest in (pod["metadata"], pod["status"]):
+                key = "creationTimestamp" if "creationTimestamp" in manifest else "startTime"
+                manifest[key] = c.at("35m")
             for state in pod["status"]["conditions"]:
                 state["lastTransitionTime"] = c.at("35m")
     c.find("Deployment", "karpenter")["status"] |= {"readyReplicas": 0, "availableReplicas": 0, "unavailableReplicas": 2}  # fmt: skip
     c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("35m")
-    for made in [made for made in c.objects if "coredns" in made["metadata"]["name"]]:
-        c.objects.remove(made)
+    for manifest in [item for item in c.objects if "coredns" in item["metadata"]["name"]]:
+        c.objects.remove(manifest)
     message = no_node({"node(s) had untolerated taint {dedicated: karpenter}": 2})
     critical = {"priorityClassName": "system-cluster-critical", "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]}  # fmt: skip
     waiting(c, "kube-system/coredns", 2, "38m", message, cpu="100m", memory="70Mi", spec=critical)
@@ -128,7 +128,7 @@ def autoscaler_swings_and_read_only_disk(c: Cluster) -> None:
     fresh = [add_node(c, "general", "m6i.xlarge", zone, age="4m") for zone in c.zones[:2]]
     add_workload(c, "shop/web", on=fresh, count=6, age="3m")
     deployment = c.find("Deployment", "web")
-    replicas = next(made["metadata"]["name"] for made in c.objects if made["kind"] == "ReplicaSet" and made["metadata"]["name"].startswith("web-"))  # fmt: skip
+    replicas = next(manifest["metadata"]["name"] for manifest in c.objects if manifest["kind"] == "ReplicaSet" and manifest["metadata"]["name"].startswith("web-"))  # fmt: skip
     scaler = c.add(
         "HorizontalPodAutoscaler", "web", "shop", age="30d",
         spec={"minReplicas": 6, "maxReplicas": 24, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},

@@ -23,8 +23,8 @@ def driver_not_registered(c: Cluster) -> None:
     usual(c)
     add_pool(c, "gpu", families=("g5",), sizes=("2xlarge",), template={"taints": [GPU_TAINT]})
     pairs = [add_node(c, "gpu", "g5.2xlarge", zone, age="20m", gpus=1) for zone in c.zones[:2]]
-    made, pod = next(pair for pair in c.daemonsets if pair[0]["metadata"]["name"] == "ebs-csi-node")
-    for spec in (made["spec"]["template"]["spec"], pod["spec"]):
+    manifest, pod = next(pair for pair in c.daemonsets if pair[0]["metadata"]["name"] == "ebs-csi-node")
+    for spec in (manifest["spec"]["template"]["spec"], pod["spec"]):
         spec["tolerations"] = []
     pods = add_workload(c, "ml/trainer", kind="StatefulSet", on=pairs, age="18m", cpu="4", memory="16Gi", requests={"nvidia.com/gpu": "1"}, spec=GPU_POD, waiting="ContainerCreating")  # fmt: skip
     for pair, trainer in zip(pairs, pods, strict=True):
@@ -51,7 +51,7 @@ def kubelet_rejects_pods(c: Cluster) -> None:
     host = add_node(c, "gpu", "g5.2xlarge", c.zones[0], age="6d", gpus=1)
     add_workload(c, "ml/infer", count=0, replicas=1, age="5d", spec=GPU_POD)
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("infer-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("infer-")
     )
     text = "Pod was rejected: Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected"
     for number in range(34):
@@ -85,7 +85,7 @@ def memory_pressure(c: Cluster) -> None:
     spec = {"nodeSelector": {"team": "lab"}}
     running = add_workload(c, "bi/pandas", on=pairs, count=12, age="20m", cpu="200m", memory="256Mi", spec=spec)
     parent = next(
-        one for one in c.objects if one["kind"] == "ReplicaSet" and one["metadata"]["name"].startswith("pandas-")
+        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("pandas-")
     )
     text = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 71844Ki. Container app was using 5311020Ki, request is 256Mi, has larger consumption of memory. "
     for number in range(14):
@@ -140,7 +140,7 @@ def nodes_without_the_unregistered_taint(c: Cluster) -> None:
         node, claim = both(pair)
         del node["metadata"]["labels"]["karpenter.sh/registered"], node["metadata"]["ownerReferences"]
         del node["metadata"]["finalizers"], claim["status"]["nodeName"]
-        states = {one["type"]: one for one in claim["status"]["conditions"]}
+        states = {item["type"]: item for item in claim["status"]["conditions"]}
         states["Registered"] |= {"status": "False", "reason": "UnregisteredTaintNotFound", "message": text}
         states["Ready"] |= {"status": "False", "reason": "UnhealthyDependents", "message": "Registered=False"}
     add_workload(c, "edge/cache", on=pairs, count=4, age="7m", spec={"nodeSelector": {"team": "edge"}})
@@ -204,9 +204,9 @@ def maintenance_of_a_protected_node(c: Cluster) -> None:
     going = add_node(c, "general", "m6i.2xlarge", c.zones[2], age="28d", deleting="26m")
     both(going)[1]["status"]["conditions"].append(condition("Drained", "Unknown", c.at("26m"), "Draining", "Draining"))
     add_workload(c, "mq/rabbit", kind="StatefulSet", on=[pairs[0], going, pairs[1]], age="27d", cpu="6", memory="24Gi", annotations={"karpenter.sh/do-not-disrupt": "true"})  # fmt: skip
-    for one in both(going):
-        c.event(one, "InstanceUnhealthy", "An unhealthy warning was triggered for the instance", last="26m")
-        c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {one['kind']}", last="26m")  # fmt: skip
+    for manifest in both(going):
+        c.event(manifest, "InstanceUnhealthy", "An unhealthy warning was triggered for the instance", last="26m")
+        c.event(manifest, "TerminatingOnInterruption", f"Interruption triggered termination for the {manifest['kind']}", last="26m")  # fmt: skip
     text = "Failed to drain node, 1 pods are waiting to be evicted"
     c.event(both(going)[0], "FailedDraining", text, last="1m", first="25m", count=13)
 
@@ -273,7 +273,7 @@ def instances_are_stopped_from_outside(c: Cluster) -> None:
         age = f"{95 - 8 * number}s"
         pair = add_node(c, "general", "m6i.xlarge", c.zones[number % 3], age="9d", deleting=age)
         both(pair)[1]["status"]["conditions"].append(condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
-        for one in both(pair):
-            c.event(one, "InstanceStopping", "Instance is stopping", last=age)
-            c.event(one, "TerminatingOnInterruption", f"Interruption triggered termination for the {one['kind']}", last=age)  # fmt: skip
+        for manifest in both(pair):
+            c.event(manifest, "InstanceStopping", "Instance is stopping", last=age)
+            c.event(manifest, "TerminatingOnInterruption", f"Interruption triggered termination for the {manifest['kind']}", last=age)  # fmt: skip
     waiting(c, "orders/catalog", 11, "80s")

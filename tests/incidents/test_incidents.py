@@ -28,12 +28,12 @@ def check(name: str, expect: dict[str, Any], snapshot: Path, monkeypatch: pytest
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "240")
     look_once(monkeypatch)
-    work_out, known = verdict.analysed_cluster, dict[bool | None, Loaded]()
+    work_out, loadeds = verdict.analysed_cluster, dict[bool | None, Loaded]()
     # The judge asks for the findings in two forms.
     monkeypatch.setattr(
         verdict,
         "analysed_cluster",
-        lambda args: known.get(args.simulate) or known.setdefault(args.simulate, work_out(args)),
+        lambda args: loadeds.get(args.simulate) or loadeds.setdefault(args.simulate, work_out(args)),
     )
     judged, least = judge(expect, snapshot), SCORES[name]["now"]
     short = "\n  ".join(judged.shortfalls)
@@ -54,9 +54,9 @@ def test_given(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_table_lists_each_incident_once(capsys: pytest.CaptureFixture[str]) -> None:
-    own, given = [SCORES[name] for name in INCIDENTS], [SCORES[name] for name in FOLDERS]
+    numbers, given = [SCORES[name] for name in INCIDENTS], [SCORES[name] for name in FOLDERS]
     assert SCORES.keys() == {*INCIDENTS, *FOLDERS}
     with capsys.disabled():
-        for title, rows in (("own incidents", own), ("given incidents", given)):
+        for title, rows in (("own incidents", numbers), ("given incidents", given)):
             first, now = sum(row["first"] for row in rows), sum(row["now"] for row in rows)
             print(f"\n{title}: {now} of {3 * len(rows)} points, {first} at the first run")  # noqa: T201

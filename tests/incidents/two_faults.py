@@ -79,7 +79,11 @@ def karpenter_down_and_a_strict_budget(c: Cluster) -> None:
     add_pdb(c, "payments", "ledger", "ledger", healthy=5, desired=5, expected=5, maxUnavailable=0)
     deployment = c.find("Deployment", "karpenter")
     deployment["status"] |= {"readyReplicas": 0, "availableReplicas": 0, "unavailableReplicas": 2}
-    for pod in [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]:
+    for pod in [
+        manifest
+        for manifest in c.objects
+        if manifest["kind"] == "Pod" and manifest["metadata"]["name"].startswith("karpenter-")
+    ]:
         ended = {"reason": "Error", "exitCode": 1, "startedAt": c.at("4m"), "finishedAt": c.at("4m")}
         pod["metadata"]["creationTimestamp"] = c.at("40m")
         pod["status"]["startTime"] = c.at("40m")
@@ -91,10 +95,10 @@ def karpenter_down_and_a_strict_budget(c: Cluster) -> None:
             },
             "lastState": {"terminated": ended},
         }
-        for one in pod["status"]["conditions"]:
-            one["lastTransitionTime"] = c.at("40m")
-            if one["type"] in ("Ready", "ContainersReady"):
-                one |= {"status": "False", "reason": "ContainersNotReady"}
+        for item in pod["status"]["conditions"]:
+            item["lastTransitionTime"] = c.at("40m")
+            if item["type"] in ("Ready", "ContainersReady"):
+                item |= {"status": "False", "reason": "ContainersNotReady"}
     c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("41m")
 
 
@@ -114,10 +118,10 @@ def spot_wave_and_webhook(c: Cluster) -> None:
         age = f"{95 - 9 * number}s"
         going = add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age="3d", deleting=age)
         conditions(going, condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
-        for one in both(going):
-            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
-            text = f"Interruption triggered termination for the {one['kind']}"
-            c.event(one, "TerminatingOnInterruption", text, last=age)
+        for manifest in both(going):
+            c.event(manifest, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {manifest['kind']}"
+            c.event(manifest, "TerminatingOnInterruption", text, last=age)
     add_workload(c, "linkerd/linkerd-proxy-injector", on=[], count=0, replicas=1, age="60d", cpu="100m", memory="128Mi")
     add_workload(c, "orders/catalog", on=stay, count=2, replicas=12, age="3d", cpu="100m", memory="128Mi")
     text = (
@@ -162,7 +166,7 @@ def expiry_and_a_broken_class(c: Cluster) -> None:
         r"\d pods? of db/mongo (are|is) pending",
     ],
     first=2,
-    listed=[one for one in API if one not in ("PodDisruptionBudget", "Event")],
+    listed=[text for text in API if text not in ("PodDisruptionBudget", "Event")],
 )
 def drain_without_budgets_read_and_a_typo(c: Cluster) -> None:
     pairs = usual(c)
@@ -236,7 +240,7 @@ def drain_and_nodes_for_a_pod_that_stays(c: Cluster) -> None:
     add_pdb(c, "erp", "license", "license", healthy=1, desired=1, expected=1, minAvailable=1)
     text = "Failed to drain node, 1 pods are waiting to be evicted"
     c.event(both(old)[0], "FailedDraining", text, last="1m", first="59m", count=29)
-    pod = next(one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("license"))
+    pod = next(item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("license"))
     for number in range(8):
         claim = gone_claim(c, "general", number)
         place = f"Pod should schedule on: nodeclaim/{claim['metadata']['name']}"

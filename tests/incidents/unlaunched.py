@@ -18,9 +18,9 @@ AWAITING = ("AwaitingReconciliation", "object is awaiting reconciliation")
 def by_scheduler(c: Cluster, pods: list[Object], name: str = "volcano") -> None:
     """Let another scheduler than kube-scheduler report that pods are unschedulable."""
     uids = {pod["metadata"]["uid"] for pod in pods}
-    for made in c.objects:
-        if made["kind"] == "Event" and made["involvedObject"]["uid"] in uids and made["reason"] == "FailedScheduling":
-            made |= {"source": {"component": name}, "reportingComponent": name}
+    for item in c.objects:
+        if item["kind"] == "Event" and item["involvedObject"]["uid"] in uids and item["reason"] == "FailedScheduling":
+            item |= {"source": {"component": name}, "reportingComponent": name}
 
 
 @incident(
@@ -171,9 +171,9 @@ def more_volumes_than_a_node_takes(c: Cluster) -> None:
             c, "db", "m6i.xlarge", c.zones[0], age=age, requests={"cpu": "2190m", "memory": "8312Mi", "pods": "5"}
         )
         nominated(c, pods, [pair], last=age, count=3)
-    for made in c.objects:
-        if made["kind"] == "CSINode":
-            made["spec"]["drivers"][0]["allocatable"]["count"] = 3
+    for manifest in c.objects:
+        if manifest["kind"] == "CSINode":
+            manifest["spec"]["drivers"][0]["allocatable"]["count"] = 3
 
 
 @incident(
@@ -187,17 +187,17 @@ def more_volumes_than_a_node_takes(c: Cluster) -> None:
 def instance_profiles_used_up(c: Cluster) -> None:
     usual(c)
     since = c.at("41m")
-    made = add_nodeclass(c, "sandbox")
-    del made["status"]["instanceProfile"]
+    result = add_nodeclass(c, "sandbox")
+    del result["status"]["instanceProfile"]
     dependent = ("DependenciesNotReady", "Awaiting AMI, Instance Profile, Security Group, and Subnet resolution")
     unknown = {"InstanceProfileReady": AWAITING, "ValidationSucceeded": dependent}
     depends = ", ".join(f"{kind}=Unknown" for kind in unknown)
     unknown["Ready"] = ("ReconcilingDependents", depends)
-    made["status"]["conditions"] = [
+    result["status"]["conditions"] = [
         condition(kind, "Unknown", since, *unknown[kind]) if kind in unknown else condition(kind, "True", since)
-        for kind in (one["type"] for one in made["status"]["conditions"])
+        for kind in (item["type"] for item in result["status"]["conditions"])
     ]
-    made["metadata"] |= {"creationTimestamp": since, "generation": 1}
+    result["metadata"] |= {"creationTimestamp": since, "generation": 1}
     pool = add_pool(c, "sandbox", nodeclass="sandbox")
     pool["metadata"] |= {"creationTimestamp": since, "generation": 1}
     pool["status"]["conditions"] = [
@@ -252,11 +252,11 @@ def two_nodes_for_one_instance(c: Cluster) -> None:
     for number, pair in enumerate(pairs):
         assert pair.claim is not None
         status = pair.claim["status"]
-        for place, one in enumerate(status["conditions"]):
-            if one["type"] == "Registered":
+        for place, item in enumerate(status["conditions"]):
+            if item["type"] == "Registered":
                 text = "Invariant violated, matched multiple nodes"
                 status["conditions"][place] = condition("Registered", "False", c.at("9m"), "MultipleNodesFound", text)
-            if one["type"] == "Ready":
+            if item["type"] == "Ready":
                 status["conditions"][place] = condition(
                     "Ready", "False", c.at("9m"), "UnhealthyDependents", "Registered=False"
                 )
@@ -279,9 +279,9 @@ def two_nodes_for_one_instance(c: Cluster) -> None:
             if ready == "Unknown":
                 taints.append({"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"})
             node["spec"] = {"providerID": status["providerID"], "taints": taints}
-            for one in node["status"]["conditions"]:
-                if one["type"] == "Ready":
-                    one |= {"status": ready, "lastTransitionTime": c.at("8m")}
+            for item in node["status"]["conditions"]:
+                if item["type"] == "Ready":
+                    item |= {"status": ready, "lastTransitionTime": c.at("8m")}
             c.objects.append(node)
     text = no_node({"node(s) had untolerated taint {karpenter.sh/unregistered: }": 4, "Insufficient cpu": 6})
     nominated(c, waiting(c, "edge/envoy", 5, "28m", text, pool="edge"), pairs, last="20s", count=20)

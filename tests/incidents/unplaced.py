@@ -164,8 +164,8 @@ def volume_controller_crashes(c: Cluster) -> None:
     pods = add_workload(c, "streaming/kafka", kind="StatefulSet", on=pairs, pending=1, pending_since="32m", age="20d", cpu="6", memory="24Gi")  # fmt: skip
     for number, pod in enumerate(pods[:3]):
         pod["spec"]["volumes"] = [add_volume(c, "streaming", f"data-kafka-{number}", c.zones[number])]
-    made = add_claim(c, "streaming", "data-kafka-3", "gp3", age="32m")
-    made["metadata"]["annotations"] = {
+    manifest = add_claim(c, "streaming", "data-kafka-3", "gp3", age="32m")
+    manifest["metadata"]["annotations"] = {
         "volume.kubernetes.io/selected-node": fresh.name,
         "volume.kubernetes.io/storage-provisioner": "ebs.csi.aws.com",
     }
@@ -173,14 +173,14 @@ def volume_controller_crashes(c: Cluster) -> None:
     verdict = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
     pods[3]["status"]["conditions"][0] |= {"reason": "SchedulerError", "message": verdict}
     c.objects = [
-        one for one in c.objects if not (one["kind"] == "Event" and one["involvedObject"]["name"] == "kafka-3")
+        item for item in c.objects if not (item["kind"] == "Event" and item["involvedObject"]["name"] == "kafka-3")
     ]
     c.event(pods[3], "FailedScheduling", verdict, last="40s", first="21m", count=3, source="default-scheduler")
     text = (
         "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually by the system administrator. If volume creation is delayed, please verify "
         "that the provisioner is running and correctly registered."
     )
-    c.event(made, "ExternalProvisioning", text, last="8s", first="31m", count=125, kind="Normal", source="persistentvolume-controller")  # fmt: skip
+    c.event(manifest, "ExternalProvisioning", text, last="8s", first="31m", count=125, kind="Normal", source="persistentvolume-controller")  # fmt: skip
 
 
 @incident(
@@ -222,10 +222,10 @@ def storage_quota(c: Cluster) -> None:
         'create Claim data-loki-4 for Pod loki-4 in StatefulSet loki failed error: persistentvolumeclaims "data-loki-4" is forbidden: exceeded quota: storage, requested: '
         "requests.storage=200Gi, used: requests.storage=900Gi, limited: requests.storage=1000Gi"
     )
-    made = c.find("StatefulSet", "loki")
-    c.event(made, "FailedCreate", text, last="2m", first="50m", count=19, source="statefulset-controller")
+    manifest = c.find("StatefulSet", "loki")
+    c.event(manifest, "FailedCreate", text, last="2m", first="50m", count=19, source="statefulset-controller")
     text = 'create Pod loki-4 in StatefulSet loki failed error: failed to create PVC data-loki-4: persistentvolumeclaims "data-loki-4" is forbidden: exceeded quota: storage, requested: requests.storage=200Gi, used: requests.storage=900Gi, limited: requests.storage=1000Gi'  # fmt: skip
-    c.event(made, "FailedCreate", text, last="2m", first="50m", count=19, source="statefulset-controller")
+    c.event(manifest, "FailedCreate", text, last="2m", first="50m", count=19, source="statefulset-controller")
 
 
 @incident(
@@ -248,16 +248,16 @@ def budget_that_cannot_be_counted(c: Cluster) -> None:
     add_pool(c, "batch", sizes=("xlarge",), labels={"team": "batch"})
     pairs = [add_node(c, "batch", "m6i.xlarge", zone, age="20d", drifted="5d") for zone in c.zones]
     add_workload(c, "ml/sweep", kind="Job", on=pairs, age="6d", cpu="3", memory="9Gi", spec={"nodeSelector": {"team": "batch"}})  # fmt: skip
-    made = add_pdb(c, "ml", "sweep", "sweep", healthy=0, desired=0, expected=0, maxUnavailable=1)
+    manifest = add_pdb(c, "ml", "sweep", "sweep", healthy=0, desired=0, expected=0, maxUnavailable=1)
     text = "jobs.batch does not implement the scale subresource"
     failed = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": text}
-    made["status"]["conditions"] = [failed | {"lastTransitionTime": c.at("6d"), "observedGeneration": 1}]
+    manifest["status"]["conditions"] = [failed | {"lastTransitionTime": c.at("6d"), "observedGeneration": 1}]
     text = f"Failed to calculate the number of expected pods: {text}"
-    c.event(made, "CalculateExpectedPodCountFailed", text, last="20s", first="59m", count=180, source="controllermanager")  # fmt: skip
+    c.event(manifest, "CalculateExpectedPodCountFailed", text, last="20s", first="59m", count=180, source="controllermanager")  # fmt: skip
     for pair in pairs:
-        for one in both(pair):
+        for item in both(pair):
             text = "Pdb prevents pod evictions (PodDisruptionBudget=[ml/sweep])"
-            c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
+            c.event(item, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
 @incident(
@@ -276,8 +276,8 @@ def preferred_anti_affinity_keeps_nodes(c: Cluster) -> None:
     spec = {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
     add_workload(c, "shop/api", on=pairs, age="5d", cpu="300m", memory="256Mi", pool="general", spec=spec)
     for pair in pairs:
-        for one in both(pair):
-            c.event(one, "Unconsolidatable", "Can't replace with a cheaper node", last="3m", first="55m", count=4, kind="Normal")  # fmt: skip
+        for manifest in both(pair):
+            c.event(manifest, "Unconsolidatable", "Can't replace with a cheaper node", last="3m", first="55m", count=4, kind="Normal")  # fmt: skip
 
 
 @incident(
@@ -341,17 +341,17 @@ def preference_that_karpenter_takes_for_a_refusal(c: Cluster) -> None:
 def spread_over_values_of_another_pool(c: Cluster) -> None:
     add_nodeclass(c)
     key = "capacity-spread"
-    one = {"key": key, "operator": "In", "values": ["1"]}
+    texts = {"key": key, "operator": "In", "values": ["1"]}
     others = {"key": key, "operator": "In", "values": ["2", "3", "4", "5"]}
-    add_pool(c, "steady", sizes=("xlarge",), requirements=[one], labels={"tier": "steady"})
+    add_pool(c, "steady", sizes=("xlarge",), requirements=[texts], labels={"tier": "steady"})
     add_pool(c, "cheap", sizes=("xlarge",), capacity=("spot",), requirements=[others])
     fleet(c, "cheap", "orders/storefront", 3, capacity="spot", age="20h")
     host = add_node(c, "steady", "m6i.xlarge", c.zones[0], age="6d")
     for pair in c.nodes:
-        for made in filter(None, (pair.node, pair.claim)):
-            pool = made["metadata"]["labels"].get("karpenter.sh/nodepool")
+        for manifest in filter(None, (pair.node, pair.claim)):
+            pool = manifest["metadata"]["labels"].get("karpenter.sh/nodepool")
             if pool:
-                made["metadata"]["labels"][key] = "1" if pool == "steady" else "2"
+                manifest["metadata"]["labels"][key] = "1" if pool == "steady" else "2"
     spread = matching("web", topologyKey=key, maxSkew=1, whenUnsatisfiable="DoNotSchedule")
     spec = {"nodeSelector": {"tier": "steady"}, "topologySpreadConstraints": [spread]}
     text = no_node({SELECTOR: 5, "Insufficient cpu": 1})
@@ -391,8 +391,8 @@ def freeze_stops_repair(c: Cluster) -> None:
         ill = pair is pairs[2]
         text = "EBS volume I/O has stalled" if ill else ""
         state = ("False", c.at("55m"), "EBSVolumeIOStalled", text) if ill else ("True", pair.created, "StorageIsReady")
-        made = {**condition("StorageReady", *state), "lastHeartbeatTime": c.at("30s")}
-        both(pair)[0]["status"]["conditions"].append(made)
+        manifest = {**condition("StorageReady", *state), "lastHeartbeatTime": c.at("30s")}
+        both(pair)[0]["status"]["conditions"].append(manifest)
 
 
 @incident(

@@ -61,9 +61,9 @@ def volumes_in_two_zones(c: Cluster) -> None:
 )
 def storage_class_missing(c: Cluster) -> None:
     usual(c, 3)
-    made = add_claim(c, "messaging", "data-rabbit-0", "gp3-encrypted", age="64m")
+    result = add_claim(c, "messaging", "data-rabbit-0", "gp3-encrypted", age="64m")
     text = 'storageclass.storage.k8s.io "gp3-encrypted" not found'
-    c.event(made, "ProvisioningFailed", text, last="5s", first="63m", count=253, source="persistentvolume-controller")
+    c.event(result, "ProvisioningFailed", text, last="5s", first="63m", count=253, source="persistentvolume-controller")
     waiting(
         c,
         "messaging/rabbit",
@@ -175,9 +175,9 @@ def volume_not_detached(c: Cluster) -> None:
     stuck = pods[1]
     stuck["status"] |= {"phase": "Pending"}
     stuck["status"]["containerStatuses"][0] |= {"ready": False, "state": {"waiting": {"reason": "ContainerCreating"}}}
-    for one in stuck["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one |= {"status": "False", "reason": "ContainersNotReady"}
+    for item in stuck["status"]["conditions"]:
+        if item["type"] in ("Ready", "ContainersReady"):
+            item |= {"status": "False", "reason": "ContainersNotReady"}
     claim = c.find("PersistentVolumeClaim", "data-mongo-1")["spec"]["volumeName"]
     c.add(
         "VolumeAttachment",

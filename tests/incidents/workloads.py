@@ -67,14 +67,14 @@ def illegal_instruction(c: Cluster) -> None:
     intel = big_fleet(c, "general", 48)
     amd = big_fleet(c, "general", 12, instance_type="m6a.xlarge", age="44h", part="amd")
     add_workload(c, "ml/embed", on=intel[:24], count=24, age="6d", cpu="100m", memory="200Mi")
-    parent = next(made for made in c.objects if made["kind"] == "ReplicaSet" and made["metadata"]["name"].startswith("embed-"))  # fmt: skip
+    parent = next(item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("embed-"))  # fmt: skip
     for number in range(6):
         pod = add_pod(
             c, "ml", f"{parent['metadata']['name']}-amd{number:02}", node=amd[number], parent=parent, age="40h", labels=parent["metadata"]["labels"], cpu="100m", memory="200Mi",
         )  # fmt: skip
         crash(c, pod, code=132, restarts=430 + number, ago=f"{60 + 20 * number}s")
-    for made in (parent, c.find("Deployment", "embed")):
-        made["spec"]["replicas"] = made["status"]["replicas"] = 30
+    for manifest in (parent, c.find("Deployment", "embed")):
+        manifest["spec"]["replicas"] = manifest["status"]["replicas"] = 30
     c.find("Deployment", "embed")["status"]["unavailableReplicas"] = 6
 
 
@@ -147,7 +147,7 @@ def numa_rejects_pods(c: Cluster) -> None:
     add_pool(c, "hpc", nodeclass="hpc", families=("m7i",), sizes=("4xlarge",))
     host = add_node(c, "hpc", "m7i.4xlarge", c.zones[1], age="3h")
     add_workload(c, "hpc/solver", count=0, replicas=1, age="11m", pool="hpc")
-    parent = next(made for made in c.objects if made["kind"] == "ReplicaSet" and made["metadata"]["name"].startswith("solver-"))  # fmt: skip
+    parent = next(manifest for manifest in c.objects if manifest["kind"] == "ReplicaSet" and manifest["metadata"]["name"].startswith("solver-"))  # fmt: skip
     text = "Pod was rejected: Resources cannot be allocated with Topology locality"
     for number in range(60):
         pod = add_pod(

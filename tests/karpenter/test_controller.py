@@ -62,14 +62,14 @@ def test_chart_version(label: str, version: str) -> None:
 
 
 def test_the_first_who_names_a_setting_counts() -> None:
-    found = layered(
+    settings = layered(
         (
             Layer("the configuration", {"VM_MEMORY_OVERHEAD_PERCENT": "0.03"}),
             Layer("Deployment a/b", {"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1"}),
         )
     )
-    assert (found.settings.vm_memory_overhead_percent, found.settings.reserved_enis) == (0.03, 1)
-    assert found.origins == {"VM_MEMORY_OVERHEAD_PERCENT": "the configuration", "RESERVED_ENIS": "Deployment a/b"}
+    assert (settings.settings.vm_memory_overhead_percent, settings.settings.reserved_enis) == (0.03, 1)
+    assert settings.origins == {"VM_MEMORY_OVERHEAD_PERCENT": "the configuration", "RESERVED_ENIS": "Deployment a/b"}
 
 
 def test_values_that_karpenter_refuses_at_startup() -> None:

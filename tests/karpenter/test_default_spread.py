@@ -52,8 +52,8 @@ SPREAD = constraint("maxSkew: 1, topologyKey: zone")
     ],
 )
 def test_forms_that_karpenter_reads(text: str, skew: int, key: str) -> None:
-    (found,) = parse_scheduler_config(text)
-    assert (found.max_skew, found.topology_key, found.when_unsatisfiable) == (skew, key, DO_NOT_SCHEDULE)
+    (result,) = parse_scheduler_config(text)
+    assert (result.max_skew, result.topology_key, result.when_unsatisfiable) == (skew, key, DO_NOT_SCHEDULE)
 
 
 @pytest.mark.parametrize(

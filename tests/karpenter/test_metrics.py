@@ -7,11 +7,11 @@ from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, Offeri
 
 def offerings(**prices: float | None) -> dict[OfferingName, OfferingMetrics]:
     """Return offerings of one type: ``a_spot=0.1`` is spot in zone a."""
-    found = {}
+    result = {}
     for name, price in prices.items():
         zone, _, usage = name.partition("_")
-        found[OfferingName("m5.large", zone, usage.replace("_", "-"))] = OfferingMetrics(price, True)
-    return found
+        result[OfferingName("m5.large", zone, usage.replace("_", "-"))] = OfferingMetrics(price, True)
+    return result
 
 
 @pytest.mark.parametrize(

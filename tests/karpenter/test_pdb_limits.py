@@ -51,8 +51,8 @@ def test_invalid_selector_selects_nothing_and_is_reported() -> None:
     pdb = replace(a_pdb(name="odd", namespace="default"), selector=odd)
     null = replace(a_pdb(name="null", namespace="default"), selector=None)
     assert PdbLimits([pdb]).matching(a_pod(labels={"app": "web"})) == ()
-    (said,) = refused_selectors([pdb, null, a_pdb()])
-    assert said.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
+    (text,) = refused_selectors([pdb, null, a_pdb()])
+    assert text.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
 
 
 def test_a_pods_own_labels_decide_for_that_pod_alone() -> None:

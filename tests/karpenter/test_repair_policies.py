@@ -43,11 +43,11 @@ def test_policies_that_karpenter_refuses_at_startup(policies: list[dict[str, Any
 
 def test_the_default_policy_matches_the_rest_of_its_pair() -> None:
     policies = RepairPolicies(parse_policies([DEFAULT, REBOOT]))
-    known = policies.ailment(node_with(sick("XID46")), NOW_NS)
+    ailment = policies.ailment(node_with(sick("XID46")), NOW_NS)
     other = policies.ailment(node_with(sick("Kubelet")), NOW_NS)
-    assert known is not None
+    assert ailment is not None
     assert other is not None
-    assert (known.action, known.reason_regex) == (RepairAction.REBOOT, "XID")
+    assert (ailment.action, ailment.reason_regex) == (RepairAction.REBOOT, "XID")
     assert (other.action, other.reason_regex) == (RepairAction.REPLACE, "")
     assert policies.ailment(node_with(sick(status="True")), NOW_NS) is None
     assert policies.ailment(node_with(sick(minutes=29)), NOW_NS) is None
@@ -56,12 +56,12 @@ def test_the_default_policy_matches_the_rest_of_its_pair() -> None:
 def test_replacing_governs_and_the_shortest_bound_holds() -> None:
     bounded = {**REBOOT, "terminationGracePeriod": "5m", "priority": 9}
     disk = {**DEFAULT, "conditionType": "Disk", "reasonRegex": ".*", "terminationGracePeriod": "10m"}
-    found = RepairPolicies(parse_policies([DEFAULT, bounded, disk])).ailment(
+    ailment = RepairPolicies(parse_policies([DEFAULT, bounded, disk])).ailment(
         node_with(sick("XID1"), sick(type_="Disk")), NOW_NS
     )
-    assert found is not None
-    assert (found.condition.type, found.action, found.bound_ns) == ("Disk", RepairAction.REPLACE, 5 * MINUTE_NS)
-    assert found.score == pytest.approx(1 + 50 / 30)
+    assert ailment is not None
+    assert (ailment.condition.type, ailment.action, ailment.bound_ns) == ("Disk", RepairAction.REPLACE, 5 * MINUTE_NS)
+    assert ailment.score == pytest.approx(1 + 50 / 30)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_replacing_governs_and_the_shortest_bound_holds() -> None:
 def test_a_grace_period_alone_is_not_written_down(
     policy: str | None, grace_minutes: int | None, drain: int | None, written: int | None
 ) -> None:
-    found = RepairPolicies(parse_policies([{**DEFAULT, "terminationGracePeriod": policy}])).ailment(
+    ailment = RepairPolicies(parse_policies([{**DEFAULT, "terminationGracePeriod": policy}])).ailment(
         node_with(sick()), NOW_NS
     )
-    assert found is not None
+    assert ailment is not None
     grace_ns = None if grace_minutes is None else grace_minutes * MINUTE_NS
-    bounds = (found.drain_bound(grace_ns), found.written_bound(grace_ns))
-    assert bounds == tuple(None if one is None else one * MINUTE_NS for one in (drain, written))
+    bounds = (ailment.drain_bound(grace_ns), ailment.written_bound(grace_ns))
+    assert bounds == tuple(None if number is None else number * MINUTE_NS for number in (drain, written))
 
 
 def test_a_reboot_restarts_the_toleration() -> None:
@@ -90,7 +90,7 @@ def test_a_reboot_restarts_the_toleration() -> None:
 
 def test_the_policies_of_aws_by_settings() -> None:
     reboots = parse_settings({"AWS_FEATURE_GATES": "RebootForRepair=true"})
-    assert [one.action for one in aws_repair_policies(reboots)].count(RepairAction.REBOOT) == 1
-    assert RepairAction.REBOOT not in {one.action for one in aws_repair_policies(parse_settings({}))}
+    assert [policy.action for policy in aws_repair_policies(reboots)].count(RepairAction.REBOOT) == 1
+    assert RepairAction.REBOOT not in {policy.action for policy in aws_repair_policies(parse_settings({}))}
     assert len(aws_repair_policies(parse_settings({"LEGACY_NODE_REPAIR": "true"}))) == 7
     assert len(aws_repair_policies(parse_settings({}, "1.14.1"))) == 7

@@ -102,16 +102,18 @@ class TestConstruction:
 
 
 class TestRequirement:
-    @pytest.mark.parametrize(("one", "other"), list(product(EXAMPLES, EXAMPLES)))
-    def test_intersection_allows_exactly_what_both_allow(self, one: Requirement, other: Requirement) -> None:
-        both = one.intersect(other)
+    @pytest.mark.parametrize(("requirement", "other"), list(product(EXAMPLES, EXAMPLES)))
+    def test_intersection_allows_exactly_what_both_allow(self, requirement: Requirement, other: Requirement) -> None:
+        both = requirement.intersect(other)
         for value in VALUES:
-            assert both.allows(value) == (one.allows(value) and other.allows(value)), value
-        assert both == other.intersect(one)
+            assert both.allows(value) == (requirement.allows(value) and other.allows(value)), value
+        assert both == other.intersect(requirement)
 
-    @pytest.mark.parametrize(("one", "other"), list(product(EXAMPLES, EXAMPLES)))
-    def test_having_an_intersection_means_that_it_is_not_empty(self, one: Requirement, other: Requirement) -> None:
-        assert one.has_intersection(other) == (one.intersect(other).operator != "DoesNotExist")
+    @pytest.mark.parametrize(("requirement", "other"), list(product(EXAMPLES, EXAMPLES)))
+    def test_having_an_intersection_means_that_it_is_not_empty(
+        self, requirement: Requirement, other: Requirement
+    ) -> None:
+        assert requirement.has_intersection(other) == (requirement.intersect(other).operator != "DoesNotExist")
 
     @given(requirements, requirements, requirements)
     def test_intersection_commutes_and_associates_in_what_it_allows(
@@ -154,12 +156,12 @@ class TestRequirements:
         assert not Requirements()
 
     def test_requirements_are_read_from_objects(self) -> None:
-        made = Requirements.from_selectors(
+        from_selectors = Requirements.from_selectors(
             [NodeSelectorRequirement("a", "In", ("1",), 2), NodeSelectorRequirement("b", "Gt", ("3",))]
         )
-        assert made == Requirements([req("In", "1", key="a", min_values=2), req("Gt", "3", key="b")])
-        assert made.has_min_values()
-        assert not made.only({"b"}).has_min_values()
+        assert from_selectors == Requirements([req("In", "1", key="a", min_values=2), req("Gt", "3", key="b")])
+        assert from_selectors.has_min_values()
+        assert not from_selectors.only({"b"}).has_min_values()
         assert Requirements.from_labels({"a": "1"}) == Requirements([req("In", "1", key="a")])
 
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())

@@ -77,16 +77,16 @@ def test_the_length_is_the_measured_time_of_each_container() -> None:
     add_reading(period, period.to_ns + MINUTE_NS, [web(5)])
     lengths = {name: usage.seconds for name, usage in period.workloads[WEB].items()}
     assert lengths == {"app": 11 * 60, "side": 10 * 60}, "eight hours without a reading are not measured"
-    found = of_periods([period], PODS, percentile=95, hours=168)
-    assert found.known_hours == (11 / 60, 11 / 60)
-    assert [item.is_unsure for item in found.items] == [True]
+    recommendations = of_periods([period], PODS, percentile=95, hours=168)
+    assert recommendations.known_hours == (11 / 60, 11 / 60)
+    assert [item.is_unsure for item in recommendations.items] == [True]
     day = a_period(*([web(5)] for _ in range(24 * 60)))
     assert [item.is_unsure for item in of_periods([day], PODS, percentile=95, hours=168).items] == [False]
 
 
 def test_containers_without_measurements_are_counted_and_get_no_recommendation() -> None:
-    found = of_periods([a_period([web(5, container="gone")])], PODS, percentile=95, hours=168)
-    assert (found.items, found.without, found.known_hours) == ((), 1, None)
+    recommendations = of_periods([a_period([web(5, container="gone")])], PODS, percentile=95, hours=168)
+    assert (recommendations.items, recommendations.without, recommendations.known_hours) == ((), 1, None)
 
 
 def test_a_period_keeps_so_many_containers(monkeypatch: pytest.MonkeyPatch) -> None:

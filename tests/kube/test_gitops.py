@@ -70,10 +70,10 @@ def owner(
 def test_an_owner_is_found_with_its_name_and_when_it_reverts(
     labels: dict[str, str], annotations: dict[str, str], tool: GitOpsTool, name: str, revert: Revert
 ) -> None:
-    found = owner(labels, annotations)
-    assert found is not None
-    assert (found.tool, found.name, found.revert) == (tool, name, revert)
-    key = found.evidence.partition(" ")[2]
+    result = owner(labels, annotations)
+    assert result is not None
+    assert (result.tool, result.name, result.revert) == (tool, name, revert)
+    key = result.evidence.partition(" ")[2]
     assert key in labels or key in annotations
 
 
@@ -104,9 +104,9 @@ def test_nothing_is_claimed_without_evidence(labels: dict[str, str], annotations
     ],
 )
 def test_a_field_manager_alone_is_evidence(manager: str, tool: GitOpsTool) -> None:
-    found = owner(None, None, "kubectl-edit", manager)
-    assert found is not None
-    assert (found.tool, found.name, found.evidence) == (tool, "", f"field manager {manager}")
+    result = owner(None, None, "kubectl-edit", manager)
+    assert result is not None
+    assert (result.tool, result.name, result.evidence) == (tool, "", f"field manager {manager}")
     assert owner(None, None, "kubectl-edit", "helm", "karpenter") is None
 
 

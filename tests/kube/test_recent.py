@@ -41,13 +41,13 @@ def test_unused_answers_are_dropped(most: int) -> None:
 def test_threads_that_ask_at_once_get_one_answer() -> None:
     recent: Recent[str, Answer] = Recent(most=4, patience=9)
     is_making, may_end = threading.Event(), threading.Event()
-    made: list[Answer] = []
+    result: list[Answer] = []
 
     def make() -> Answer:
         is_making.set()
         assert may_end.wait(SECONDS)
-        made.append(Answer())
-        return made[-1]
+        result.append(Answer())
+        return result[-1]
 
     def ask_while_one_makes() -> Answer:
         assert is_making.wait(SECONDS)
@@ -59,17 +59,17 @@ def test_threads_that_ask_at_once_get_one_answer() -> None:
         answers = [threads.submit(recent.get, "key", make), threads.submit(ask_while_one_makes)]
         assert asked.wait(SECONDS)
         may_end.set()
-        assert [one.result(SECONDS) for one in answers] == [*made, *made]
-    assert len(made) == 1
+        assert [future.result(SECONDS) for future in answers] == [*result, *result]
+    assert len(result) == 1
 
 
 def test_while_an_answer_is_made_others_that_are_kept_are_given() -> None:
     recent: Recent[str, Answer] = Recent(most=4, patience=9)
-    known = recent.get("known", Answer)
+    answer = recent.get("known", Answer)
 
     def make() -> Answer:
         with ThreadPoolExecutor(1) as other:
-            assert other.submit(recent.get, "known", Answer).result(SECONDS) is known
+            assert other.submit(recent.get, "known", Answer).result(SECONDS) is answer
         return Answer()
 
-    assert recent.get("new", make) is not known
+    assert recent.get("new", make) is not answer

@@ -33,8 +33,10 @@ def test_adds_name_by_name_in_the_format_that_came_first() -> None:
 
 @given(lists, lists)
 def test_addition_does_not_depend_on_order_but_for_the_format(a: dict[str, Quantity], b: dict[str, Quantity]) -> None:
-    one, other = resources.add(a, b), resources.add(b, a)
-    assert {name: amount.nano for name, amount in one.items()} == {name: amount.nano for name, amount in other.items()}
+    quantities, other = resources.add(a, b), resources.add(b, a)
+    assert {name: amount.nano for name, amount in quantities.items()} == {
+        name: amount.nano for name, amount in other.items()
+    }
 
 
 @given(lists, lists)

@@ -66,8 +66,8 @@ from karptui.whatif.yaml.tree import read
     ],
 )
 def test_resolves_plain_scalars(text: str, value: object) -> None:
-    found = resolve_plain(text)
-    assert (type(found), found) == (type(value), value)
+    result = resolve_plain(text)
+    assert (type(result), result) == (type(value), value)
 
 
 @pytest.mark.parametrize("text", ["0X1F", "0b+1", "1e400", ".1_7", "99999999999999999999", "+.0_", "._", "0b_", "-_1"])

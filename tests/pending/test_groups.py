@@ -44,12 +44,12 @@ def report(*pods: Pod, **others: Any) -> PendingReport:
     return study_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
 
 
-def only(found: PendingReport) -> PendingGroup:
-    [group] = found.groups
+def only(report: PendingReport) -> PendingGroup:
+    [group] = report.groups
     return group
 
 
-def said(
+def pod_event(
     reason: str,
     message: str = "",
     *,
@@ -119,7 +119,7 @@ class TestTurns:
         silent = only(report(pod))
         assert silent.is_stuck(NOW_NS)
         assert now_text(silent) == "scheduler volcano has reported no condition or event"
-        queued = only(report(pod, events=(said("Scheduling", source="volcano"),)))
+        queued = only(report(pod, events=(pod_event("Scheduling", source="volcano"),)))
         assert (queued.is_stuck(NOW_NS), now_text(queued)) == (False, "scheduler volcano")
 
     def test_no_usable_pool(self) -> None:
@@ -174,10 +174,10 @@ class TestTurns:
         pods = tuple(a_pod(name=f"web-{i}", cpu="1500m") for i in range(2))
         pool = a_nodepool(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),))
         inventory = Inventory(pods=pods, nodepools=(pool,))
-        found = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
-        assert {group.cause for group in found.groups} == causes
+        report = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
+        assert {group.cause for group in report.groups} == causes
         if not room:
-            (group,) = found.groups
+            (group,) = report.groups
             assert (now_text(group), group.is_faulty) == ("✘ general: its reservations are full", True)
 
 
@@ -189,10 +189,10 @@ class TestFolding:
             a_pod(name="api-0", cpu="64", owner=an_owner(name="api")),
             a_pod(name="web-2", cpu="64"),
         )
-        found = report(*pods, events=(said("FailedScheduling", pod="web-2"),))
-        assert len(found.groups) == 4
-        assert len({group.key for group in found.groups}) == 4
-        assert found.by_pod["default/web-1"].first.name == "web-1"
+        result = report(*pods, events=(pod_event("FailedScheduling", pod="web-2"),))
+        assert len(result.groups) == 4
+        assert len({group.key for group in result.groups}) == 4
+        assert result.by_pod["default/web-1"].first.name == "web-1"
 
     def test_explanations_come_one_by_one(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
@@ -225,7 +225,7 @@ class TestRequests:
 
 
 def nominated(claim: str = "general-x", *, ago: int) -> Event:
-    return said("Nominated", f"Pod should schedule on: nodeclaim/{claim}, node/node-9", ago=ago)
+    return pod_event("Nominated", f"Pod should schedule on: nodeclaim/{claim}, node/node-9", ago=ago)
 
 
 class TestRemarks:
@@ -243,59 +243,59 @@ class TestRemarks:
     def test_nominations_that_lead_nowhere(
         self, ago: int, claims: tuple[str, ...], nodes: tuple[str, ...], disagreement: str
     ) -> None:
-        made = []
+        result = []
         if claims == ("stage",):
-            made = [a_nodeclaim(name="general-x", node="", conditions=(a_condition("Launched"),))]
+            result = [a_nodeclaim(name="general-x", node="", conditions=(a_condition("Launched"),))]
         elif claims:
             done = tuple(a_condition(kind) for kind in ("Launched", "Registered", "Initialized"))
-            made = [a_nodeclaim(name="general-x", node="", conditions=done)]
-        found = report(
+            result = [a_nodeclaim(name="general-x", node="", conditions=done)]
+        outcome = report(
             a_pod(created_ns=NOW_NS - SECOND_NS),
             events=(nominated(ago=ago),),
-            nodeclaims=tuple(made),
+            nodeclaims=tuple(result),
             nodes=tuple(a_node(name=name, cpu="10m") for name in nodes),
         )
-        texts = [disagreement_text(one) for one in only(found).disagreements]
+        texts = [disagreement_text(disagreement) for disagreement in only(outcome).disagreements]
         assert texts == ([disagreement] if disagreement else [])
 
     def test_a_nomination_in_other_words(self) -> None:
-        found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=HOUR_NS),)))
-        assert [disagreement_text(one) for one in found.disagreements] == ["nominated 60m ago, still pending"]
-        found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=SECOND_NS),)))
-        assert found.disagreements == ()
+        group = only(report(a_pod(), events=(pod_event("Nominated", "who knows", ago=HOUR_NS),)))
+        assert [disagreement_text(item) for item in group.disagreements] == ["nominated 60m ago, still pending"]
+        group = only(report(a_pod(), events=(pod_event("Nominated", "who knows", ago=SECOND_NS),)))
+        assert group.disagreements == ()
 
     def test_a_place_that_is_gone(self) -> None:
-        found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
-        assert [disagreement_text(one) for one in found.disagreements] == [
+        group = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
+        assert [disagreement_text(disagreement) for disagreement in group.disagreements] == [
             "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable"
         ]
 
     @pytest.mark.parametrize(("nodes", "where"), [((), "a new node in general"), ((a_node(),), "node-1")])
     def test_a_place_that_karpenter_did_not_find(self, nodes: tuple[Node, ...], where: str) -> None:
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
-        found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
+        group = only(report(pod, events=(pod_event("FailedScheduling"),), nodes=nodes))
         assert (
-            disagreement_text(found.disagreements[0])
+            disagreement_text(group.disagreements[0])
             == f"Karpenter found it unschedulable 60s ago; computed now it fits on {where}"
         )
 
     def test_a_launch_that_failed_lately_is_told_instead_of_a_place(self) -> None:
         failure = a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS)
-        found = only(report(a_pod(), events=(failure, said("FailedScheduling"))))
+        group = only(report(a_pod(), events=(failure, pod_event("FailedScheduling"))))
         text = "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"
-        assert [disagreement_text(one) for one in found.disagreements] == [text]
-        assert now_words(found) == text
+        assert [disagreement_text(disagreement) for disagreement in group.disagreements] == [text]
+        assert now_words(group) == text
 
     def test_nothing_is_launched_while_another_launch_fails(self) -> None:
         failed = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="Request limit exceeded")
         claim = a_nodeclaim(name="general-x", provider_id="", conditions=(failed,))
-        found = only(report(a_pod(), nodeclaims=(claim,)))
+        group = only(report(a_pod(), nodeclaims=(claim,)))
         text = "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"
-        assert [disagreement_text(one) for one in found.disagreements] == [text]
-        assert now_words(found) == text
+        assert [disagreement_text(disagreement) for disagreement in group.disagreements] == [text]
+        assert now_words(group) == text
 
     def test_silence_where_karpenter_speaks_of_others(self) -> None:
-        other = said("FailedScheduling", pod="another")
+        other = pod_event("FailedScheduling", pod="another")
         [disagreement] = only(report(a_pod(cpu="64"), events=(other,))).disagreements
         assert "without an event from Karpenter" in disagreement_text(disagreement)
         assert only(report(a_pod(cpu="64"))).disagreements == ()
@@ -308,8 +308,8 @@ class TestRemarks:
     def test_room_without_volumes_that_were_not_read_is_no_promise_of_karpenters(self) -> None:
         pod = a_pod(volumes=[PodVolume(name="data", claim_name="data")])
         unread = frozenset({"PersistentVolumeClaim"})
-        found = only(report(pod, nodes=(a_node(),), events=(said("FailedScheduling"),), unread=unread))
-        assert [disagreement_text(one) for one in found.disagreements] == [
+        group = only(report(pod, nodes=(a_node(),), events=(pod_event("FailedScheduling"),), unread=unread))
+        assert [disagreement_text(disagreement) for disagreement in group.disagreements] == [
             (
                 "Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits"
                 " on node-1"
@@ -335,11 +335,11 @@ class TestRemarks:
 class TestVoices:
     def test_the_newest_of_each_speaker(self) -> None:
         events = (
-            said("FailedScheduling", "old", ago=HOUR_NS, name="a"),
-            said("FailedScheduling", "new", ago=MINUTE_NS, name="b"),
-            said("FailedScheduling", "0/3", source="default-scheduler", ago=SECOND_NS, name="c"),
-            said("Pulled", "image", source="kubelet", name="d"),
-            said("FailedScheduling", "of a node", pod="other", name="e"),
+            pod_event("FailedScheduling", "old", ago=HOUR_NS, name="a"),
+            pod_event("FailedScheduling", "new", ago=MINUTE_NS, name="b"),
+            pod_event("FailedScheduling", "0/3", source="default-scheduler", ago=SECOND_NS, name="c"),
+            pod_event("Pulled", "image", source="kubelet", name="d"),
+            pod_event("FailedScheduling", "of a node", pod="other", name="e"),
         )
         messages = only(report(a_pod(cpu="64"), events=events)).messages
         assert messages.karpenter is not None

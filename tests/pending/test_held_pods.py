@@ -49,9 +49,9 @@ def gated(*, ready: bool, controller: str = "kueue-controller-manager") -> list[
 
 
 def test_a_gate_whose_controller_has_no_ready_pod_is_not_removed() -> None:
-    [said] = gated(ready=False)
+    [result] = gated(ready=False)
     why = "Deployment kueue/kueue-controller-manager has no ready pod"
-    assert said == f"scheduling gate kueue.x-k8s.io/admission is not removed: {why}"
+    assert result == f"scheduling gate kueue.x-k8s.io/admission is not removed: {why}"
     assert gated(ready=True) == []
     assert gated(ready=False, controller="volcano-controller-manager") == []
 
@@ -59,12 +59,12 @@ def test_a_gate_whose_controller_has_no_ready_pod_is_not_removed() -> None:
 @pytest.mark.parametrize(("is_default", "end"), [(False, ", and no StorageClass is the default"), (True, "")])
 def test_a_claim_without_a_storage_class_is_named(*, is_default: bool, end: str) -> None:
     pod = a_pod(name="vm-0", volumes=(PodVolume("data", "data-vm-0"),))
-    said = held(
+    result = held(
         pods=(pod,),
         claims=(PersistentVolumeClaim(name="data-vm-0", namespace="default"),),
         storage_classes=(StorageClass(name="gp3", is_default=is_default),),
     )
-    assert said == [f"its PersistentVolumeClaim data-vm-0 is not bound and names no StorageClass{end}"]
+    assert result == [f"its PersistentVolumeClaim data-vm-0 is not bound and names no StorageClass{end}"]
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_a_claim_without_a_storage_class_is_named(*, is_default: bool, end: str)
 def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, registered: str, end: str) -> None:
     message = f"Waiting for a volume to be created either by the external provisioner '{driver}' or manually"
     event = an_event(about="PersistentVolumeClaim/default/data", reason="ExternalProvisioning", message=message)
-    [said] = held(
+    [result] = held(
         pods=(a_pod(name="vm-0", volumes=(PodVolume("data", "data"),)),),
         claims=(PersistentVolumeClaim(name="data", namespace="default", storage_class_name="gp3"),),
         storage_classes=(StorageClass(name="gp3", provisioner=driver, volume_binding_mode="WaitForFirstConsumer"),),
         csi_nodes=(CSINode(name="n1", driver_limits=((registered, 25),)),),
         events=(replace(event, first_ns=NOW_NS - HOUR_NS),),
     )
-    assert end in said
-    assert said.endswith("does not answer") is (end == "does not answer")
+    assert end in result
+    assert result.endswith("does not answer") is (end == "does not answer")
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, 
 def test_a_taint_that_keeps_pods_off_nodes_launched_meanwhile_is_named(
     claim: dict[str, Any], pod: dict[str, Any], *, is_told: bool
 ) -> None:
-    said = held(
+    result = held(
         pods=(a_pod(name="promo", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"}, **pod),),
         nodes=(a_node(name="n1", taints=(SCAN,)),),
         nodeclaims=(a_nodeclaim(node="n1", **{"created_ns": NOW_NS - 10 * MINUTE_NS, **claim}),),
     )
-    assert any("has the taint scan.example/pending:NoSchedule" in text for text in said) is is_told
+    assert any("has the taint scan.example/pending:NoSchedule" in text for text in result) is is_told
 
 
 FULL = "queue resource quota insufficient: insufficient cpu"
@@ -139,8 +139,8 @@ def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
     pod = a_pod(labels={"kueue.x-k8s.io/pod-group-name": "llm-5c"}, scheduler_name="volcano")
     pod = replace(pod, trouble=PodTrouble(gates=gates), scheduled_reason=SCHEDULING_GATED if gates else "Unschedulable")
     event = an_event(about=about, message=message, source="volcano", last_ns=NOW_NS - seconds * NS_PER_SECOND)
-    said = held(pods=(pod,), events=(event,))
-    assert [line for line in said if "admit" in line] == ([text] if text else [])
+    result = held(pods=(pod,), events=(event,))
+    assert [line for line in result if "admit" in line] == ([text] if text else [])
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
 def test_a_scheduler_that_has_said_nothing_and_runs_no_pod(scheduler: str, *, ready: bool, is_told: bool) -> None:
     pod = a_pod(scheduler_name=scheduler, scheduled_reason="")
     other = a_pod(name="bins-7d9", node="n1", is_ready=ready)
-    said = held(pods=(pod, other), nodes=(a_node(name="n1"),))
+    result = held(pods=(pod, other), nodes=(a_node(name="n1"),))
     text = "scheduler bins has written no condition or event, and no ready pod has its name"
-    assert said == ([text] if is_told else [])
+    assert result == ([text] if is_told else [])
     assert held(pods=(pod, a_pod(name="b", node="n1", scheduler_name=scheduler)), nodes=(a_node(name="n1"),)) == []
 
 
@@ -161,28 +161,28 @@ def test_a_scheduler_that_has_said_nothing_and_runs_no_pod(scheduler: str, *, re
 )
 def test_pods_that_take_long_to_end_on_the_nominated_node_are_named(minutes: int, priority: int, end: str) -> None:
     victim = a_pod(name="build", node="n1", deletion_ns=NOW_NS + minutes * MINUTE_NS, priority=priority)
-    said = held(pods=(a_pod(nominated_node="n1", priority=100), victim), nodes=(a_node(name="n1"),))
+    result = held(pods=(a_pod(nominated_node="n1", priority=100), victim), nodes=(a_node(name="n1"),))
     where = "kube-scheduler nominated n1, where pods of lower priority (default/build)"
-    assert said == ([f"{where} {end}; Karpenter launches nothing for nominated pods"] if end else [])
+    assert result == ([f"{where} {end}; Karpenter launches nothing for nominated pods"] if end else [])
 
 
 @pytest.mark.parametrize(("limits", "is_told"), [((3, 3), True), ((3, 4), False), ((3, None), False)])
 def test_a_pod_with_more_volumes_than_any_node_attaches(limits: tuple[int | None, ...], *, is_told: bool) -> None:
     names = ("a", "b", "c", "d")
     claims = (PersistentVolumeClaim(name=name, namespace="default", storage_class_name="gp3") for name in names)
-    said = held(
+    result = held(
         pods=(a_pod(volumes=tuple(PodVolume(name, name) for name in names)),),
         claims=tuple(claims),
         storage_classes=(StorageClass(name="gp3", provisioner="ebs", volume_binding_mode="WaitForFirstConsumer"),),
         csi_nodes=tuple(CSINode(name=f"n{limit}", driver_limits=(("ebs", limit),)) for limit in limits),
     )
-    assert said == (["4 volumes of ebs a pod, but no node attaches more than 3 (CSINode)"] if is_told else [])
+    assert result == (["4 volumes of ebs a pod, but no node attaches more than 3 (CSINode)"] if is_told else [])
 
 
 def test_a_refusal_of_another_scheduler_is_not_called_kube_schedulers() -> None:
     pod = a_pod(scheduler_name="volcano", scheduled_message="pod group is not ready")
-    said = held(pods=(pod,), nodes=(a_node(name="n1"),))
-    assert said[-1].startswith(
+    result = held(pods=(pod,), nodes=(a_node(name="n1"),))
+    assert result[-1].startswith(
         "scheduler volcano refuses it (pod group is not ready), but by Karpenter's rules it fits on n1"
     )
 

@@ -32,15 +32,17 @@ def cluster(
     """Return a node in each of two zones: ``a`` on demand, ``b`` on spot."""
     nodes = (a_node(name="a", zone=A), a_node(name="b", zone=B, capacity_type="spot"))
     claims = tuple(
-        a_nodeclaim(name=f"claim-{one.name}", node=one.name, zone=zone, capacity_type=kind, provider_id=one.provider_id)
-        for one, zone, kind in zip(nodes, (A, B), ("on-demand", "spot"), strict=True)
+        a_nodeclaim(
+            name=f"claim-{node.name}", node=node.name, zone=zone, capacity_type=kind, provider_id=node.provider_id
+        )
+        for node, zone, kind in zip(nodes, (A, B), ("on-demand", "spot"), strict=True)
     )
     given = {"nodes": nodes, "nodeclaims": claims, "pods": pods, **others}
     return base(*manifests, types=types, **given)
 
 
-def counts(found: Drill) -> tuple[int, int, int, int]:
-    return found.pods, found.on_nodes, found.on_new, len(found.pending)
+def counts(result: Drill) -> tuple[int, int, int, int]:
+    return result.pods, result.on_nodes, result.on_new, len(result.pending)
 
 
 def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
@@ -50,41 +52,41 @@ def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
         a_pod(name="bound", node="a", cpu="100m", node_selector=IN_A),
         a_pod(name="stays", node="b", cpu="500m"),
     )
-    found = drill(cluster(*pods), WITHOUT_A)
-    assert counts(found) == (3, 1, 1, 1)
-    assert (found.nodes, found.nodes_before) == (("a",), 2)
-    (waiting,) = found.pending
+    result = drill(cluster(*pods), WITHOUT_A)
+    assert counts(result) == (3, 1, 1, 1)
+    assert (result.nodes, result.nodes_before) == (("a",), 2)
+    (waiting,) = result.pending
     assert (waiting.pod_key, waiting.owner) == ("default/bound", "ReplicaSet/default/web")
-    (launch,) = found.launches
+    (launch,) = result.launches
     assert (launch.pool_name, launch.nodes, launch.types) == ("general", 1, ((f"m5.large spot {B}", 1),))
-    assert found.price_after == pytest.approx(0.04)
-    assert TABLE.values(found, 0)["pending"][0]["reason"] == waiting.reason
-    assert headline(found) == (
+    assert result.price_after == pytest.approx(0.04)
+    assert TABLE.values(result, 0)["pending"][0]["reason"] == waiting.reason
+    assert headline(result) == (
         f"without zone {A} 1 of 3 pods stays pending, 1 fit on other nodes, 1 need 1 new node ($0.04/h);"
         " 1 of 2 nodes is gone"
     )
-    parts = [line for line in detail_lines(found) if not line.startswith("    ")]
+    parts = [line for line in detail_lines(result) if not line.startswith("    ")]
     assert parts == ["  Stay pending", "  New nodes", "  Assumed", "  Not modelled"]
 
 
 def test_daemons_do_not_move_and_pods_without_an_owner_are_lost() -> None:
     alone = a_pod(name="alone", node="a")
     alone = replace(alone, template=replace(alone.template, owners=()))
-    found = drill(cluster(a_pod(name="agent", node="a", daemonset="agent"), alone), WITHOUT_A)
-    assert counts(found) == (0, 0, 0, 0)
-    assert found.lost == ("default/alone",)
-    assert headline(found) == (
+    result = drill(cluster(a_pod(name="agent", node="a", daemonset="agent"), alone), WITHOUT_A)
+    assert counts(result) == (0, 0, 0, 0)
+    assert result.lost == ("default/alone",)
+    assert headline(result) == (
         f"without zone {A} no pod has to move; 1 pod without an owner is lost; 1 of 2 nodes is gone"
     )
-    assert "  Lost: no owner recreates them" in list(detail_lines(found))
+    assert "  Lost: no owner recreates them" in list(detail_lines(result))
 
 
 def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
-    found = drill(cluster(a_pod(name="new", cpu="1500m", node_selector=IN_A)), WITHOUT_A)
-    assert counts(found) == (0, 0, 0, 0)
-    assert [one.pod_key for one in found.also_pending] == ["default/new"]
-    assert found.waiting == 1
-    assert "1 pending pod schedulable today becomes unschedulable" in headline(found)
+    result = drill(cluster(a_pod(name="new", cpu="1500m", node_selector=IN_A)), WITHOUT_A)
+    assert counts(result) == (0, 0, 0, 0)
+    assert [unplaced.pod_key for unplaced in result.also_pending] == ["default/new"]
+    assert result.waiting == 1
+    assert "1 pending pod schedulable today becomes unschedulable" in headline(result)
 
 
 def test_a_volume_keeps_its_pod_in_the_zone() -> None:
@@ -107,18 +109,18 @@ def test_a_volume_keeps_its_pod_in_the_zone() -> None:
 def test_a_capacity_type_goes_with_its_offerings() -> None:
     spot_only = {"karpenter.sh/capacity-type": "spot"}
     pods = (a_pod(name="cheap", node="b", node_selector=spot_only), a_pod(name="any", node="b", cpu="1"))
-    found = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
-    assert counts(found) == (2, 1, 0, 1)
-    assert found.nodes == ("b",)
+    result = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
+    assert counts(result) == (2, 1, 0, 1)
+    assert result.nodes == ("b",)
 
 
 def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
     start = cluster(a_pod(name="web", node="a", cpu="1"), manifests=(POOL, another("spare")))
-    found = drill(start, WITHOUT_GENERAL)
-    assert counts(found) == (1, 0, 1, 0)
-    assert [one.pool_name for one in found.launches] == ["spare"]
-    assert "nodes drain" not in " ".join(found.assumed)
-    assert headline(found).startswith("without NodePool general 1 pod fits elsewhere: 1 need 1 new node")
+    result = drill(start, WITHOUT_GENERAL)
+    assert counts(result) == (1, 0, 1, 0)
+    assert [launch.pool_name for launch in result.launches] == ["spare"]
+    assert "nodes drain" not in " ".join(result.assumed)
+    assert headline(result).startswith("without NodePool general 1 pod fits elsewhere: 1 need 1 new node")
 
 
 def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_left() -> None:
@@ -130,12 +132,12 @@ def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_l
         a_pod(name="theirs", node="a", cpu="100m", scheduler_name="volcano"),
     ]
     start = cluster(*pods, nodes=(a_node(name="a", zone=A), group), nodeclaims=(a_nodeclaim(node="a", zone=A),))
-    found = drill(start, WITHOUT_GENERAL)
-    assert counts(found) == (4, 1, 0, 3)
-    reasons = {one.pod_key: one.reason for one in found.pending}
+    result = drill(start, WITHOUT_GENERAL)
+    assert counts(result) == (4, 1, 0, 3)
+    reasons = {unplaced.pod_key: unplaced.reason for unplaced in result.pending}
     assert reasons["default/gpu"].startswith("no existing node accepts it, and no NodePool accepts pods")
     assert reasons["default/theirs"].startswith("its scheduler volcano is not modelled, and no NodePool accepts pods")
-    assert KUBE_SCHEDULER_APPROXIMATED in found.assumed
+    assert KUBE_SCHEDULER_APPROXIMATED in result.assumed
 
 
 def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
@@ -147,17 +149,17 @@ def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
         a_pod(name="web", node=groups[0].name, cpu="600m"),
         a_pod(name="coredns", node=groups[0].name, cpu="1", required_node_terms=keeps_off),
     ]
-    found = drill(cluster(*pods, nodes=groups, nodeclaims=()), WITHOUT_A)
-    assert counts(found) == (3, 2, 0, 1)
-    assert found.pending[0].pod_key != "default/web"
+    result = drill(cluster(*pods, nodes=groups, nodeclaims=()), WITHOUT_A)
+    assert counts(result) == (3, 2, 0, 1)
+    assert result.pending[0].pod_key != "default/web"
 
 
 def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
     only_a = [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [A]}]
     bound = another("bound", template={"spec": {**POOL["spec"]["template"]["spec"], "requirements": only_a}})
-    found = drill(cluster(manifests=(POOL, bound)), WITHOUT_A)
-    assert found.closed == ("bound",)
-    lines = list(detail_lines(found))
+    result = drill(cluster(manifests=(POOL, bound)), WITHOUT_A)
+    assert result.closed == ("bound",)
+    lines = list(detail_lines(result))
     assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
 
 
@@ -180,37 +182,37 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
     start = cluster(
         a_pod(name="x", node="b"), a_pod(name="y", node="b", node_selector={"topology.kubernetes.io/zone": B})
     )
-    assert [str(one) for one in losses(start.inventory)] == [
+    assert [str(loss) for loss in losses(start.inventory)] == [
         f"zone={A}",
         f"zone={B}",
         "capacity-type=on-demand",
         "capacity-type=spot",
         "nodepool=general",
     ]
-    found = drills(start)
-    assert [str(one.loss) for one in found] == [
+    result = drills(start)
+    assert [str(item.loss) for item in result] == [
         f"zone={B}",
         f"zone={A}",
         "capacity-type=spot",
         "capacity-type=on-demand",
         "nodepool=general",
     ]
-    assert overview(found) == (
+    assert overview(result) == (
         f"without NodePool general 2 pods stay pending; without zone {B} 1 pod stays pending;"
         " losing any one capacity type leaves no pod pending"
     )
-    cells = [column.cell(found[0], 0).text for column in TABLE.columns]
+    cells = [column.cell(result[0], 0).text for column in TABLE.columns]
     assert cells[:5] == [f"zone={B}", "1", "2", "1", "-"]
-    assert overview([found[0], found[0]]).endswith("(some also without 1 other zone)")
+    assert overview([result[0], result[0]]).endswith("(some also without 1 other zone)")
 
 
 def test_dollars_say_what_is_not_known() -> None:
-    one = drill(cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m")), WITHOUT_A)
-    (launch,) = one.launches
+    result = drill(cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m")), WITHOUT_A)
+    (launch,) = result.launches
     for price, unpriced, at_most, says in (
         (0.0, 1, False, "(price unknown)"),
         (1.0, 0, True, "(at most $1.00/h)"),
         (1.0, 2, False, "($1.00/h, 2 without a price)"),
     ):
         other = replace(launch, price_per_hour=price, unpriced=unpriced, is_at_most=at_most)
-        assert says in headline(replace(one, launches=(other,)))
+        assert says in headline(replace(result, launches=(other,)))

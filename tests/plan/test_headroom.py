@@ -43,16 +43,16 @@ def cluster(*pods: Any, pools: tuple[dict[str, Any], ...] = (limited("20"),), **
     """Return two nodes with room for some pods, and types of two sizes."""
     nodes = (a_node(name="a", cpu="1930m"), a_node(name="b", cpu="1930m"))
     claims = tuple(
-        a_nodeclaim(name=f"claim-{one.name}", node=one.name, provider_id=one.provider_id, capacity={"cpu": "2"})
-        for one in nodes
+        a_nodeclaim(name=f"claim-{node.name}", node=node.name, provider_id=node.provider_id, capacity={"cpu": "2"})
+        for node in nodes
     )
     given = {"nodes": nodes, "nodeclaims": claims, "pods": (a_pod(node="a", cpu="600m"), *pods), **others}
     return base(*pools, types=(SMALL, LARGE), **given)
 
 
 def needs_no_node(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
-    found, today = (solve(apply(on, sample.edits(n)).prepared) for n in (count, 0))
-    return not found.failed and len(found.claims) <= len(today.claims)
+    solution, today = (solve(apply(on, sample.edits(n)).prepared) for n in (count, 0))
+    return not solution.failed and len(solution.claims) <= len(today.claims)
 
 
 def all_run_in_the_end(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
@@ -64,30 +64,30 @@ def all_run_in_the_end(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
 def test_every_number_up_to_it_fits_and_the_next_does_not(limit: str) -> None:
     on = cluster(pools=(limited(limit),))
     sample = sample_of(on, WEB)
-    found = headroom(on, sample, most=60)
-    assert [needs_no_node(on, sample, n) for n in range(found.fits + 2)] == [True] * (found.fits + 1) + [False]
-    assert all_run_in_the_end(on, sample, found.total)
-    assert not all_run_in_the_end(on, sample, found.total + 1)
-    assert found.reason.startswith("the limits of NodePool general leave no room for another node")
-    assert found.starts == found.fits == sum(count for _, count in found.nodes)
+    result = headroom(on, sample, most=60)
+    assert [needs_no_node(on, sample, n) for n in range(result.fits + 2)] == [True] * (result.fits + 1) + [False]
+    assert all_run_in_the_end(on, sample, result.total)
+    assert not all_run_in_the_end(on, sample, result.total + 1)
+    assert result.reason.startswith("the limits of NodePool general leave no room for another node")
+    assert result.starts == result.fits == sum(count for _, count in result.nodes)
 
 
 def test_pods_that_keep_each_other_away_get_a_node_each() -> None:
     on = cluster(a_pod(name="apart", node="b", cpu="100m", host_ports=(HostPort(8080),)))
-    found = headroom(on, sample_of(on, ObjectRef("Pod", "apart", "default")), most=30)
-    assert found.fits == 1
-    assert found.total == 1 + found.new_nodes
-    assert (found.next_pool, found.next_type) == ("general", "m5.large on-demand us-east-1a")
+    result = headroom(on, sample_of(on, ObjectRef("Pod", "apart", "default")), most=30)
+    assert result.fits == 1
+    assert result.total == 1 + result.new_nodes
+    assert (result.next_pool, result.next_type) == ("general", "m5.large on-demand us-east-1a")
 
 
 def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there() -> None:
     full = a_pod(name="full", node="b", cpu="1900m")
     waiting = a_pod(name="waits", cpu="2500m", owner=an_owner(name="large"))
     on = cluster(a_pod(name="more", node="a", cpu="600m"), full, waiting)
-    found = headroom(on, sample_of(on, WEB), most=60)
-    assert found.on_launched == found.fits - sum(count for _, count in found.nodes) > 0
-    assert " fit on existing nodes and on nodes launched anyway for pending pods; " in headline(found)
-    few = headroom(on, sample_of(on, WEB), most=found.fits, pools=())
+    result = headroom(on, sample_of(on, WEB), most=60)
+    assert result.on_launched == result.fits - sum(count for _, count in result.nodes) > 0
+    assert " fit on existing nodes and on nodes launched anyway for pending pods; " in headline(result)
+    few = headroom(on, sample_of(on, WEB), most=result.fits, pools=())
     assert " or more pods of each workload fit on existing nodes and on nodes" in overview([few])
     launched = replace(few, on_launched=few.fits, nodes=())
     assert " fit on nodes launched anyway" in headline(launched)
@@ -95,7 +95,7 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
     for pair in ([launched, there], [there, launched]):
         assert " fit on existing nodes and on nodes launched anyway" in overview(pair)
     assert " fit on existing or starting nodes" in headline(replace(there, on_starting=1))
-    assert list(more_lines(found))[-1].endswith(f"; {found.on_launched} on nodes that are launched anyway")
+    assert list(more_lines(result))[-1].endswith(f"; {result.on_launched} on nodes that are launched anyway")
     crowded = cluster(full, waiting, a_pod(name="more", node="a", cpu="1200m"))
     assert " fit on nodes launched anyway for pending pods; " in headline(
         headroom(crowded, sample_of(crowded, WEB), most=60)
@@ -105,11 +105,11 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
 def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:
     waiting = tuple(a_pod(name=f"waits-{n}", cpu="600m") for n in range(2))
     without_volume = tuple(replace(pod, volumes=(PodVolume("data", "lost"),)) for pod in waiting)
-    found, with_waiting, with_lost = (
+    result, with_waiting, with_lost = (
         headroom(on, sample_of(on, ObjectRef("Pod", "web-1", "default")), most=30, pools=())
         for on in (cluster(), cluster(*waiting), cluster(*without_volume))
     )
-    assert (found.starts, found.fits) == (5, 5)
+    assert (result.starts, result.fits) == (5, 5)
     assert (with_waiting.starts, with_waiting.fits) == (3, 3)
     assert (with_lost.starts, with_lost.fits) == (5, 5), "kube-scheduler never places them"
 
@@ -119,24 +119,24 @@ def test_each_nodepool_is_asked_by_itself() -> None:
         "template": {"spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "x", "effect": "NoSchedule"}]}}
     }
     on = cluster(pools=(limited("8"), limited("8", "other"), limited("8", "closed", **tainted)))
-    found = headroom(on, sample_of(on, WEB), most=60)
-    by_pool = {one.pool_name: one for one in found.pools}
+    result = headroom(on, sample_of(on, WEB), most=60)
+    by_pool = {room.pool_name: room for room in result.pools}
     assert by_pool["closed"].pods == 0
     assert by_pool["closed"].reason == "it does not tolerate x:NoSchedule of NodePool closed"
-    assert found.total - found.fits == by_pool["general"].pods + by_pool["other"].pods
+    assert result.total - result.fits == by_pool["general"].pods + by_pool["other"].pods
     assert headroom(on, sample_of(on, WEB), most=60, pools=()).pools == ()
 
 
 def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> None:
     on = cluster(pools=())
-    found = headroom(on, sample_of(on, WEB), most=40)
-    assert (found.fits, found.total, found.is_total_at_least, found.new_nodes) == (5, 5, False, 0)
-    assert found.starts == sum(count for _, count in found.nodes) == 5
-    assert headline(found) == (
+    result = headroom(on, sample_of(on, WEB), most=40)
+    assert (result.fits, result.total, result.is_total_at_least, result.new_nodes) == (5, 5, False, 0)
+    assert result.starts == sum(count for _, count in result.nodes) == 5
+    assert headline(result) == (
         "5 more pods like ReplicaSet/default/web fit on existing nodes; the next is unschedulable: "
         "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
     )
-    assert overview([found]) == "least headroom: 5 more of ReplicaSet/default/web"
+    assert overview([result]) == "least headroom: 5 more of ReplicaSet/default/web"
     few = headroom(on, sample_of(on, WEB), most=3)
     assert overview([few]) == "3 or more pods of each workload fit on existing nodes"
     huge = cluster(a_pod(name="huge", cpu="16"), pools=())
@@ -162,12 +162,12 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
 def test_pods_that_karpenter_passes_over_fit_only_where_kube_scheduler_puts_them(
     passed_over: dict[str, Any], fits: int, why: str
 ) -> None:
-    own = a_pod(name="own", node="foreign", cpu="600m", **passed_over)
-    on = cluster(own, nodes=(*cluster().inventory.nodes, a_node(name="foreign", pool="", cpu="2430m")))
-    found = headroom(on, sample_of(on, ObjectRef("Pod", "own", "default")), most=20)
-    assert (found.starts, found.fits, found.total, found.on_launched) == (fits, fits, fits, 0)
-    assert found.reason.startswith(why)
-    assert [(one.pool_name, one.pods, one.reason) for one in found.pools] == [("general", 0, found.reason)]
+    pod = a_pod(name="own", node="foreign", cpu="600m", **passed_over)
+    on = cluster(pod, nodes=(*cluster().inventory.nodes, a_node(name="foreign", pool="", cpu="2430m")))
+    result = headroom(on, sample_of(on, ObjectRef("Pod", "own", "default")), most=20)
+    assert (result.starts, result.fits, result.total, result.on_launched) == (fits, fits, fits, 0)
+    assert result.reason.startswith(why)
+    assert [(room.pool_name, room.pods, room.reason) for room in result.pools] == [("general", 0, result.reason)]
 
 
 def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
@@ -186,8 +186,8 @@ def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
 def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     sick = {**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     on = cluster(pools=(sick,))
-    found = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
-    assert pool_overview("general", found).endswith(
+    result = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
+    assert pool_overview("general", result).endswith(
         "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
     )
 
@@ -219,14 +219,14 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
 )
 def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[str, Any], why: str) -> None:
     on = cluster(pools=(general, limited("20", "other")))
-    found = headrooms(on, (sample_of(on, WEB),), most=40, pool="general")
-    room = found[0].pools[0]
+    result = headrooms(on, (sample_of(on, WEB),), most=40, pool="general")
+    room = result[0].pools[0]
     assert (room.pods, room.is_at_least, room.nodes, [use.resource for use in room.limits]) == (0, False, 0, ["cpu"])
-    assert pool_overview("general", found) == (
+    assert pool_overview("general", result) == (
         f"no new node of general for ReplicaSet/default/web: "
         f"NodePool general is {why}, so that Karpenter launches nothing from it for pods"
     )
-    assert found[0].new_nodes > 0
+    assert result[0].new_nodes > 0
 
 
 def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
@@ -240,13 +240,13 @@ def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     )  # fmt: skip
     plain = cluster()
     kept = cluster(workloads=(web,), capacity_buffers=(buffer,), settings={"FEATURE_GATES": "CapacityBuffer=true"})
-    without, found = (
+    without, result = (
         headroom(on, sample_of(on, ObjectRef("Pod", "web-1", "default")), most=20) for on in (plain, kept)
     )
     assert (without.fits, without.starts, without.buffered) == (5, 5, 0)
-    assert (found.fits, found.starts, found.buffered) == (3, 5, 2)
+    assert (result.fits, result.starts, result.buffered) == (3, 5, 2)
     assert "Karpenter then launches nodes to replace the buffer space that 2 of them use" in "\n".join(
-        more_lines(found)
+        more_lines(result)
     )
 
 
@@ -256,19 +256,19 @@ def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_t
     full = a_pod(name="full", node="b", cpu="1900m")
     for policy, is_told in (("Respect", True), ("Ignore", False)):
         on = cluster(full, settings={"PREFERENCE_POLICY": policy}, pods=(web, full))
-        found = headroom(on, sample_of(on, WEB), most=20, pools=())
-        assert (found.starts > found.fits) == is_told
+        result = headroom(on, sample_of(on, WEB), most=20, pools=())
+        assert (result.starts > result.fits) == is_told
         # One answer, not two: what starts and what Karpenter launches for are told apart.
-        assert ("from pod 1 on, Karpenter launches nodes" in headline(found)) == is_told
-        assert ("fits 0 of them without a new node" in next(more_lines(found))) == is_told
+        assert ("from pod 1 on, Karpenter launches nodes" in headline(result)) == is_told
+        assert ("fits 0 of them without a new node" in next(more_lines(result))) == is_told
 
 
 def test_a_manifest_or_a_made_up_pod_is_added() -> None:
     on = cluster()
     sample = sample_of_manifest(on, PutObject(POD), ObjectRef("Pod", "one"))
-    found = headroom(on, sample, most=20)
-    assert (found.sample.name, found.pods, found.fits) == ("Pod/default/one", 0, 2)
-    assert requests_text(found) == "cpu 1000m"
+    result = headroom(on, sample, most=20)
+    assert (result.sample.name, result.pods, result.fits) == ("Pod/default/one", 0, 2)
+    assert requests_text(result) == "cpu 1000m"
     assert [needs_no_node(on, sample, n) for n in (1, 2, 3)] == [True, True, False]
 
 
@@ -278,9 +278,9 @@ def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
         pools=(limited("12"), limited("99", "other")),
     )
     of = pool_samples(on, "general")
-    assert [one.name for one in of] == ["ReplicaSet/default/large", "ReplicaSet/default/web"]
+    assert [pod.name for pod in of] == ["ReplicaSet/default/large", "ReplicaSet/default/web"]
     large, web = headrooms(on, of, pool="general", most=60)
-    assert [(one.sample.name, one.pools[0].pods) for one in (large, web)] == [
+    assert [(item.sample.name, item.pools[0].pods) for item in (large, web)] == [
         ("ReplicaSet/default/large", 5),
         ("ReplicaSet/default/web", 13),
     ]

@@ -43,69 +43,69 @@ def cluster(*budgets: dict[str, Any], settings: dict[str, str] | None = None, **
     return base(pool, types=TYPES, nodes=tuple(nodes), nodeclaims=tuple(claims), pods=pods, settings=settings)
 
 
-def removals(found: Pause, kind: EventKind) -> list[tuple[str, ...]]:
-    return [event.nodes for event in found.events if event.kind is kind]
+def removals(result: Pause, kind: EventKind) -> list[tuple[str, ...]]:
+    return [event.nodes for event in result.events if event.kind is kind]
 
 
 def test_a_pause_holds_everything_voluntary_and_nothing_else() -> None:
     on = cluster()
-    found = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
-    assert removals(found, EventKind.EXPIRES) == [("d",)]
-    (expired,) = (event for event in found.events if event.kind is EventKind.EXPIRES)
+    result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
+    assert removals(result, EventKind.EXPIRES) == [("d",)]
+    (expired,) = (event for event in result.events if event.kind is EventKind.EXPIRES)
     assert expired.at_ns == NOW_NS + HOUR_NS // 2
     assert expired.forced_ns == expired.at_ns + HOUR_NS
-    assert removals(found, EventKind.NOT_PAUSED) == []
-    assert {name for nodes in removals(found, EventKind.RELEASED) for name in nodes} >= {"a"}
-    assert all(event.at_ns >= NOW_NS + HOUR_NS for event in found.released)
-    assert found.dollars is not None
-    assert found.dollars == pytest.approx(0.15, abs=0.005)  # two nodes for half an hour, then one
-    assert found.dollars_per_hour == pytest.approx(found.dollars)
+    assert removals(result, EventKind.NOT_PAUSED) == []
+    assert {name for nodes in removals(result, EventKind.RELEASED) for name in nodes} >= {"a"}
+    assert all(event.at_ns >= NOW_NS + HOUR_NS for event in result.released)
+    assert result.dollars is not None
+    assert result.dollars == pytest.approx(0.15, abs=0.005)  # two nodes for half an hour, then one
+    assert result.dollars_per_hour == pytest.approx(result.dollars)
 
 
 def test_the_forecast_is_that_of_the_written_budgets() -> None:
     on = cluster({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
-    found = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
-    (changed,) = found.pools
+    result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
+    (changed,) = result.pools
     assert changed.budgets[:2] == ({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
-    played = rollout(on, apply(on, found.edits)).play(horizon_ns=2 * HOUR_NS)
-    assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in found.changed.steps]
+    played = rollout(on, apply(on, result.edits)).play(horizon_ns=2 * HOUR_NS)
+    assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in result.changed.steps]
 
 
 def test_a_pause_without_an_end_has_no_schedule() -> None:
-    found = pause(cluster(), PauseRequest(reasons=(Reason.UNDERUTILIZED,)), horizon_ns=HOUR_NS)
-    assert found.pools[0].budgets[-1] == {"nodes": "0", "reasons": ["Underutilized"]}
+    result = pause(cluster(), PauseRequest(reasons=(Reason.UNDERUTILIZED,)), horizon_ns=HOUR_NS)
+    assert result.pools[0].budgets[-1] == {"nodes": "0", "reasons": ["Underutilized"]}
     # Another reason goes on, and the assumed release comes after the horizon.
-    assert removals(found, EventKind.NOT_PAUSED) == [("a",)]
-    assert found.released_ns == NOW_NS + HOUR_NS
-    assert "(assumed)" in "\n".join(more_lines(found))
+    assert removals(result, EventKind.NOT_PAUSED) == [("a",)]
+    assert result.released_ns == NOW_NS + HOUR_NS
+    assert "(assumed)" in "\n".join(more_lines(result))
 
 
 def test_the_end_of_a_pause_releases_what_it_held() -> None:
-    found = pause(cluster({"nodes": "100%"}, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
-    (changed,) = found.pools
+    result = pause(cluster({"nodes": "100%"}, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
+    (changed,) = result.pools
     assert changed.budgets == ({"nodes": "100%"},)
     assert [op["op"] for op in changed.patch] == ["test", "remove"]
-    assert ("a",) in removals(found, EventKind.RELEASED)
-    assert not [step for step in found.as_is.steps if step.kind is StepKind.DISRUPT]
-    assert found.dollars_per_hour == pytest.approx(0.1)
-    assert found.disrupted_otherwise == 0
+    assert ("a",) in removals(result, EventKind.RELEASED)
+    assert not [step for step in result.as_is.steps if step.kind is StepKind.DISRUPT]
+    assert result.dollars_per_hour == pytest.approx(0.1)
+    assert result.disrupted_otherwise == 0
 
 
 def test_the_last_budget_is_not_removed_without_another() -> None:
-    found = pause(cluster(ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
-    (changed,) = found.pools
+    result = pause(cluster(ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
+    (changed,) = result.pools
     assert changed.budgets == ({"nodes": "10%"},)
-    assert "disruption would have no limit" in "\n".join(more_lines(found))
+    assert "disruption would have no limit" in "\n".join(more_lines(result))
 
 
 def test_a_window_that_recurs_is_no_pause() -> None:
     window = {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}
-    found = pause(cluster({"nodes": "1"}, window, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
-    (changed,) = found.pools
+    result = pause(cluster({"nodes": "1"}, window, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
+    (changed,) = result.pools
     assert changed.budgets == ({"nodes": "1"}, window)
-    assert not found.released
+    assert not result.released
     assert "stays closed by budget 2 (0 nodes, recurring window 0 9 * * mon-fri for 8h, until 17:00:00Z)" in "\n".join(
-        more_lines(found)
+        more_lines(result)
     )
     alone = pause(cluster({"nodes": "1"}, window), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     assert alone.pools[0].state is PoolState.NOT_PAUSED
@@ -114,26 +114,26 @@ def test_a_window_that_recurs_is_no_pause() -> None:
 
 def test_a_pool_that_is_paused_for_longer_stays_as_it_is() -> None:
     for request in (PauseRequest(), PauseRequest(until="2h"), PauseRequest(reasons=(Reason.EMPTY,))):
-        found = pause(cluster(ZERO), request, horizon_ns=HOUR_NS)
-        assert found.pools[0].state is PoolState.ALREADY
-        assert found.edits == ()
-        assert headline(found).startswith("nothing to pause")
+        result = pause(cluster(ZERO), request, horizon_ns=HOUR_NS)
+        assert result.pools[0].state is PoolState.ALREADY
+        assert result.edits == ()
+        assert headline(result).startswith("nothing to pause")
     half = pause(cluster({**ZERO, "reasons": ["Empty"]}), PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     assert half.pools[0].state is PoolState.CHANGED
 
 
 def test_a_pool_whose_budgets_cannot_be_parsed_is_closed_anyway() -> None:
-    found = pause(cluster({"nodes": "1", "schedule": "0 0 * * 7", "duration": "1h"}), GENERAL, horizon_ns=HOUR_NS)
-    assert found.pools[0].state is PoolState.UNREADABLE
-    assert "disrupts none of its nodes anyway" in "\n".join(more_lines(found))
+    result = pause(cluster({"nodes": "1", "schedule": "0 0 * * 7", "duration": "1h"}), GENERAL, horizon_ns=HOUR_NS)
+    assert result.pools[0].state is PoolState.UNREADABLE
+    assert "disrupts none of its nodes anyway" in "\n".join(more_lines(result))
 
 
 def test_a_pause_of_all_reasons_does_not_stop_node_repair() -> None:
     first = cluster(settings={"FEATURE_GATES": "NodeRepair=true"})
     assert first.settings.rules is RULES_1_15
-    found = pause(first, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
-    assert found.pools[0].budgets[-1]["reasons"] == ["Empty", "Drifted", "Underutilized"]
-    assert "would stop node repair too" in "\n".join(more_lines(found))
+    result = pause(first, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
+    assert result.pools[0].budgets[-1]["reasons"] == ["Empty", "Drifted", "Underutilized"]
+    assert "would stop node repair too" in "\n".join(more_lines(result))
     settings = replace(first.settings, rules=RULES_1_14_1)
     on = WhatIfBase(first.inventory, first.types_for, settings, first.now_ns)
     older = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
@@ -142,9 +142,9 @@ def test_a_pause_of_all_reasons_does_not_stop_node_repair() -> None:
 
 def test_owners_in_git_get_a_manifest_instead_of_a_command() -> None:
     labels = {"kustomize.toolkit.fluxcd.io/name": "infra", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
-    found = pause(cluster(labels=labels), PauseRequest(until="1h"), horizon_ns=HOUR_NS)
-    assert "Flux Kustomization flux-system/infra applies it" in "\n".join(more_lines(found))
-    text = "\n".join(command_lines(found))
+    result = pause(cluster(labels=labels), PauseRequest(until="1h"), horizon_ns=HOUR_NS)
+    assert "Flux Kustomization flux-system/infra applies it" in "\n".join(more_lines(result))
+    text = "\n".join(command_lines(result))
     assert "kubectl" not in text
     assert "duration: 1h" in text
     plain = "\n".join(command_lines(pause(cluster(), PauseRequest(until="1h"), horizon_ns=HOUR_NS), "prod"))

@@ -34,14 +34,14 @@ def cluster(**disruption: Any) -> WhatIfBase:
     return base(pool, static, types=TYPES, nodes=tuple(nodes), nodeclaims=tuple(claims), pods=pods)
 
 
-def figures(found: Comparison) -> dict[str, tuple[int, int]]:
-    return {name_of(one): (one.nodes, one.evictions) for one in found.outcomes}
+def figures(comparison: Comparison) -> dict[str, tuple[int, int]]:
+    return {name_of(outcome): (outcome.nodes, outcome.evictions) for outcome in comparison.outcomes}
 
 
 def test_every_policy_is_a_play_of_its_own() -> None:
     on = cluster()
-    found = compare(on, afters=("0s", "Never"), horizon_ns=HOUR_NS)
-    assert figures(found) == {
+    comparison = compare(on, afters=("0s", "Never"), horizon_ns=HOUR_NS)
+    assert figures(comparison) == {
         "current": (1, 1),
         "WhenEmpty 0s": (2, 0),
         "WhenEmpty Never": (3, 0),
@@ -50,11 +50,11 @@ def test_every_policy_is_a_play_of_its_own() -> None:
         "Balanced 0s": (1, 1),
         "Balanced Never": (3, 0),
     }
-    for one in found.outcomes:
-        played = rollout(on, apply(on, one.edits) if one.edits else None).play(horizon_ns=HOUR_NS)
-        assert (one.nodes, one.evictions) == (played.end.nodes, played.evictions)
-        assert one.price_per_hour == played.end.price_per_hour
-    beaten = {name_of(one) for one in found.outcomes if one.is_beaten}
+    for outcome in comparison.outcomes:
+        played = rollout(on, apply(on, outcome.edits) if outcome.edits else None).play(horizon_ns=HOUR_NS)
+        assert (outcome.nodes, outcome.evictions) == (played.end.nodes, played.evictions)
+        assert outcome.price_per_hour == played.end.price_per_hour
+    beaten = {name_of(item) for item in comparison.outcomes if item.is_beaten}
     assert {"WhenEmpty Never", "Balanced Never"} <= beaten
     assert "WhenEmpty 0s" not in beaten
 
@@ -69,7 +69,7 @@ def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "tried"),
+    ("text", "tried"),
     [
         ("5m0s", ("0s", "5m", "1h")),
         ("3600s", ("0s", "5m", "1h")),
@@ -78,21 +78,21 @@ def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
         ("1m30s", ("0s", "1m30s", "5m", "1h")),
     ],
 )
-def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(own: str, tried: tuple[str, ...]) -> None:
-    assert policies.tried_afters(cluster(consolidateAfter=own).inventory.nodepools[:1]) == tried
+def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(text: str, tried: tuple[str, ...]) -> None:
+    assert policies.tried_afters(cluster(consolidateAfter=text).inventory.nodepools[:1]) == tried
 
 
 def test_it_is_said_which_are_worth_it() -> None:
-    found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
-    answer = headline(found)
+    comparison = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
+    answer = headline(comparison)
     assert answer == (
         "Recommended: WhenEmpty 0s saves $0.10, with 0 evictions; now it saves nothing within 60m, with 0 evictions; "
         "the most: WhenEmptyOrUnderutilized 0s saves $0.20, with 1 eviction"
     )
-    assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
+    assert list(more_lines(comparison)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
     assert headline(same).startswith("Recommended: no change, because nothing else saves more without more evictions; ")
-    best = found.outcomes[1]
+    best = comparison.outcomes[1]
     assert sentence(best) == "WhenEmpty 0s saves $0.10 with 1 command and 0 evictions; 2 nodes and $0.20/h at the end"
     assert list(story_lines(best)) == ["the last command comes after 15s"]
     assert [column.cell(best, 0).text for column in TABLE.columns][:4] == ["WhenEmpty", "0s", "$0.10", "-"]
@@ -135,9 +135,9 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     assert policies.beats(other[:1], today[:1])
     assert not policies.beats(other, today)
     assert policies.beats(outcome("x", (6.0, 4), (4.0, 7)), today)
-    first, second = (policies.with_spread(one) for one in (today, other))
-    found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
-    assert headline(found) == (
+    first, second = (policies.with_spread(outcomes) for outcomes in (today, other))
+    comparison = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
+    assert headline(comparison) == (
         "Recommended: WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions;"
         " now it saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds)"
     )
@@ -156,8 +156,8 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
         "saves nothing"
     )
     assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
-    found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
-    assert "; now it costs $1.00 more than no disruption within 60m, with 4 evictions" in headline(found)
+    comparison = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
+    assert "; now it costs $1.00 more than no disruption within 60m, with 4 evictions" in headline(comparison)
     assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than no disruption with 1 command")
 
 
@@ -172,7 +172,7 @@ def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> N
     assert (cells["saved"], cells["price"]) == ("n/a", "$1.00+")
     spread = policies.with_spread([today, replace(today, is_saving_known=False)])
     assert TABLE.values(spread, 0)["spread"]["dollarsSaved"] is None
-    found = Comparison(
+    comparison = Comparison(
         pools=(), horizon_ns=HOUR_NS, outcomes=(replace(today, is_saving_known=False),), assumed=(), not_modelled=()
     )
-    assert headline(found) == "now: 4 evictions within 60m; the savings are unknown"
+    assert headline(comparison) == "now: 4 evictions within 60m; the savings are unknown"

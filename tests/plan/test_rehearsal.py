@@ -29,9 +29,9 @@ spec:
 
 
 def a_grouped(name: str, group: str, cpu: str = "1930m", **labels: str) -> Any:
-    own = {GROUP: group, "eks.amazonaws.com/capacityType": "ON_DEMAND", **labels} if group else labels
+    texts = {GROUP: group, "eks.amazonaws.com/capacityType": "ON_DEMAND", **labels} if group else labels
     return a_node(
-        name=name, pool="", capacity_type="", cpu=cpu, labels={"node.kubernetes.io/instance-type": "m5.large", **own}
+        name=name, pool="", capacity_type="", cpu=cpu, labels={"node.kubernetes.io/instance-type": "m5.large", **texts}
     )
 
 
@@ -58,8 +58,8 @@ PODS = (
 )
 
 
-def counts(found: Rehearsal) -> tuple[str, int, int, int, int]:
-    return found.group, found.pods, found.on_nodes, found.on_new, len(found.pending)
+def counts(rehearsal: Rehearsal) -> tuple[str, int, int, int, int]:
+    return rehearsal.group, rehearsal.pods, rehearsal.on_nodes, rehearsal.on_new, len(rehearsal.pending)
 
 
 def test_nodes_that_karpenter_did_not_make_are_found_by_their_group() -> None:
@@ -81,23 +81,23 @@ def test_each_group_is_drained_by_itself_and_all_of_them_together() -> None:
 
 
 def test_manifests_are_applied_before() -> None:
-    [found] = rehearsals(cluster(*PODS), ("core",), (PutObject(CLOSED),))
-    assert found.launches == ()
-    assert {one.pod_key for one in found.pending} == {"default/bound", "default/large"}
+    [rehearsal] = rehearsals(cluster(*PODS), ("core",), (PutObject(CLOSED),))
+    assert rehearsal.launches == ()
+    assert {unplaced.pod_key for unplaced in rehearsal.pending} == {"default/bound", "default/large"}
 
 
 def test_it_is_said_what_it_comes_to() -> None:
     held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
-    [found] = rehearsals(cluster(*PODS, pdbs=(held,)), ("core",))
-    assert headline(found) == (
+    [rehearsal] = rehearsals(cluster(*PODS, pdbs=(held,)), ("core",))
+    assert headline(rehearsal) == (
         "without node group core (2 nodes) 1 of 3 pods is unschedulable, 1 fit on other nodes, 1 need 1 new node;"
         " $0.20/h → $0.10/h (-$0.10/h)"
     )
-    text = "\n".join(detail_lines(found))
+    text = "\n".join(detail_lines(rehearsal))
     assert "Blocked by PodDisruptionBudgets today: their drain waits" in text
     assert "DaemonSet/default/agent: 1" in text
-    assert any(line.startswith("unschedulable: 1 pod") for line in story_lines(found))
-    assert [column.cell(found, 0).text for column in TABLE.columns][:5] == ["core", "2", "$0.20", "3", "1"]
+    assert any(line.startswith("unschedulable: 1 pod") for line in story_lines(rehearsal))
+    assert [column.cell(rehearsal, 0).text for column in TABLE.columns][:5] == ["core", "2", "$0.20", "3", "1"]
     assert overview(()) == "Karpenter launched every node: there is no node group to migrate"
 
 
@@ -105,18 +105,18 @@ def test_daemonsets_that_run_on_no_new_node_are_named() -> None:
     everywhere = a_daemonset(name="agent", namespace="default")
     bound = a_daemonset(name="cni", namespace="default", node_selector={GROUP: "core"})
     pods = (*PODS, a_pod(name="cni-1", node="core-1", daemonset="cni", cpu="10m", node_selector={GROUP: "core"}))
-    found = rehearsals(cluster(*pods, daemonsets=(everywhere, bound)), ["core"])[0]
-    assert [name for name, _ in found.daemons] == ["DaemonSet/default/agent", "DaemonSet/default/cni"]
-    assert found.absent_daemons == (("DaemonSet/default/cni", ("general",)),)
-    assert "DaemonSet/default/cni: not in general" in "\n".join(story_lines(found))
+    rehearsal = rehearsals(cluster(*pods, daemonsets=(everywhere, bound)), ["core"])[0]
+    assert [name for name, _ in rehearsal.daemons] == ["DaemonSet/default/agent", "DaemonSet/default/cni"]
+    assert rehearsal.absent_daemons == (("DaemonSet/default/cni", ("general",)),)
+    assert "DaemonSet/default/cni: not in general" in "\n".join(story_lines(rehearsal))
 
 
 def test_the_drain_is_played_over_time() -> None:
-    [found] = rehearsals(cluster(*PODS[1:]), ("core",))
-    drain = found.drain
+    [rehearsal] = rehearsals(cluster(*PODS[1:]), ("core",))
+    drain = rehearsal.drain
     assert drain_text(drain) == ("draining one node at a time takes 90s, peak 5 nodes and $0.40/h (now 5 and $0.30/h)")
     assert (drain.launched, drain.left, drain.waiting) == (1, (), 1)
-    assert TABLE.values(found, 0)["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
+    assert TABLE.values(rehearsal, 0)["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
 
 
 def test_what_stalls_a_drain_is_named() -> None:
@@ -124,12 +124,12 @@ def test_what_stalls_a_drain_is_named() -> None:
     stays = a_pod(name="stays", node="core-1", cpu="100m", labels={"app": "other"}, annotations=annotations)
     held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
     pods = (a_pod(name="web", node="core-1", cpu="100m", labels={"app": "web"}), stays)
-    [found] = rehearsals(cluster(*pods, pdbs=(held,)), ("core",), horizon_ns=HOUR_NS)
-    assert drain_text(found.drain).startswith(
+    [rehearsal] = rehearsals(cluster(*pods, pdbs=(held,)), ("core",), horizon_ns=HOUR_NS)
+    assert drain_text(rehearsal.drain).startswith(
         "draining one node at a time stalls, 2 of 2 nodes left after 60m:"
         " PodDisruptionBudget default/web blocks default/web; peak 5 nodes"
     )
-    first, *_, last = drain_lines(found.drain)
+    first, *_, last = drain_lines(rehearsal.drain)
     assert first == "default/web on core-1 is blocked 60m by default/web, to the end"
     assert last == "1 pod has do-not-disrupt, which kubectl drain ignores: default/stays"
-    assert [column.cell(found, 0).text for column in TABLE.columns if column.heading.title == "TAKES"] == ["stalls"]
+    assert [column.cell(rehearsal, 0).text for column in TABLE.columns if column.heading.title == "TAKES"] == ["stalls"]

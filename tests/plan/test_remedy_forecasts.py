@@ -49,15 +49,15 @@ def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier:
         prices=NodePrices(settings=PriceSettings(multiplier=multiplier)),
     )
     findings = study_all(DisruptionStudy(base.prepared, 1)).findings
-    blockers = [one for own in findings.values() for one in own.blockers if one.code is Code.BUDGET_ZERO]
-    known = ChangedObjects(
+    blockers = [item for finding in findings.values() for item in finding.blockers if item.code is Code.BUDGET_ZERO]
+    objects = ChangedObjects(
         {pod.key: pod for pod in inventory.pods},
         {pool.name: pool},
         {},
         nodes=inventory.nodes,
         nodeclaims=inventory.nodeclaims,
     )
-    remedies = blocker_remedies(blockers, known, findings, NOW_NS)
+    remedies = blocker_remedies(blockers, objects, findings, NOW_NS)
     (tried,) = try_remedies(base, remedies, blockers)
     (forecast,) = RemedyForecasts(base).of(remedies, (tried,))
     # Each node alone would be removed at once; the budget lets one go at a time, and two nodes are needed.

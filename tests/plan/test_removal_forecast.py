@@ -58,7 +58,7 @@ def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[Jo
     removal = simulated.of(frozenset(findings))
     assert removal is not None
     joint.simulate_at_once(lambda keys: forecasts.of(keys, removal))
-    alone = [NodeSaving(key, 0.384, one.price_per_hour) for key, one in findings.items()]
+    alone = [NodeSaving(key, 0.384, result.price_per_hour) for key, result in findings.items()]
     return removal, joint_saving(alone, joint)
 
 

@@ -50,8 +50,8 @@ def cluster(
     metadata = {**POOL["metadata"], "generation": 2, "annotations": {HASH: "new", VERSION: "v3"}}
     seen = [{"type": "Ready", "status": "True", "observedGeneration": 2}]
     manifest = {**POOL, "metadata": metadata, "spec": spec, "status": {"conditions": seen}, **(pool or {})}
-    own = {"annotations": {CLASS_HASH: "7", f"{CLASS_HASH}-version": "v5"}}
-    kind = {**NODECLASS, "metadata": {**NODECLASS["metadata"], **own}, **(nodeclass or {})}
+    texts = {"annotations": {CLASS_HASH: "7", f"{CLASS_HASH}-version": "v5"}}
+    kind = {**NODECLASS, "metadata": {**NODECLASS["metadata"], **texts}, **(nodeclass or {})}
     nodes, claims = zip(*pairs, strict=True) if pairs else ((), ())
     return base(manifest, kind, types=TYPES, nodes=nodes, nodeclaims=claims, **others)
 

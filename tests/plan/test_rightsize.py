@@ -56,8 +56,8 @@ def of(*items: Recommendation) -> Recommendations:
 def cluster(*pods: Pod, nodes: int = 4, **objects: Any) -> WhatIfBase:
     disruption = {"consolidateAfter": "30s", "budgets": [{"nodes": "100%"}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
-    made, claims = zip(*(a_pair(f"n{at}") for at in range(nodes)), strict=True)
-    return base(pool, types=TYPES, nodes=tuple(made), nodeclaims=tuple(claims), pods=pods, **objects)
+    result, claims = zip(*(a_pair(f"n{at}") for at in range(nodes)), strict=True)
+    return base(pool, types=TYPES, nodes=tuple(result), nodeclaims=tuple(claims), pods=pods, **objects)
 
 
 def four(**of_first: Any) -> tuple[Pod, ...]:
@@ -68,8 +68,8 @@ def four(**of_first: Any) -> tuple[Pod, ...]:
 
 
 def sized_one(pod: Pod, *items: Recommendation, used: int = 0) -> tuple[Sizing, Pod]:
-    sizing, made = size("StatefulSet/shop/web", [pod], {one.container: one for one in items}, {pod.key: used})
-    return sizing, Pod(name="x", template=made.get(pod.template, pod.template))
+    sizing, templates = size("StatefulSet/shop/web", [pod], {item.container: item for item in items}, {pod.key: used})
+    return sizing, Pod(name="x", template=templates.get(pod.template, pod.template))
 
 
 def ends(answer: RightSize) -> tuple[int, int, int, int]:
@@ -82,9 +82,9 @@ def test_smaller_requests_need_fewer_nodes_from_scratch_and_from_now_on() -> Non
     assert ends(answer) == (4, 1, 4, 1)
     assert answer.saves_from_scratch == pytest.approx(0.3)
     assert answer.saves_from_now == pytest.approx(0.3)
-    (one,) = answer.sizings
-    assert (resources.cpu_millis(one.before), resources.cpu_millis(one.after)) == (1500, 400)
-    assert one.saves_alone == pytest.approx(0.3)
+    (sizing,) = answer.sizings
+    assert (resources.cpu_millis(sizing.before), resources.cpu_millis(sizing.after)) == (1500, 400)
+    assert sizing.saves_alone == pytest.approx(0.3)
     assert not answer.blocked
 
 
@@ -94,8 +94,8 @@ def test_a_protected_pod_eats_the_saving_and_is_named() -> None:
                              requests={"cpu": "1500m", "memory": "1Gi"}), *pods[2:])  # fmt: skip
     answer = rightsize(cluster(*pods), of(wants(cpu="400m")), horizon_ns=HOUR_NS)
     assert ends(answer) == (4, 1, 4, 2)
-    assert [(one.blocker, one.nodes) for one in answer.blocked] == [("do-not-disrupt", 2)]
-    assert sum(one.price_per_hour for one in answer.blocked) == pytest.approx(0.2)
+    assert [(nodes.blocker, nodes.nodes) for nodes in answer.blocked] == [("do-not-disrupt", 2)]
+    assert sum(nodes.price_per_hour for nodes in answer.blocked) == pytest.approx(0.2)
     assert (answer.saves_from_now or 0) < (answer.saves_from_scratch or 0)
 
 
@@ -104,7 +104,7 @@ def test_together_is_replayed_and_never_a_sum() -> None:
             for at, name in enumerate(("a", "b"))]  # fmt: skip
     items = [wants(workload=f"StatefulSet/shop/{name}", cpu="900m") for name in ("a", "b")]
     answer = rightsize(cluster(*pods, nodes=2), of(*items), horizon_ns=HOUR_NS)
-    assert [one.saves_alone for one in answer.sizings] == [0.0, 0.0]
+    assert [sizing.saves_alone for sizing in answer.sizings] == [0.0, 0.0]
     assert answer.saves_from_scratch == pytest.approx(0.1)
 
 
@@ -119,9 +119,9 @@ def test_larger_requests_move_pods_that_no_longer_fit() -> None:
 def test_a_daemonset_has_its_new_requests_on_new_nodes_too() -> None:
     daemon = a_pod("agent-x", "n0", kind="DaemonSet", owner="agent", requests={"cpu": "1", "memory": "1Gi"})
     on = cluster(daemon, daemonsets=(a_daemonset(name="agent", namespace="shop", cpu="1", memory="1Gi"),))
-    _, made = size("DaemonSet/shop/agent", [daemon], {"app": wants(cpu="100m")}, {})
-    changed, _ = sized(on, made)
-    assert [resources.cpu_millis(one.template.requests) for one in changed.inventory.daemonsets] == [100]
+    _, templates = size("DaemonSet/shop/agent", [daemon], {"app": wants(cpu="100m")}, {})
+    changed, _ = sized(on, templates)
+    assert [resources.cpu_millis(daemon_set.template.requests) for daemon_set in changed.inventory.daemonsets] == [100]
     assert sized(on, {})[0].inventory.daemonsets[0] is on.inventory.daemonsets[0]
 
 
@@ -167,8 +167,8 @@ def test_what_limits_a_recommendation(
 ) -> None:
     sizing, after = sized_one(a_pod("web-0", "n", **of_pod), item, used=used)
     assert list(sizing.caveats) == caveats
-    found = tuple(resources.nano(after.requests, name) for name in ("cpu", "memory"))
-    assert found == tuple(parse_quantity(amount).nano for amount in requests)
+    nanos = tuple(resources.nano(after.requests, name) for name in ("cpu", "memory"))
+    assert nanos == tuple(parse_quantity(amount).nano for amount in requests)
 
 
 def test_a_kind_that_is_not_patched_is_named_and_a_cronjobs_template_is_deeper() -> None:
@@ -201,28 +201,28 @@ def test_a_patched_pod_requests_what_was_replayed(
 ) -> None:
     """The API server's result of the patch, decoded, has the requests of the replay."""
     spec: dict[str, Any] = {
-        "containers": [{"name": f"c{at}", "resources": {"requests": one}} for at, one in enumerate(apps)],
+        "containers": [{"name": f"c{at}", "resources": {"requests": texts}} for at, texts in enumerate(apps)],
         "initContainers": [
-            {"name": f"i{at}", "resources": {"requests": one}} | ({"restartPolicy": "Always"} if is_sidecar else {})
-            for at, (one, is_sidecar) in enumerate(inits)
+            {"name": f"i{at}", "resources": {"requests": texts}} | ({"restartPolicy": "Always"} if is_sidecar else {})
+            for at, (texts, is_sidecar) in enumerate(inits)
         ],
         "overhead": overhead,
     }
     items = {name: wants(name, **amounts) for name, amounts in recommended}
     pod = a_pod("web-0", "n", spec=spec)
-    sizing, made = size("StatefulSet/shop/web", [pod], items, {}) if items else (None, {})
+    sizing, templates = size("StatefulSet/shop/web", [pod], items, {}) if items else (None, {})
     patch = patch_of(sizing) if sizing is not None else None
     patched = patch["spec"]["template"]["spec"] if patch is not None else {}
     for field, containers in patched.items():
         for container in containers:
-            (target,) = [one for one in spec[field] if one["name"] == container["name"]]
+            (target,) = [item for item in spec[field] if item["name"] == container["name"]]
             assert target["name"] in items
             target["resources"] = {
                 "requests": {**target["resources"]["requests"], **container["resources"]["requests"]}
             }
     expected = a_pod("web-0", "n", spec=spec).requests
-    found = made.get(pod.template, pod.template).requests
-    assert {name: amount.nano for name, amount in found.items() if amount} == {
+    quantities = templates.get(pod.template, pod.template).requests
+    assert {name: amount.nano for name, amount in quantities.items() if amount} == {
         name: amount.nano for name, amount in expected.items() if amount
     }
 

@@ -41,36 +41,36 @@ def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
 
 
 def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
-    found = planned("1")
-    assert found.rollout_ns is not None
-    assert found.stalled_by == ()
-    summary = document("x", found)["rolloutSummary"]
+    result = planned("1")
+    assert result.rollout_ns is not None
+    assert result.stalled_by == ()
+    summary = document("x", result)["rolloutSummary"]
     assert summary["drifted"] == 3
-    assert summary["seconds"] == found.rollout_ns // NS_PER_SECOND
-    assert summary["mostExtraNodes"] == max(one.nodes for one in found.edited.series) - 3 == 1
-    until_ns = found.edited.from_ns + found.rollout_ns
-    assert summary["extraDollars"] == pytest.approx(spent(found.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
-    first, meanwhile = rollout_lines(found)
+    assert summary["seconds"] == result.rollout_ns // NS_PER_SECOND
+    assert summary["mostExtraNodes"] == max(moment.nodes for moment in result.edited.series) - 3 == 1
+    until_ns = result.edited.from_ns + result.rollout_ns
+    assert summary["extraDollars"] == pytest.approx(spent(result.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
+    first, meanwhile = rollout_lines(result)
     assert first.startswith("all drifted nodes are replaced after ")
     assert meanwhile.startswith("meanwhile up to 1 extra node, $0.0")
-    assert any(one.startswith("3 NodeClaims drift and are replaced, the last after ") for one in found.risks())
-    gained = replace(found.difference, drift_gained=found.difference.drift_gained[:1])
-    one_drifts = replace(found, answer=replace(found.answer, difference=gained))
-    assert any(one.startswith("1 NodeClaim drifts and is replaced") for one in one_drifts.risks())
+    assert any(risk.startswith("3 NodeClaims drift and are replaced, the last after ") for risk in result.risks())
+    gained = replace(result.difference, drift_gained=result.difference.drift_gained[:1])
+    one_drifts = replace(result, answer=replace(result.answer, difference=gained))
+    assert any(risk.startswith("1 NodeClaim drifts and is replaced") for risk in one_drifts.risks())
 
 
 def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
-    found = planned("1")
-    assert "At the end: $0.36/h instead of $0.30/h" in headline(found)
-    unpriced = (*found.now.series[:-1], replace(found.now.end, unpriced=1))
-    assert "at the end" not in headline(replace(found, now=replace(found.now, series=unpriced)))
+    result = planned("1")
+    assert "At the end: $0.36/h instead of $0.30/h" in headline(result)
+    unpriced = (*result.now.series[:-1], replace(result.now.end, unpriced=1))
+    assert "at the end" not in headline(replace(result, now=replace(result.now, series=unpriced)))
 
 
 def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_said() -> None:
-    found = planned("1")
-    assert price_text(found) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h with them (+$0.06/h)"
+    result = planned("1")
+    assert price_text(result) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h with them (+$0.06/h)"
     assert (
-        price_text(replace(found, edited=found.now))
+        price_text(replace(result, edited=result.now))
         == "$0.30/h now; at the end $0.30/h without the edits, $0.30/h with them"
     )
 
@@ -78,40 +78,40 @@ def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_
         return replace(
             played,
             series=tuple(
-                replace(one, unpriced=1, price_per_hour=one.price_per_hour if price is None else price)
-                for one in played.series
+                replace(moment, unpriced=1, price_per_hour=moment.price_per_hour if price is None else price)
+                for moment in played.series
             ),
         )
 
-    all_the_time = replace(found, now=left_out(found.now), edited=left_out(found.edited))
+    all_the_time = replace(result, now=left_out(result.now), edited=left_out(result.edited))
     assert (
         price_text(all_the_time) == "$0.30/h+ now; at the end $0.30/h+ without the edits, $0.36/h+ with them (+$0.06/h)"
     )
-    assert all_the_time.extra_dollars == found.extra_dollars
-    some = replace(found, edited=left_out(found.edited))
+    assert all_the_time.extra_dollars == result.extra_dollars
+    some = replace(result, edited=left_out(result.edited))
     assert price_text(some) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h+ with them"
     assert some.extra_dollars is None
     assert list(rollout_lines(some))[-1] == "meanwhile up to 1 extra node"
-    unknown = replace(found, now=left_out(found.now, 0.0), edited=left_out(found.edited, 0.0))
+    unknown = replace(result, now=left_out(result.now, 0.0), edited=left_out(result.edited, 0.0))
     assert price_text(unknown) == "n/a now; at the end n/a without the edits, n/a with them"
     assert list(rollout_lines(unknown))[-1].endswith(", at the same total cost")
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
-    found = planned("0")
-    assert found.rollout_ns is None
-    assert {words for _, words in found.stalled_by} == {"budget"}
-    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, blocked by budget: n0, n1, n2"
-    assert document("x", found)["rolloutSummary"]["seconds"] is None
-    assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by budget"
+    result = planned("0")
+    assert result.rollout_ns is None
+    assert {words for _, words in result.stalled_by} == {"budget"}
+    assert next(rollout_lines(result)) == "3 of 3 drifted nodes left, blocked by budget: n0, n1, n2"
+    assert document("x", result)["rolloutSummary"]["seconds"] is None
+    assert result.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by budget"
 
 
 @pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
 def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tuple[str, ...]) -> None:
-    found = planned(nodes, drifted=("n0",))
-    assert found.drifted_before == ("n0",)
-    assert tuple(name for name, _ in found.stalled_by) == left
-    assert document("x", found)["rolloutSummary"]["drifted"] == 3
+    result = planned(nodes, drifted=("n0",))
+    assert result.drifted_before == ("n0",)
+    assert tuple(name for name, _ in result.stalled_by) == left
+    assert document("x", result)["rolloutSummary"]["drifted"] == 3
 
 
 def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
@@ -128,23 +128,23 @@ def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
 
 
 def test_what_stays_anyway_is_no_stall_of_a_change_that_rolls_nothing_out() -> None:
-    found = unrolled("0")
-    assert found.drifted == ()
-    assert found.unfinished == ()
-    assert list(rollout_lines(found)) == []
-    assert not any("stall" in one for one in found.risks())
+    result = unrolled("0")
+    assert result.drifted == ()
+    assert result.unfinished == ()
+    assert list(rollout_lines(result)) == []
+    assert not any("stall" in risk for risk in result.risks())
 
 
 def test_drifted_nodes_that_only_the_edit_holds_are_a_stall() -> None:
-    found = unrolled("0", nodes="1")
-    assert found.stalled_by == (("n0", "budget"),)
-    assert found.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
+    result = unrolled("0", nodes="1")
+    assert result.stalled_by == (("n0", "budget"),)
+    assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
 
 
 def test_a_drain_that_goes_on_is_what_keeps_a_drifted_node() -> None:
-    found = planned("1")
-    steps = tuple(one for one in found.edited.steps if one.kind is not StepKind.DRAIN)
-    held = replace(found, edited=replace(found.edited, steps=steps))
+    result = planned("1")
+    steps = tuple(step for step in result.edited.steps if step.kind is not StepKind.DRAIN)
+    held = replace(result, edited=replace(result.edited, steps=steps))
     assert {words for _, words in held.stalled_by} == {"its drain, which goes on"}
     assert "left, held by its drain, which goes on" in held.risks()[0]
 

@@ -43,20 +43,20 @@ FULL = ("1900m",) * 5
 def test_the_order_is_that_of_the_method() -> None:
     on = cluster("500m", *FULL)
     run = MethodRun(on.fleet, EngineSimulator(on.prepared, on.fleet), Recorder())
-    found = consolidation_pass(on, per_simulation=50)
-    asked = {one.name for one in run.ask(Method.SINGLE_NODE).candidates}
-    assert {one.node for one in found.turns} == asked
-    assert [one.place for one in found.turns] == list(range(1, 7))
-    assert [one.begins_after for one in found.turns] == [0, 50, 100, 150, 200, 250]
-    assert [one.is_evaluated for one in found.turns] == [True] * 4 + [False] * 2
+    result = consolidation_pass(on, per_simulation=50)
+    asked = {candidate.name for candidate in run.ask(Method.SINGLE_NODE).candidates}
+    assert {turn.node for turn in result.turns} == asked
+    assert [turn.place for turn in result.turns] == list(range(1, 7))
+    assert [turn.begins_after for turn in result.turns] == [0, 50, 100, 150, 200, 250]
+    assert [turn.is_evaluated for turn in result.turns] == [True] * 4 + [False] * 2
 
 
 def test_what_fits_into_three_minutes_is_evaluated() -> None:
-    found = consolidation_pass(cluster(*FULL), per_simulation=36)
-    assert found.missed == ()
-    assert headline(found) == "single-node consolidation evaluates all 5 nodes in 3m; its timeout is 3m"
+    result = consolidation_pass(cluster(*FULL), per_simulation=36)
+    assert result.missed == ()
+    assert headline(result) == "single-node consolidation evaluates all 5 nodes in 3m; its timeout is 3m"
     late = consolidation_pass(cluster(*FULL), per_simulation=46)
-    assert [one.place for one in late.missed] == [5]
+    assert [turn.place for turn in late.missed] == [5]
     assert not late.is_starved
     assert headline(late) == (
         "single-node consolidation never evaluates 1 of 5 nodes: it times out after 3m, and none of the 4 nodes before"
@@ -65,12 +65,12 @@ def test_what_fits_into_three_minutes_is_evaluated() -> None:
 
 
 def test_a_node_that_goes_before_ends_the_pass() -> None:
-    found = consolidation_pass(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
-    assert found.acts_before is not None
-    assert found.acts_before.place == 1
-    assert not found.is_starved
-    assert "but move up as nodes before them are removed; 3 of them could be removed" in headline(found)
-    last = found.missed[-1]
+    result = consolidation_pass(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
+    assert result.acts_before is not None
+    assert result.acts_before.place == 1
+    assert not result.is_starved
+    assert "but move up as nodes before them are removed; 3 of them could be removed" in headline(result)
+    last = result.missed[-1]
     assert sentence(last).startswith(f"{last.node}: not before the timeout; delete, saves $0.10/h")
     assert [column.cell(last, 0).text for column in TABLE.columns][4:6] == ["never", "delete"]
 
@@ -86,9 +86,9 @@ def test_karpenters_metrics_say_how_long_it_takes() -> None:
     timed_out = ControllerMetrics(read_at_ns=NOW_NS, endpoint="a", consolidation_timeouts={"single": 2})
     assert measured_seconds(timed_out, 90) == pytest.approx(2)
     assert measured_seconds(None, 5) is None
-    found = consolidation_pass(cluster(*FULL), metrics=metrics)
-    assert (found.per_simulation, found.origin) == (4, "measured")
-    assert next(more_lines(found)) == "a simulation takes 4 s (by Karpenter's metrics, approximated)"
+    result = consolidation_pass(cluster(*FULL), metrics=metrics)
+    assert (result.per_simulation, result.origin) == (4, "measured")
+    assert next(more_lines(result)) == "a simulation takes 4 s (by Karpenter's metrics, approximated)"
     plain = consolidation_pass(cluster(*FULL))
     assert (plain.per_simulation, plain.origin) == (assumed_seconds(5), "assumed")
     assert "timed out 2 times" in "\n".join(more_lines(consolidation_pass(cluster(*FULL), metrics=timed_out)))

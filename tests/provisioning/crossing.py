@@ -78,15 +78,15 @@ NEWER_GATES: Final = (
 def _zoned(node: Any) -> Any:
     """Return a document with all zones called alike."""
     if isinstance(node, list):
-        return [_zoned(one) for one in node]
+        return [_zoned(item) for item in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _zoned(value) for key, value in node.items()}
-    if found.get("key") == ZONE and isinstance(found.get("values"), list):
-        found["values"] = [_ZONES.get(value, value) for value in found["values"]]
-    if isinstance(found.get(ZONE), str):
-        found[ZONE] = _ZONES.get(found[ZONE], found[ZONE])
-    return found
+    result = {key: _zoned(value) for key, value in node.items()}
+    if result.get("key") == ZONE and isinstance(result.get("values"), list):
+        result["values"] = [_ZONES.get(value, value) for value in result["values"]]
+    if isinstance(result.get(ZONE), str):
+        result[ZONE] = _ZONES.get(result[ZONE], result[ZONE])
+    return result
 
 
 def _identify(thing: Json) -> None:
@@ -105,21 +105,21 @@ def _uid(api_version: str, kind: str, namespace: str | None, name: str) -> str:
 class Stock:
     """Scenarios to cross, and their objects by kind."""
 
-    def __init__(self, made: Sequence[Json]) -> None:
-        self.scenarios = [_zoned(one) for one in made if len(one["objects"]) <= MOST_OBJECTS]
+    def __init__(self, sequence: Sequence[Json]) -> None:
+        self.scenarios = [_zoned(document) for document in sequence if len(document["objects"]) <= MOST_OBJECTS]
         self.objects: dict[str, list[Json]] = defaultdict(list)
         self.types: list[Json] = []
-        for one in self.scenarios:
-            self.types += one["instanceTypes"]
-            for thing in one["objects"]:
+        for scenario in self.scenarios:
+            self.types += scenario["instanceTypes"]
+            for thing in scenario["objects"]:
                 self.objects[thing["kind"]].append(thing)
 
 
 def stock(*, newer: bool) -> Stock:
     """Return the goldens that show one rule each; with those of 1.15."""
     names = SOURCES + (NEWER_SOURCES if newer else ())
-    found = [one["snapshot"] for name in names for one in scenarios(GOLDENS / f"{name}.jsonl.gz")]
-    return Stock([one for one in found if _is_askable(one)])
+    snapshots = [scenario["snapshot"] for name in names for scenario in scenarios(GOLDENS / f"{name}.jsonl.gz")]
+    return Stock([item for item in snapshots if _is_askable(item)])
 
 
 def _is_askable(snapshot: Json) -> bool:
@@ -150,7 +150,10 @@ class Cross:
     # -- whole scenarios ---------------------------------------------------------------------------------------------
     def _join(self, base: Json, other: Json) -> None:
         """Put another scenario's objects beside those that are there."""
-        taken = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in base["objects"]}
+        taken = {
+            (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+            for manifest in base["objects"]
+        }
         for thing in copy.deepcopy(other["objects"]):
             meta = thing["metadata"]
             if (thing["kind"], meta.get("namespace"), meta["name"]) in taken:
@@ -158,21 +161,21 @@ class Cross:
                     continue
                 self._rename(meta)
             base["objects"].append(thing)
-        known = {one["name"] for one in base["instanceTypes"]}
-        base["instanceTypes"] += [copy.deepcopy(one) for one in other["instanceTypes"] if one["name"] not in known]
+        names = {instance_type["name"] for instance_type in base["instanceTypes"]}
+        base["instanceTypes"] += [copy.deepcopy(item) for item in other["instanceTypes"] if item["name"] not in names]
         self._join_settings(base, other.get("settings") or {})
         for key in ("repairPolicies",):
             if key in other:
                 base.setdefault(key, copy.deepcopy(other[key]))
 
     def _join_settings(self, base: Json, settings: Mapping[str, str]) -> None:
-        own = base.setdefault("settings", {})
+        setdefault = base.setdefault("settings", {})
         for key, value in settings.items():
-            if key == "FEATURE_GATES" and key in own:
-                gates = dict(one.split("=") for one in f"{own[key]},{value}".split(",") if one)
-                own[key] = ",".join("=".join(one) for one in gates.items())
+            if key == "FEATURE_GATES" and key in setdefault:
+                gates = dict(word.split("=") for word in f"{setdefault[key]},{value}".split(",") if word)
+                setdefault[key] = ",".join("=".join(pair) for pair in gates.items())
             else:
-                own.setdefault(key, value)
+                setdefault.setdefault(key, value)
 
     def _rename(self, meta: Json) -> None:
         tail = f"-{self.r.randrange(10**6)}"
@@ -180,8 +183,8 @@ class Cross:
 
     # -- steps -------------------------------------------------------------------------------------------------------
     def _pick(self, base: Json, kinds: Sequence[str] = ()) -> Json | None:
-        found = [one for one in base["objects"] if (not kinds or one["kind"] in kinds)]
-        return self.r.choice(found) if found else None
+        result = [manifest for manifest in base["objects"] if (not kinds or manifest["kind"] in kinds)]
+        return self.r.choice(result) if result else None
 
     def graft(self, base: Json) -> None:
         """Give an object a field as another of its kind has it."""
@@ -216,13 +219,13 @@ class Cross:
             if len(path) > 1:
                 yield path
 
-    def _blend(self, own: Any, other: Any) -> Any:
-        if isinstance(own, list) and isinstance(other, list) and own and other and self.r.random() < 0.6:
+    def _blend(self, result: Any, other: Any) -> Any:
+        if isinstance(result, list) and isinstance(other, list) and result and other and self.r.random() < 0.6:
             extra = self.r.choice(other)
-            key = next((one for one in ("type", "name") if isinstance(extra, dict) and one in extra), None)
+            key = next((item for item in ("type", "name") if isinstance(extra, dict) and item in extra), None)
             if key and (isinstance(extra, dict) and (key == "type" or "image" in extra)):
-                return [one for one in own if one.get(key) != extra[key]] + [extra]
-            return [*own, extra]
+                return [item for item in result if item.get(key) != extra[key]] + [extra]
+            return [*result, extra]
         return other
 
     def graft_type(self, base: Json) -> None:
@@ -230,8 +233,8 @@ class Cross:
         thing, donor = self.r.choice(base["instanceTypes"]), self.r.choice(self.source.types)
         key = self.r.choice(("capacity", "overhead", "offerings", "offerings", "requirements"))
         if key == "requirements":
-            own = {one["key"] for one in thing["requirements"]}
-            thing["requirements"] += [copy.deepcopy(one) for one in donor["requirements"] if one["key"] not in own]
+            keys = {requirement["key"] for requirement in thing["requirements"]}
+            thing["requirements"] += [copy.deepcopy(item) for item in donor["requirements"] if item["key"] not in keys]
         elif key == "offerings" and self.r.random() < 0.7:
             thing["offerings"] = [*thing["offerings"], *copy.deepcopy(donor["offerings"])][:8]
         elif key in donor:
@@ -241,20 +244,20 @@ class Cross:
 
     def _agree(self, thing: Json) -> None:
         """Let a type's requirements name what its offerings hold."""
-        for one in thing["requirements"]:
+        for requirement in thing["requirements"]:
             values = {
                 value
                 for offering in thing["offerings"]
                 for rule in offering["requirements"]
-                if rule["key"] == one["key"] and rule["operator"] == "In"
+                if rule["key"] == requirement["key"] and rule["operator"] == "In"
                 for value in rule["values"]
             }
             if values:
-                one |= {"operator": "In", "values": sorted(values)}
+                requirement |= {"operator": "In", "values": sorted(values)}
 
     def add_type(self, base: Json) -> None:
         donor = copy.deepcopy(self.r.choice(self.source.types))
-        if donor["name"] not in {one["name"] for one in base["instanceTypes"]}:
+        if donor["name"] not in {instance_type["name"] for instance_type in base["instanceTypes"]}:
             base["instanceTypes"].append(donor)
 
     def adopt(self, base: Json) -> None:
@@ -263,7 +266,10 @@ class Cross:
         if not donors:
             return
         thing = copy.deepcopy(self.r.choice(donors))
-        taken = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in base["objects"]}
+        taken = {
+            (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
+            for manifest in base["objects"]
+        }
         if (thing["kind"], thing["metadata"].get("namespace"), thing["metadata"]["name"]) in taken:
             if thing["kind"] in _ONCE:
                 return
@@ -312,7 +318,7 @@ class Cross:
 
     def _mark(self, thing: Json, kind: str) -> None:
         conditions = thing.setdefault("status", {}).setdefault("conditions", [])
-        conditions[:] = [one for one in conditions if one["type"] != kind]
+        conditions[:] = [condition for condition in conditions if condition["type"] != kind]
         conditions.append(
             {
                 "type": kind,
@@ -351,7 +357,7 @@ class Cross:
         """Change values of fields, wherever they are in an object or an instance type."""
         things = [*base["objects"], *base["instanceTypes"]]
         kind = self.r.choice(("Pod", "NodePool", "Node", "NodeClaim", "", ""))
-        chosen = [one for one in things if one.get("kind") == kind] if kind else things
+        chosen = [thing for thing in things if thing.get("kind") == kind] if kind else things
         if not chosen:
             return
         spots = [*self._spots(self.r.choice(chosen))]
@@ -375,21 +381,21 @@ class Cross:
                 else:
                     yield from self._spots(value, of_offering=of_offering or key == "offerings")
         elif isinstance(node, list):
-            for one in node:
-                yield from self._spots(one, of_offering=of_offering)
+            for item in node:
+                yield from self._spots(item, of_offering=of_offering)
 
     def _requirement(self, key: str) -> Json:
         """Return another rule about a label."""
         values = sorted(
             {
                 value
-                for one in self.source.types[:400]
-                for rule in one["requirements"]
+                for document in self.source.types[:400]
+                for rule in document["requirements"]
                 if rule["key"] == key
                 for value in rule.get("values") or ()
             }
         ) or ["red", "2"]
-        numbers = [one for one in values if one.isdigit()]
+        numbers = [item for item in values if item.isdigit()]
         operators = ["In", "In", "NotIn", "Exists", "DoesNotExist"]
         if numbers:
             operators += ["Gt", "Lt"] + (["Gte", "Lte"] if self.newer else [])
@@ -419,5 +425,5 @@ _STEPS: Final[Sequence[Callable[[Cross, Json], None]]] = (
 def cross(seed: str, source: Stock, *, version: str = "") -> Json:
     """Return one snapshot; the same for the same seed and stock."""
     newer = version.startswith("1.15")
-    made = Cross(seed, source, newer=newer).made(f"cross-{seed}")
-    return made | ({"karpenterVersion": version} if version else {})
+    document = Cross(seed, source, newer=newer).made(f"cross-{seed}")
+    return document | ({"karpenterVersion": version} if version else {})

@@ -47,8 +47,8 @@ def _claim(claim: Json) -> Json:
         "pods": sorted(claim["pods"]),
         "annotations": claim.get("annotations") or {},
         "requirements": sorted(
-            [one["key"], one["operator"], sorted(one.get("values") or []), one.get("minValues") or 0]
-            for one in claim["requirements"]
+            [item["key"], item["operator"], sorted(item.get("values") or []), item.get("minValues") or 0]
+            for item in claim["requirements"]
         ),
         "requests": {name: amount for name, amount in amounts.items() if Decimal(amount)},
         "cheapestPrice": f"{claim['cheapestPrice']:.9g}",
@@ -102,7 +102,7 @@ class Karpenter:
                 same.append(words(theirs))
         if not same:
             return "decision"
-        return "" if all(_is_mix(text, [one[key] for one in same]) for key, text in words(ours).items()) else "words"
+        return "" if all(_is_mix(text, [item[key] for item in same]) for key, text in words(ours).items()) else "words"
 
     def has_shape(self, ours: Json) -> bool:
         """Return whether an answer has the shape of one that Karpenter gave."""
@@ -114,9 +114,9 @@ def _is_mix(text: str, texts: Sequence[str]) -> bool:
 
     Of several rules that fail in a NodePool it names any one, so that few of the possible combinations come up.
     """
-    parts = [one.split("; ") for one in texts]
+    parts = [text.split("; ") for text in texts]
     mine = text.split("; ")
-    return len(mine) in map(len, parts) and set(mine) <= {part for one in parts for part in one}
+    return len(mine) in map(len, parts) and set(mine) <= {part for texts in parts for part in texts}
 
 
 def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:

@@ -47,13 +47,13 @@ _FIELD_OF_KIND = {
 
 
 def load_inventory(objects: Sequence[Mapping[str, Any]]) -> Inventory:
-    found: dict[str, list[Any]] = defaultdict(list)
+    result: dict[str, list[Any]] = defaultdict(list)
     for raw in objects:
         kind = kind_of(raw["apiVersion"], raw["kind"])
         if kind is not None:
             reader = KindReader(kind, api_version=raw["apiVersion"], api_kind=raw["kind"])
-            found[_FIELD_OF_KIND.get(kind, "workloads")].append(reader.convert(raw))
-    fields: dict[str, Any] = {name: tuple(values) for name, values in found.items()}
+            result[_FIELD_OF_KIND.get(kind, "workloads")].append(reader.convert(raw))
+    fields: dict[str, Any] = {name: tuple(values) for name, values in result.items()}
     return Inventory(**fields)
 
 
@@ -82,14 +82,14 @@ def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
         volume_limits=raw.get("volumeAttachmentLimits") or {},
         offerings=tuple(
             Offering(
-                requirements=_requirements(one["requirements"]),
-                price_per_hour=one["price"],
-                is_available=one.get("available", True),
-                reservation_capacity=one.get("reservationCapacity", 0),
-                capacity_override=_amounts(one["capacityOverride"]) if "capacityOverride" in one else None,
-                overhead_override=_overhead(one["overheadOverride"]) if "overheadOverride" in one else None,
+                requirements=_requirements(offering["requirements"]),
+                price_per_hour=offering["price"],
+                is_available=offering.get("available", True),
+                reservation_capacity=offering.get("reservationCapacity", 0),
+                capacity_override=_amounts(offering["capacityOverride"]) if "capacityOverride" in offering else None,
+                overhead_override=_overhead(offering["overheadOverride"]) if "overheadOverride" in offering else None,
             )
-            for one in raw["offerings"]
+            for offering in raw["offerings"]
         ),
     )
 

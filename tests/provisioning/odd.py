@@ -26,21 +26,21 @@ class Odd:
 
     def some(self, kind: str) -> Json:
         """Return an object of a kind; a thing of its own, that nobody sees, where there is none."""
-        found = [one for one in self.base["objects"] if one["kind"] == kind]
-        return self.r.choice(found) if found else {"metadata": {}, "spec": {}, "status": {}}
+        result = [manifest for manifest in self.base["objects"] if manifest["kind"] == kind]
+        return self.r.choice(result) if result else {"metadata": {}, "spec": {}, "status": {}}
 
     def pod(self) -> Json:
         return self.some("Pod")
 
     def container(self) -> Json:
         containers = self.pod()["spec"].get("containers") or [{}]
-        found: Json = self.r.choice(containers)
-        return found
+        choice: Json = self.r.choice(containers)
+        return choice
 
     def pool(self) -> Json:
         """Return a NodePool's spec."""
-        found: Json = self.some("NodePool")["spec"]
-        return found
+        spec: Json = self.some("NodePool")["spec"]
+        return spec
 
     def pool_template(self) -> Json:
         template: Json = self.pool().setdefault("template", {}).setdefault("spec", {})
@@ -48,23 +48,23 @@ class Odd:
         return template
 
     def type(self) -> Json:
-        found: Json = self.r.choice(self.base["instanceTypes"] or [{"offerings": [], "requirements": []}])
-        return found
+        choice: Json = self.r.choice(self.base["instanceTypes"] or [{"offerings": [], "requirements": []}])
+        return choice
 
     def offering(self) -> Json:
-        found: Json = self.r.choice(self.type()["offerings"] or [{"requirements": []}])
-        return found
+        choice: Json = self.r.choice(self.type()["offerings"] or [{"requirements": []}])
+        return choice
 
     def values(self, key: str) -> list[str]:
         """Return the values that types have of a label."""
-        found = {
+        result = {
             value
-            for one in self.base["instanceTypes"]
-            for rule in one["requirements"]
+            for instance_type in self.base["instanceTypes"]
+            for rule in instance_type["requirements"]
             if rule["key"] == key
             for value in rule.get("values") or ()
         }
-        return sorted(found) or ["none"]
+        return sorted(result) or ["none"]
 
     def add(self, api_version: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Json:
         self.serial += 1
@@ -72,9 +72,9 @@ class Odd:
         meta: Json = {"name": name, "uid": f"odd-{kind}-{name}", "creationTimestamp": "2026-11-20T09:00:00Z"}
         if namespace:
             meta["namespace"] = namespace
-        made = {"apiVersion": api_version, "kind": kind, "metadata": meta | fields.pop("metadata", {}), **fields}
-        self.base["objects"].append(made)
-        return made
+        document = {"apiVersion": api_version, "kind": kind, "metadata": meta | fields.pop("metadata", {}), **fields}
+        self.base["objects"].append(document)
+        return document
 
     def rule(self) -> Json:
         key = self.r.choice(
@@ -97,6 +97,6 @@ class Odd:
 
     def gate(self, gate: str) -> None:
         settings = self.base.setdefault("settings", {})
-        gates = dict(one.split("=") for one in settings.get("FEATURE_GATES", "").split(",") if one)
+        gates = dict(word.split("=") for word in settings.get("FEATURE_GATES", "").split(",") if word)
         gates |= dict([gate.split("=")])
-        settings["FEATURE_GATES"] = ",".join("=".join(one) for one in gates.items())
+        settings["FEATURE_GATES"] = ",".join("=".join(pair) for pair in gates.items())

@@ -42,7 +42,7 @@ def claim_condition(o: Odd) -> None:
     kinds = ("Consolidatable", "Drifted", "Initialized", "Registered", "Launched", "ConsistentStateFound",
              "DisruptionReason", "InstanceTerminating", "VolumesDetached")  # fmt: skip
     kind = o.r.choice(kinds)
-    conditions[:] = [one for one in conditions if one["type"] != kind]
+    conditions[:] = [condition for condition in conditions if condition["type"] != kind]
     conditions.append(
         {
             "type": kind,
@@ -56,7 +56,7 @@ def claim_condition(o: Odd) -> None:
 
 def csi_node(o: Odd) -> None:
     name = o.some("Node")["metadata"].get("name", "")
-    taken = {one["metadata"]["name"] for one in o.base["objects"] if one["kind"] == "CSINode"}
+    taken = {manifest["metadata"]["name"] for manifest in o.base["objects"] if manifest["kind"] == "CSINode"}
     if not name or name in taken:
         return
     drivers: list[Json] = [
@@ -64,8 +64,8 @@ def csi_node(o: Odd) -> None:
     ]
     if o.r.random() < 0.4:
         drivers.append({"name": "efs.csi.aws.com", "nodeID": "i"})
-    made = o.add("storage.k8s.io/v1", "CSINode", name, spec={"drivers": drivers})
-    made["metadata"]["name"] = name
+    document = o.add("storage.k8s.io/v1", "CSINode", name, spec={"drivers": drivers})
+    document["metadata"]["name"] = name
 
 
 def volume(o: Odd) -> None:
@@ -96,15 +96,15 @@ def _storage_class(o: Odd, *, late: bool) -> str:
             [{"matchLabelExpressions": [{"key": "example.com/team", "values": ["red"]}]}],
         )
     )
-    made = o.add(
+    document = o.add(
         "storage.k8s.io/v1", "StorageClass", "class",
         provisioner=o.r.choice(_PROVISIONERS),
         volumeBindingMode="WaitForFirstConsumer" if late else "Immediate",
         allowedTopologies=topologies,
     )  # fmt: skip
     if o.r.random() < 0.2:
-        made["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
-    return str(made["metadata"]["name"])
+        document["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+    return str(document["metadata"]["name"])
 
 
 def _claim(o: Odd, kind: str, namespace: str) -> str:
@@ -135,15 +135,15 @@ def _claim(o: Odd, kind: str, namespace: str) -> str:
         )  # fmt: skip
         volume = o.add("v1", "PersistentVolume", "pv", spec={"accessModes": spec["accessModes"], **source})
         if terms:
-            selectors = [{"matchExpressions": one} for one in terms]
+            selectors = [{"matchExpressions": term} for term in terms]
             volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": selectors}}
         spec["volumeName"] = volume["metadata"]["name"]
     place = namespace if kind != "foreign" else "elsewhere"
     phase = "Bound" if "volumeName" in spec else "Pending"
     annotations = {"pv.kubernetes.io/bind-completed": "yes"} if "volumeName" in spec else {}
     metadata = {"annotations": annotations} if annotations else {}
-    made = o.add("v1", "PersistentVolumeClaim", "claim", place, spec=spec, status={"phase": phase}, metadata=metadata)
-    return str(made["metadata"]["name"])
+    result = o.add("v1", "PersistentVolumeClaim", "claim", place, spec=spec, status={"phase": phase}, metadata=metadata)
+    return str(result["metadata"]["name"])
 
 
 STEPS: Final = (

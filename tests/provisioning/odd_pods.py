@@ -293,7 +293,7 @@ def budget_of_pods(o: Odd) -> None:
     if o.r.random() < 0.4:
         ready = {"type": "Ready", "status": o.r.choice(("True", "False"))}
         status_of_pod = pod.setdefault("status", {})
-        kept = [one for one in status_of_pod.get("conditions") or () if one["type"] != "Ready"]
+        kept = [item for item in status_of_pod.get("conditions") or () if item["type"] != "Ready"]
         status_of_pod["conditions"] = [*kept, ready]
 
 

@@ -20,7 +20,7 @@ SCHEDULES: Final = (
 
 def capacity_type(o: Odd) -> None:
     offering = o.offering()
-    rules = [one for one in offering["requirements"] if one["key"] != CAPACITY_TYPE]
+    rules = [requirement for requirement in offering["requirements"] if requirement["key"] != CAPACITY_TYPE]
     chosen: Json | None = o.r.choice(
         (
             {"operator": "Exists"},
@@ -38,7 +38,7 @@ def capacity_type(o: Odd) -> None:
 
 def offering_place(o: Odd) -> None:
     offering = o.offering()
-    rules = [one for one in offering["requirements"] if one["key"] != ZONE]
+    rules = [requirement for requirement in offering["requirements"] if requirement["key"] != ZONE]
     zones = o.values(ZONE)
     chosen: Json | None = o.r.choice(({"operator": "NotIn", "values": zones[:1]}, {"operator": "Exists"}, None))
     offering["requirements"] = rules + ([{"key": ZONE, **chosen}] if chosen else [])
@@ -78,8 +78,8 @@ def offering_override(o: Odd) -> None:
     amounts = {"memory": o.r.choice(("1Gi", "64Gi", "1500m")), "cpu": o.r.choice(("1", "32"))}
     chosen = {key: value for key, value in amounts.items() if o.r.random() < 0.7}
     o.offering()[o.r.choice(("capacityOverride", "overheadOverride"))] = chosen
-    for one in o.base["instanceTypes"]:
-        for offering in one["offerings"]:
+    for instance_type in o.base["instanceTypes"]:
+        for offering in instance_type["offerings"]:
             if "overheadOverride" in offering and "kubeReserved" not in offering["overheadOverride"]:
                 offering["overheadOverride"] = {"kubeReserved": offering["overheadOverride"]}
 

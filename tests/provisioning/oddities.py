@@ -21,9 +21,9 @@ STEPS: Final[Sequence[Callable[[Odd], None]]] = (*odd_pools.STEPS, *odd_pods.STE
 
 def odd(seed: str, base: Json, *, version: str = "", steps: Sequence[Callable[[Odd], None]] = STEPS) -> Json:
     """Return a snapshot with oddities; the same for the same seed and snapshot."""
-    made: Json = json.loads(json.dumps(base))
+    document: Json = json.loads(json.dumps(base))
     chance = random.Random(seed)
-    oddities = Odd(chance, made, newer=version.startswith("1.15"))
+    oddities = Odd(chance, document, newer=version.startswith("1.15"))
     for _ in range(chance.choice((2, 4, 8, 16, 30))):
         chance.choice(steps)(oddities)
-    return made | {"name": f"odd-{seed}"} | ({"karpenterVersion": version} if version else {})
+    return document | {"name": f"odd-{seed}"} | ({"karpenterVersion": version} if version else {})

@@ -15,8 +15,8 @@ class Contents:
         self.settings: dict[str, str] = snapshot.get("settings") or {}
         self.types: list[Json] = snapshot.get("instanceTypes") or []
         self._objects: dict[str, list[Json]] = {}
-        for one in snapshot["objects"]:
-            self._objects.setdefault(one["kind"], []).append(one)
+        for manifest in snapshot["objects"]:
+            self._objects.setdefault(manifest["kind"], []).append(manifest)
         self.pods = self["Pod"]
         self.pending = [pod for pod in self.pods if not pod["spec"].get("nodeName")]
         self.specs = [pod["spec"] for pod in self.pods]
@@ -32,8 +32,8 @@ class Contents:
         for spec in self.specs:
             rules = (spec.get("affinity") or {}).get(kind) or {}
             yield from rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-            for one in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-                yield one["podAffinityTerm"]
+            for item in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+                yield item["podAffinityTerm"]
 
     @property
     def pod_terms(self) -> Iterator[Json]:
@@ -46,8 +46,8 @@ class Contents:
             rules = (spec.get("affinity") or {}).get("nodeAffinity") or {}
             required = rules.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
             yield from required.get("nodeSelectorTerms") or ()
-            for one in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-                yield one["preference"]
+            for item in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+                yield item["preference"]
 
     @property
     def spreads(self) -> Iterator[Json]:
@@ -55,12 +55,12 @@ class Contents:
             yield from spec.get("topologySpreadConstraints") or ()
 
     def conditions(self, kind: str) -> Iterator[Json]:
-        for one in self[kind]:
-            yield from (one.get("status") or {}).get("conditions") or ()
+        for document in self[kind]:
+            yield from (document.get("status") or {}).get("conditions") or ()
 
     def labels(self, kind: str) -> Iterator[Json]:
-        for one in self[kind]:
-            yield one["metadata"].get("labels") or {}
+        for document in self[kind]:
+            yield document["metadata"].get("labels") or {}
 
 
 def _containers(specs: Iterable[Json], field: str = "containers") -> Iterator[Json]:
@@ -85,13 +85,15 @@ def _nodes_by_label(c: Contents, key: str, *, has: bool) -> bool:
 
 
 KINDS: dict[str, Callable[[Contents], bool]] = {
-    "sidecars": lambda c: any(one.get("restartPolicy") for one in _containers(c.specs, "initContainers")),
-    "init containers": lambda c: any(not one.get("restartPolicy") for one in _containers(c.specs, "initContainers")),
+    "sidecars": lambda c: any(container.get("restartPolicy") for container in _containers(c.specs, "initContainers")),
+    "init containers": lambda c: any(not item.get("restartPolicy") for item in _containers(c.specs, "initContainers")),
     "scheduling gates": lambda c: any(spec.get("schedulingGates") for spec in c.specs),
     "in-place resize": lambda c: any((pod.get("status") or {}).get("containerStatuses") for pod in c.pods),
     "pod-level resources": lambda c: any((spec.get("resources") or {}).get("requests") for spec in c.specs),
     "pod overhead": lambda c: any(spec.get("overhead") for spec in c.specs),
-    "host ports": lambda c: any(port.get("hostPort") for one in _containers(c.specs) for port in one.get("ports", ())),
+    "host ports": lambda c: any(
+        port.get("hostPort") for container in _containers(c.specs) for port in container.get("ports", ())
+    ),
     "node selectors": lambda c: any(spec.get("nodeSelector") for spec in c.specs),
     "node affinity": lambda c: any(True for _ in c.node_terms),
     "matchFields": lambda c: any(term.get("matchFields") for term in c.node_terms),
@@ -99,36 +101,36 @@ KINDS: dict[str, Callable[[Contents], bool]] = {
     "pod anti-affinity": lambda c: any(True for _ in c.affinity("podAntiAffinity")),
     "namespace selectors": lambda c: any("namespaceSelector" in term for term in c.pod_terms),
     "spread": lambda c: any(True for _ in c.spreads),
-    "minDomains": lambda c: any(one.get("minDomains") for one in c.spreads),
-    "matchLabelKeys": lambda c: any(one.get("matchLabelKeys") for one in c.spreads),
-    "nodeTaintsPolicy": lambda c: any(one.get("nodeTaintsPolicy") == "Honor" for one in c.spreads),
-    "nodeAffinityPolicy": lambda c: any(one.get("nodeAffinityPolicy") == "Ignore" for one in c.spreads),
-    "ScheduleAnyway": lambda c: any(one["whenUnsatisfiable"] == "ScheduleAnyway" for one in c.spreads),
+    "minDomains": lambda c: any(spread.get("minDomains") for spread in c.spreads),
+    "matchLabelKeys": lambda c: any(spread.get("matchLabelKeys") for spread in c.spreads),
+    "nodeTaintsPolicy": lambda c: any(spread.get("nodeTaintsPolicy") == "Honor" for spread in c.spreads),
+    "nodeAffinityPolicy": lambda c: any(spread.get("nodeAffinityPolicy") == "Ignore" for spread in c.spreads),
+    "ScheduleAnyway": lambda c: any(spread["whenUnsatisfiable"] == "ScheduleAnyway" for spread in c.spreads),
     "numeric tolerations": lambda c: any(
-        one.get("operator") in ("Lt", "Gt") for spec in c.specs for one in spec.get("tolerations") or ()
+        item.get("operator") in ("Lt", "Gt") for spec in c.specs for item in spec.get("tolerations") or ()
     ),
     "many pods apart": lambda c: len(c.pending) > 60,
     "pods of the size of nothing": lambda c: any(
-        not (one.get("resources") or {}).get("requests") for one in _containers(c.specs)
+        not (container.get("resources") or {}).get("requests") for container in _containers(c.specs)
     ),
     "volumes": lambda c: any(spec.get("volumes") for spec in c.specs),
     "several volumes": lambda c: any(len(spec.get("volumes") or ()) > 1 for spec in c.specs),
-    "ephemeral volumes": lambda c: any("ephemeral" in one for spec in c.specs for one in spec.get("volumes") or ()),
+    "ephemeral volumes": lambda c: any("ephemeral" in item for spec in c.specs for item in spec.get("volumes") or ()),
     "CSI limits": lambda c: bool(c["CSINode"]),
     "reserved capacity": _reserved,
     "DaemonSets": lambda c: bool(c["DaemonSet"]),
     "custom labels": lambda c: any(pool["spec"]["template"]["metadata"].get("labels") for pool in c["NodePool"]),
     "taints": lambda c: any(pool["spec"]["template"]["spec"].get("taints") for pool in c["NodePool"]),
     "minValues": lambda c: any(
-        one.get("minValues") for pool in c["NodePool"] for one in pool["spec"]["template"]["spec"]["requirements"]
+        item.get("minValues") for pool in c["NodePool"] for item in pool["spec"]["template"]["spec"]["requirements"]
     ),
     "limits": lambda c: any(pool["spec"].get("limits") for pool in c["NodePool"]),
     "limits of nodes": lambda c: any("nodes" in (pool["spec"].get("limits") or {}) for pool in c["NodePool"]),
     "static NodePools": lambda c: any("replicas" in pool["spec"] for pool in c["NodePool"]),
     "unready NodePools": lambda c: any(
-        one["type"] == "Ready" and one["status"] == "False" for one in c.conditions("NodePool")
+        condition["type"] == "Ready" and condition["status"] == "False" for condition in c.conditions("NodePool")
     ),
-    "NodePools being deleted": lambda c: any(one["metadata"].get("deletionTimestamp") for one in c["NodePool"]),
+    "NodePools being deleted": lambda c: any(item["metadata"].get("deletionTimestamp") for item in c["NodePool"]),
     "NodePools of another provider": lambda c: any(
         pool["spec"]["template"]["spec"]["nodeClassRef"]["kind"] != "EC2NodeClass" for pool in c["NodePool"]
     ),
@@ -139,11 +141,11 @@ KINDS: dict[str, Callable[[Contents], bool]] = {
     "uninitialized nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=False),
     "initialized nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=True),
     "unmanaged nodes": lambda c: any("karpenter.sh/nodepool" not in labels for labels in c.labels("Node")),
-    "nodes being deleted": lambda c: any(one["metadata"].get("deletionTimestamp") for one in c["NodeClaim"]),
-    "terminating instances": lambda c: any(one["type"] == "InstanceTerminating" for one in c.conditions("NodeClaim")),
+    "nodes being deleted": lambda c: any(document["metadata"].get("deletionTimestamp") for document in c["NodeClaim"]),
+    "terminating instances": lambda c: any(item["type"] == "InstanceTerminating" for item in c.conditions("NodeClaim")),
     "cordoned nodes": lambda c: any(node["spec"].get("unschedulable") for node in c["Node"]),
     "nodes that are not ready": lambda c: any(
-        one["type"] == "Ready" and one["status"] != "True" for one in c.conditions("Node")
+        condition["type"] == "Ready" and condition["status"] != "True" for condition in c.conditions("Node")
     ),
     "nodes without a provider id": lambda c: any(not node["spec"].get("providerID") for node in c["Node"]),
     "PodDisruptionBudgets": lambda c: bool(c["PodDisruptionBudget"]),

@@ -65,7 +65,7 @@ MARKS = ("karpenter.sh/nodepool", "karpenter.sh/registered", "karpenter.sh/initi
 
 
 def claim_labels(s: Scenario, it: Json, pool: Json, zone: str) -> Json:
-    labels = {one["key"]: one["values"][0] for one in it["requirements"] if one["operator"] == "In"}
+    labels = {item["key"]: item["values"][0] for item in it["requirements"] if item["operator"] == "In"}
     labels |= {ZONE: zone, CAPACITY_TYPE: s.pick("spot", "on-demand"), f"{AWS}/ec2nodeclass": "default"}
     labels["karpenter.sh/nodepool"] = pool["metadata"]["name"]
     labels |= pool["spec"]["template"]["metadata"]["labels"]
@@ -76,14 +76,14 @@ def claim_labels(s: Scenario, it: Json, pool: Json, zone: str) -> Json:
 
 
 def node_labels(s: Scenario, name: str, state: str, labels: Json) -> Json:
-    found = dict(labels)
+    document = dict(labels)
     if s.chance(0.85):
-        found[HOSTNAME] = name if s.chance(0.9) else f"{name}.internal"
+        document[HOSTNAME] = name if s.chance(0.9) else f"{name}.internal"
     if state not in ("uninitialized", "unregistered"):
-        found["karpenter.sh/initialized"] = "true"
+        document["karpenter.sh/initialized"] = "true"
     if state != "unregistered":
-        found["karpenter.sh/registered"] = "true"
-    return {key: value for key, value in found.items() if state != "unmanaged" or key not in MARKS}
+        document["karpenter.sh/registered"] = "true"
+    return {key: value for key, value in document.items() if state != "unmanaged" or key not in MARKS}
 
 
 def node_taints(s: Scenario, state: str, template: Json) -> list[Json]:

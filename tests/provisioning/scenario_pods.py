@@ -25,14 +25,14 @@ MEMORY = ["64Mi", "128Mi", "500M", "1Gi", "2Gi", "3Gi", "7Gi"]
 def requests(s: Scenario) -> Json:
     if s.chance(0.02):
         return {}
-    found = {"cpu": s.pick(*CPUS), "memory": s.pick(*MEMORY)}
+    document = {"cpu": s.pick(*CPUS), "memory": s.pick(*MEMORY)}
     if s.chance(0.08):
-        found.pop(s.pick("cpu", "memory"))
+        document.pop(s.pick("cpu", "memory"))
     if s.chance(0.05):
-        found["ephemeral-storage"] = s.pick("1Gi", "30Gi")
+        document["ephemeral-storage"] = s.pick("1Gi", "30Gi")
     if s.chance(0.05):
-        found["nvidia.com/gpu"] = s.pick("1", "0")
-    return found
+        document["nvidia.com/gpu"] = s.pick("1", "0")
+    return document
 
 
 def containers(s: Scenario, spec: Json, status: Json) -> None:
@@ -88,7 +88,7 @@ def node_requirement(s: Scenario) -> Json:
 
 
 def node_affinity(s: Scenario) -> Json:
-    found: Json = {}
+    document: Json = {}
     if s.chance(0.5):
         terms = [
             {"matchExpressions": [node_requirement(s) for _ in range(s.pick(1, 1, 2))]}
@@ -96,17 +96,17 @@ def node_affinity(s: Scenario) -> Json:
         ]
         if s.chance(0.04):
             terms[-1]["matchFields"] = [{"key": "metadata.name", "operator": "In", "values": ["node-0"]}]
-        found["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
+        document["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     if s.chance(0.5):
-        found["preferredDuringSchedulingIgnoredDuringExecution"] = [
+        document["preferredDuringSchedulingIgnoredDuringExecution"] = [
             {"weight": s.pick(1, 10, 10, 100), "preference": {"matchExpressions": [node_requirement(s)]}}
             for _ in range(s.pick(1, 2, 3))
         ]
-    return found
+    return document
 
 
 def selector(s: Scenario, app: str) -> Json | None:
-    found: Json | None = s.pick(
+    pick: Json | None = s.pick(
         {"matchLabels": {"app": app}},
         {"matchLabels": {"app": app}},
         {"matchLabels": {"app": s.pick(*APPS)}},
@@ -114,54 +114,54 @@ def selector(s: Scenario, app: str) -> Json | None:
         {"matchExpressions": [{"key": "rev", "operator": s.pick("Exists", "DoesNotExist")}]},
         {},
     )
-    return found
+    return pick
 
 
 def affinity_term(s: Scenario, app: str) -> Json:
-    found: Json = {
+    document: Json = {
         "topologyKey": s.pick(HOSTNAME, HOSTNAME, ZONE, CAPACITY_TYPE, "example.com/team"),
         "labelSelector": selector(s, app),
     }
     if s.chance(0.15):
-        found["namespaces"] = s.r.sample(NAMESPACES, s.pick(1, 2))
+        document["namespaces"] = s.r.sample(NAMESPACES, s.pick(1, 2))
     if s.chance(0.06):
-        found[s.pick("matchLabelKeys", "mismatchLabelKeys")] = ["rev"]
+        document[s.pick("matchLabelKeys", "mismatchLabelKeys")] = ["rev"]
     if s.chance(0.2):
-        found["namespaceSelector"] = s.pick(
+        document["namespaceSelector"] = s.pick(
             {},
             {"matchLabels": {"env": "prod"}},
             {"matchExpressions": [{"key": "env", "operator": "NotIn", "values": ["prod"]}]},
         )
-    return found
+    return document
 
 
 def pod_terms(s: Scenario, app: str) -> Json:
-    found: Json = {}
+    document: Json = {}
     if s.chance(0.6):
-        found["requiredDuringSchedulingIgnoredDuringExecution"] = [affinity_term(s, app)]
+        document["requiredDuringSchedulingIgnoredDuringExecution"] = [affinity_term(s, app)]
     else:
-        found["preferredDuringSchedulingIgnoredDuringExecution"] = [
+        document["preferredDuringSchedulingIgnoredDuringExecution"] = [
             {"weight": s.pick(1, 10, 100), "podAffinityTerm": affinity_term(s, app)} for _ in range(s.pick(1, 1, 2))
         ]
-    return found
+    return document
 
 
 def spread(s: Scenario, app: str) -> Json:
-    found: Json = {
+    document: Json = {
         "maxSkew": s.pick(1, 1, 2),
         "topologyKey": s.pick(HOSTNAME, ZONE, ZONE, CAPACITY_TYPE, "example.com/team", "kubernetes.io/arch"),
         "whenUnsatisfiable": s.pick("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway"),
         "labelSelector": selector(s, app),
     }
-    if s.chance(0.15) and found["whenUnsatisfiable"] == "DoNotSchedule":
-        found["minDomains"] = s.pick(2, 3, 4)
+    if s.chance(0.15) and document["whenUnsatisfiable"] == "DoNotSchedule":
+        document["minDomains"] = s.pick(2, 3, 4)
     if s.chance(0.25):
-        found["matchLabelKeys"] = s.pick(["rev"], ["rev", "missing"])
+        document["matchLabelKeys"] = s.pick(["rev"], ["rev", "missing"])
     if s.chance(0.25):
-        found["nodeTaintsPolicy"] = s.pick("Honor", "Ignore")
+        document["nodeTaintsPolicy"] = s.pick("Honor", "Ignore")
     if s.chance(0.25):
-        found["nodeAffinityPolicy"] = s.pick("Honor", "Ignore")
-    return found
+        document["nodeAffinityPolicy"] = s.pick("Honor", "Ignore")
+    return document
 
 
 def tolerations(s: Scenario) -> list[Json]:
@@ -239,14 +239,14 @@ def make_pods(s: Scenario) -> None:
             owner["kind"] = "DaemonSet"
         gates = {"schedulingGates": [{"name": "example.com/quota"}]} if s.chance(0.04) else {}
         for i in range(s.pick(1, 1, 2, 3, 5, 16)):
-            own: dict[str, Any] = {**spec, **gates}
+            document: dict[str, Any] = {**spec, **gates}
             if s.chance(0.1):
-                own["volumes"] = [volume(s, f"data-{k}") for k in range(s.pick(1, 1, 2))]
+                document["volumes"] = [volume(s, f"data-{k}") for k in range(s.pick(1, 1, 2))]
             s.add(
                 "v1",
                 "Pod",
                 s.meta(f"w{w}-{i}", namespace, labels=labels, ownerReferences=[owner]),
-                spec=own,
+                spec=document,
                 status=status,
             )
 

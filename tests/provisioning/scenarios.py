@@ -24,12 +24,12 @@ Json = dict[str, Any]
 
 
 def req(key: str, operator: str, *values: str, min_values: int | None = None) -> Json:
-    found: Json = {"key": key, "operator": operator}
+    document: Json = {"key": key, "operator": operator}
     if values:
-        found["values"] = list(values)
+        document["values"] = list(values)
     if min_values:
-        found["minValues"] = min_values
-    return found
+        document["minValues"] = min_values
+    return document
 
 
 class Scenario:
@@ -53,20 +53,20 @@ class Scenario:
     def meta(self, name: str, namespace: str = "", **more: Any) -> Json:
         self.serial += 1
         minute = self.r.randrange(60)
-        found: Json = {
+        document: Json = {
             "name": name,
             "uid": f"u{self.seed}-{self.serial:05d}",
             "creationTimestamp": f"2026-11-20T10:{minute:02d}:00Z",
         }
         if namespace:
-            found["namespace"] = namespace
-        found.update({key: value for key, value in more.items() if value})
-        return found
+            document["namespace"] = namespace
+        document.update({key: value for key, value in more.items() if value})
+        return document
 
     def add(self, api_version: str, kind: str, metadata: Json, **fields: Any) -> Json:
-        made = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
-        self.objects.append(made)
-        return made
+        document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+        self.objects.append(document)
+        return document
 
     def document(self) -> Json:
         return {
@@ -113,7 +113,7 @@ def make_types(s: Scenario) -> None:
             requirements.append(req("example.com/quirk", s.pick("NotIn", "In"), "odd"))
         if holds_reservations and s.chance(0.5):
             reservation = f"cr-{s.pick(1, 2)}"
-            requirements = [one for one in requirements if one["key"] != CAPACITY_TYPE]
+            requirements = [requirement for requirement in requirements if requirement["key"] != CAPACITY_TYPE]
             requirements += [
                 req(CAPACITY_TYPE, "In", "on-demand", "spot", "reserved"),
                 req(f"{AWS}/capacity-reservation-id", "In", reservation),
@@ -237,11 +237,11 @@ def make_namespaces(s: Scenario) -> None:
 
 
 def settings_of(s: Scenario) -> dict[str, str]:
-    found = {}
+    result = {}
     if s.chance(0.2):
-        found["PREFERENCE_POLICY"] = "Ignore"
+        result["PREFERENCE_POLICY"] = "Ignore"
     if s.chance(0.3):
-        found["MIN_VALUES_POLICY"] = "BestEffort"
+        result["MIN_VALUES_POLICY"] = "BestEffort"
     shares = {
         "NodeOverlay=true": 0.2,
         "CapacityBuffer=true": 0.12,
@@ -250,8 +250,8 @@ def settings_of(s: Scenario) -> dict[str, str]:
     }
     gates = [name for name, share in shares.items() if s.chance(share)]
     if gates:
-        found["FEATURE_GATES"] = ",".join(gates)
-    return found
+        result["FEATURE_GATES"] = ",".join(gates)
+    return result
 
 
 def scenario(seed: int) -> Json:

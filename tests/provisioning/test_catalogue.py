@@ -83,10 +83,10 @@ class TestRoom:
 
     def test_overheads_of_resources_that_are_not_there_do_not_count(self) -> None:
         held = Overhead(amounts({"cpu": "100m", "fpga": "1"}), amounts({"cpu": "100m"}), amounts({"memory": "1Gi"}))
-        found = allocatable_nano(
+        numbers = allocatable_nano(
             InstanceType(name="t", requirements=(), capacity=amounts({"cpu": "1", "memory": "2Gi"}), overhead=held)
         )
-        assert found == {"cpu": 8 * 10**8, "memory": 2**30 * CORE}
+        assert numbers == {"cpu": 8 * 10**8, "memory": 2**30 * CORE}
 
 
 def override(cpu: str, **fields: Any) -> Offering:
@@ -140,13 +140,13 @@ class TestOfferings:
 
     def test_lists_that_differ_in_capacity_alone_share_labels_and_offerings(self) -> None:
         types = tuple(TYPES)
-        known = catalogue_of(types)
-        smaller = tuple(replace(one, capacity=amounts({"cpu": "1", "pods": "3"})) for one in types)
-        assert catalogue_of(smaller).index is known.index
+        catalogue = catalogue_of(types)
+        smaller = tuple(replace(instance_type, capacity=amounts({"cpu": "1", "pods": "3"})) for instance_type in types)
+        assert catalogue_of(smaller).index is catalogue.index
         assert catalogue_of(smaller).fitting_rows([("cpu", 2 * CORE)]) == 0
-        assert catalogue_of(smaller[1:]).index is not known.index
+        assert catalogue_of(smaller[1:]).index is not catalogue.index
         relabelled = (*types[:-1], replace(types[-1], requirements=(a_requirement(GPU, "Exists"),)))
-        assert catalogue_of(relabelled).index is not known.index
+        assert catalogue_of(relabelled).index is not catalogue.index
 
     def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type_index, "_MOST_KEPT", 2)

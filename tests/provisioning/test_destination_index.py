@@ -32,9 +32,9 @@ def test_updated_room_equals_a_new_index() -> None:
             for i in range(rng.randrange(1, 8))
         ]
         anew = cluster(pods)
-        found = index.later(anew.destinations)
-        assert found is not None
-        index = found
+        later = index.later(anew.destinations)
+        assert later is not None
+        index = later
         assert index.kinds == anew.destination_index.kinds
         for cpu in range(6):
             need = tuple(cpu * NANO if name == "cpu" else 0 for name in anew.columns.names)

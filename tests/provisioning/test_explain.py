@@ -55,23 +55,23 @@ def explained(
     return explain(solve(prepare(inventory, types, settings or Settings(), NOW_NS)), pod)
 
 
-def refused(one: InstanceType) -> InstanceType:
+def refused(result: InstanceType) -> InstanceType:
     """Return a type that EC2 refused to launch anywhere."""
-    offerings = (replace(offering, is_available=False, error_code=UNFULFILLABLE) for offering in one.offerings)
-    return replace(one, offerings=tuple(offerings))
+    offerings = (replace(offering, is_available=False, error_code=UNFULFILLABLE) for offering in result.offerings)
+    return replace(result, offerings=tuple(offerings))
 
 
 def pool(explanation: PodExplanation, name: str = "general") -> PoolExplanation:
-    return next(one for one in explanation.pools if one.nodepool == name)
+    return next(pool for pool in explanation.pools if pool.nodepool == name)
 
 
 class TestPools:
     def test_a_pod_that_finds_a_place(self) -> None:
-        found = explained(a_pod(cpu="1"))
-        assert (found.place, found.is_new_claim, found.error) == ("general", True, None)
-        assert pool(found).failed is None
-        assert pool(found).passed[-1] is PlacementGate.RESERVATIONS
-        assert [(left.after, left.count) for left in pool(found).types_left] == [
+        explanation = explained(a_pod(cpu="1"))
+        assert (explanation.place, explanation.is_new_claim, explanation.error) == ("general", True, None)
+        assert pool(explanation).failed is None
+        assert pool(explanation).passed[-1] is PlacementGate.RESERVATIONS
+        assert [(left.after, left.count) for left in pool(explanation).types_left] == [
             ("all", 2),
             ("on offer", 2),
             ("limits", 2),
@@ -79,15 +79,15 @@ class TestPools:
         ]
 
     def test_a_limit_that_the_pod_itself_uses_up(self) -> None:
-        found = explained(a_pod(cpu="1"), a_nodepool(limits=amounts({"cpu": "2"})))
-        assert (found.place, pool(found).failed, pool(found).rejection) == ("general", None, None)
-        assert pool(found).passed[-1] is PlacementGate.RESERVATIONS
+        explanation = explained(a_pod(cpu="1"), a_nodepool(limits=amounts({"cpu": "2"})))
+        assert (explanation.place, pool(explanation).failed, pool(explanation).rejection) == ("general", None, None)
+        assert pool(explanation).passed[-1] is PlacementGate.RESERVATIONS
 
     def test_nearest_miss_in_numbers(self) -> None:
         daemonset = a_daemonset(cpu="500m", memory="1Gi")
-        found = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
-        assert pool(found).failed is PlacementGate.INSTANCE_TYPES
-        nearest = pool(found).nearest
+        explanation = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
+        assert pool(explanation).failed is PlacementGate.INSTANCE_TYPES
+        nearest = pool(explanation).nearest
         assert nearest is not None
         [short] = nearest.shortages
         assert (nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
@@ -96,13 +96,13 @@ class TestPools:
             "8500m",
             "8",
         )
-        assert [(left.after, left.count) for left in pool(found).types_left][-3:] == [
+        assert [(left.after, left.count) for left in pool(explanation).types_left][-3:] == [
             ("labels", 2),
             ("offering", 2),
             ("room", 0),
         ]
-        assert str(found.error) == str(pool(found).rejection)
-        assert not found.place
+        assert str(explanation.error) == str(pool(explanation).rejection)
+        assert not explanation.place
 
     def test_labels_that_cost_types(self) -> None:
         general = a_nodepool(
@@ -111,9 +111,9 @@ class TestPools:
                 a_requirement("node.kubernetes.io/instance-type", "In", "small"),
             )
         )
-        found = pool(explained(a_pod(cpu="4"), general))
-        assert [(cost.requirement, cost.meeting) for cost in found.label_costs] == []
-        assert found.types_left[1].count == 1
+        explanation = pool(explained(a_pod(cpu="4"), general))
+        assert [(cost.requirement, cost.meeting) for cost in explanation.label_costs] == []
+        assert explanation.types_left[1].count == 1
         arm = pool(explained(a_pod(node_selector={ARCH: "arm64"})))
         assert [(cost.requirement, cost.meeting) for cost in arm.label_costs] == [("kubernetes.io/arch In [arm64]", 0)]
         assert arm.nearest is None
@@ -123,14 +123,14 @@ class TestPools:
         limited = a_nodepool(name="limited", weight=5, limits=amounts({"cpu": "1"}))
         full = a_nodepool(name="full", weight=4, limits=amounts({"nodes": "0"}))
         elsewhere = a_nodepool(name="elsewhere", requirements=(a_requirement(ZONE, "In", "us-east-1b"),))
-        found = explained(a_pod(node_selector={ZONE: "us-east-1a"}), heavy, limited, full, elsewhere)
-        assert [(one.nodepool, one.failed, len(one.passed)) for one in found.pools] == [
+        explanation = explained(a_pod(node_selector={ZONE: "us-east-1a"}), heavy, limited, full, elsewhere)
+        assert [(pool.nodepool, pool.failed, len(pool.passed)) for pool in explanation.pools] == [
             ("heavy", PlacementGate.TAINTS, 1),
             ("limited", PlacementGate.LIMITS, 0),
             ("full", PlacementGate.LIMITS, 0),
             ("elsewhere", PlacementGate.REQUIREMENTS, 2),
         ]
-        assert [str(one.rejection) for one in found.pools] == str(found.error).split("; ")
+        assert [str(pool.rejection) for pool in explanation.pools] == str(explanation.error).split("; ")
 
     @pytest.mark.parametrize(
         ("fields", "why"),
@@ -151,17 +151,17 @@ class TestPools:
         ],
     )
     def test_pools_that_take_no_part(self, fields: dict[str, Any], why: str) -> None:
-        found = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
-        assert why in found.takes_no_part
-        assert (found.position, found.failed) == (-1, None)
+        explanation = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
+        assert why in explanation.takes_no_part
+        assert (explanation.position, explanation.failed) == (-1, None)
 
     def test_types_that_ec2_refused_come_first(self) -> None:
         tainted = a_nodepool(name="tainted", weight=9, taints=(DEDICATED,))
         large = [a_requirement("node.kubernetes.io/instance-type", "In", "large")]
-        types = [refused(one) if one.name == "large" else one for one in TYPES]
-        found = explained(a_pod(cpu="4"), tainted, a_nodepool(requirements=large), types=types)
-        assert pool(found).takes_no_part == "insufficient capacity in EC2 (on-demand large)"
-        assert present(furthest(found)).nodepool == "general"
+        types = [refused(instance_type) if instance_type.name == "large" else instance_type for instance_type in TYPES]
+        explanation = explained(a_pod(cpu="4"), tainted, a_nodepool(requirements=large), types=types)
+        assert pool(explanation).takes_no_part == "insufficient capacity in EC2 (on-demand large)"
+        assert present(furthest(explanation)).nodepool == "general"
         partly = explained(a_pod(cpu="4"), tainted, a_nodepool(), types=types)
         assert miss_text(present(furthest(partly))) == "insufficient capacity in EC2 (on-demand large)"
         too_large = explained(a_pod(cpu="40"), a_nodepool(), types=types)
@@ -169,10 +169,10 @@ class TestPools:
 
     def test_min_values(self) -> None:
         flexible = a_nodepool(requirements=(a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=2),))
-        found = pool(explained(a_pod(cpu="4"), flexible))
-        assert isinstance(found.rejection, TypesExhausted)
-        assert found.rejection.unmet_min_values == (("node.kubernetes.io/instance-type", 1),)
-        assert found.types_left[-1].count == 1
+        explanation = pool(explained(a_pod(cpu="4"), flexible))
+        assert isinstance(explanation.rejection, TypesExhausted)
+        assert explanation.rejection.unmet_min_values == (("node.kubernetes.io/instance-type", 1),)
+        assert explanation.types_left[-1].count == 1
 
     def test_pods_that_are_not_of_the_run(self) -> None:
         solution = solve(prepare(Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),)), TYPES, Settings(), NOW_NS))
@@ -185,14 +185,21 @@ class TestPools:
             price_per_hour=0.0,
             reservation_capacity=1,
         )
-        one = an_instance_type(name="held", cpu="2", prices={"reserved": 0.1})
-        types = [InstanceType(name="held", requirements=one.requirements, capacity=one.capacity, offerings=(reserved,))]
+        instance_type = an_instance_type(name="held", cpu="2", prices={"reserved": 0.1})
+        types = [
+            InstanceType(
+                name="held",
+                requirements=instance_type.requirements,
+                capacity=instance_type.capacity,
+                offerings=(reserved,),
+            )
+        ]
         pods = tuple(a_pod(name=f"p{i}", cpu="2") for i in range(2))
         inventory = Inventory(pods=pods, nodepools=(a_nodepool(requirements=()),))
         solution = solve(prepare(inventory, types, Settings(), NOW_NS))
         [failed] = solution.failed
-        found = pool(explain(solution, failed))
-        assert (found.failed, found.rejection is not None) == (PlacementGate.RESERVATIONS, True)
+        explanation = pool(explain(solution, failed))
+        assert (explanation.failed, explanation.rejection is not None) == (PlacementGate.RESERVATIONS, True)
         assert explain(solution, failed).given_up == ()
         taken = explain(solution, next(pod for pod in pods if pod.key != failed.key))
         assert (taken.place, pool(taken).failed) == ("general", None)
@@ -218,9 +225,9 @@ class TestPreferences:
             topology_spread=(TopologySpreadConstraint(1, "example.com/rack", "ScheduleAnyway", WEB),),
         )
         soft = a_nodepool(taints=(Taint("soft", "PreferNoSchedule"),))
-        found = explained(pod, soft)
-        assert found.place == "general"
-        assert found.given_up == (
+        explanation = explained(pod, soft)
+        assert explanation.place == "general"
+        assert explanation.given_up == (
             "first alternative of the required node affinity, 1 left",
             "preferred pod affinity of weight 5",
             "preferred pod anti-affinity of weight 3",
@@ -236,14 +243,14 @@ class TestPreferences:
         )
 
     def test_pods_with_device_claims_keep_their_preferences(self) -> None:
-        found = explained(
+        explanation = explained(
             a_pod(
                 has_resource_claims=True,
                 preferred_pod_affinity=(WeightedPodAffinityTerm(5, PodAffinityTerm(ZONE, WEB)),),
             )
         )
-        assert found.given_up == ()
-        assert "Dynamic Resource Allocation" in str(found.error)
+        assert explanation.given_up == ()
+        assert "Dynamic Resource Allocation" in str(explanation.error)
 
 
 def running(**fields: Any) -> dict[str, Any]:
@@ -252,8 +259,8 @@ def running(**fields: Any) -> dict[str, Any]:
 
 class TestNodes:
     def test_a_node_that_takes_the_pod_is_not_refused(self) -> None:
-        found = explained(a_pod(cpu="1"), **running())
-        assert (found.place, found.is_new_claim, found.nodes) == ("node-1", False, ())
+        explanation = explained(a_pod(cpu="1"), **running())
+        assert (explanation.place, explanation.is_new_claim, explanation.nodes) == ("node-1", False, ())
 
     @pytest.mark.parametrize(
         ("pod", "fields", "gate", "words"),
@@ -283,7 +290,7 @@ class TestNodes:
     ) -> None:
         [refusal] = explained(pod, **running(**fields)).nodes
         assert (refusal.node, refusal.gate) == ("node-1", gate)
-        short = [f"{one.resource} {one.need} > {one.room}" for one in refusal.shortages]
+        short = [f"{shortage.resource} {shortage.need} > {shortage.room}" for shortage in refusal.shortages]
         assert words in ", ".join([refusal.reason, *short])
 
     def test_host_ports(self) -> None:
@@ -312,11 +319,11 @@ class TestNodes:
             required_node_terms=(NodeSelectorTerm((a_requirement(key, "In", "us-east-1b"),)),),
         )
         pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
-        found = explained(pod, volumes=(volume,), **self.volumes(volume_name="pv"), **running())
-        assert [(refusal.gate, refusal.reason) for refusal in found.nodes] == [
+        explanation = explained(pod, volumes=(volume,), **self.volumes(volume_name="pv"), **running())
+        assert [(refusal.gate, refusal.reason) for refusal in explanation.nodes] == [
             (PlacementGate.VOLUMES, "volumes or topology rules leave no domain here")
         ]
-        assert found.place == ("general" if key == ZONE else "")
+        assert explanation.place == ("general" if key == ZONE else "")
 
     def test_pods_that_leave_a_node_without_their_volume(self) -> None:
         going: dict[str, Any] = {
@@ -324,8 +331,8 @@ class TestNodes:
             "nodeclaims": (a_nodeclaim(deletion_ns=NOW_NS), a_nodeclaim(name="c2", node="node-2")),
         }
         pod = a_pod(node="node-1", volumes=[PodVolume(name="v", claim_name="data")], node_selector={HOSTNAME: "node-1"})
-        found = explained(pod, **self.volumes(volume_name="gone"), **going)
-        assert [(refusal.node, refusal.gate) for refusal in found.nodes] == [("node-2", PlacementGate.VOLUMES)]
+        explanation = explained(pod, **self.volumes(volume_name="gone"), **going)
+        assert [(refusal.node, refusal.gate) for refusal in explanation.nodes] == [("node-2", PlacementGate.VOLUMES)]
         free = a_pod(node="node-1", node_selector={HOSTNAME: "node-1"})
         assert (
             explained(free, **going)
@@ -348,14 +355,14 @@ class TestNodes:
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(), a_nodeclaim(name="c2", node="node-2")),
         }
-        found = explained(a_pod(cpu="1"), **two)
-        assert (found.place, found.nodes) == ("node-1", ())
+        explanation = explained(a_pod(cpu="1"), **two)
+        assert (explanation.place, explanation.nodes) == ("node-1", ())
 
     def test_a_node_that_other_pods_of_the_run_fill(self) -> None:
         pods = tuple(a_pod(name=f"p{i}", cpu="1", host_ports=(HostPort(80 + i),)) for i in range(2))
-        found = explained(pods[1], pods=pods[:1], **running())
-        assert found.place == "general"
-        assert [refusal.gate for refusal in found.nodes] == [PlacementGate.ROOM]
+        explanation = explained(pods[1], pods=pods[:1], **running())
+        assert explanation.place == "general"
+        assert [refusal.gate for refusal in explanation.nodes] == [PlacementGate.ROOM]
 
 
 class TestDefaultSpread:
@@ -364,16 +371,16 @@ class TestDefaultSpread:
         ' "minDomains": 3, "whenUnsatisfiable": "DoNotSchedule"}]}}'
     )
 
-    @pytest.mark.parametrize(("own", "key"), [((), ZONE), (OWN_SPREAD, "")])
+    @pytest.mark.parametrize(("constraints", "key"), [((), ZONE), (OWN_SPREAD, "")])
     def test_the_default_spread_is_named_for_pods_without_their_own(
-        self, own: tuple[TopologySpreadConstraint, ...], key: str
+        self, constraints: tuple[TopologySpreadConstraint, ...], key: str
     ) -> None:
         settings = parse_settings({"SCHEDULER_CONFIG": self.SPREAD}, "1.15.0")
         labels = {"app": "web"}
-        held = a_pod(name="held", labels=labels, node="node-1", topology_spread=own)
-        pod = a_pod(labels=labels, node_selector={ZONE: "zone-1"}, topology_spread=own)
+        held = a_pod(name="held", labels=labels, node="node-1", topology_spread=constraints)
+        pod = a_pod(labels=labels, node_selector={ZONE: "zone-1"}, topology_spread=constraints)
         service = Service(name="web", namespace=pod.namespace, selector=(("app", "web"),))
         node = a_node(name="node-1", zone="zone-1", cpu="1")
-        found = explained(pod, nodes=(node,), settings=settings, pods=(held,), services=(service,))
-        assert pool(found).default_spread_key == key
-        assert ("default spread (SCHEDULER_CONFIG)" in miss_text(pool(found))) is bool(key)
+        explanation = explained(pod, nodes=(node,), settings=settings, pods=(held,), services=(service,))
+        assert pool(explanation).default_spread_key == key
+        assert ("default spread (SCHEDULER_CONFIG)" in miss_text(pool(explanation))) is bool(key)

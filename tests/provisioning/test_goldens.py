@@ -18,11 +18,11 @@ FAMILIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (GOLDENS / "ka
 def differs(scenario: dict[str, Any], folder: Path) -> str:
     """Return how our answer differs from every one that Karpenter gave, empty if it is one of them."""
     ours = solve(load(scenario["snapshot"], folder)).as_json()
-    theirs = [one["provisioning"] for one in (scenario["expected"], *scenario.get("alternatives", ()))]
-    same = [one for one in theirs if decision(one) == decision(ours)]
+    theirs = [item["provisioning"] for item in (scenario["expected"], *scenario.get("alternatives", ()))]
+    same = [their for their in theirs if decision(their) == decision(ours)]
     if not same:
         return "decision"
-    return "" if any(words(one) == words(ours) for one in same) else "words"
+    return "" if any(words(item) == words(ours) for item in same) else "words"
 
 
 def rules() -> Iterator[Any]:

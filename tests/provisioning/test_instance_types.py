@@ -48,13 +48,13 @@ def a_type(
     )
 
 
-def found(*types: InstanceType, pool: Any = None, settings: Any = SETTINGS, **inventory: Any) -> PoolTypes:
+def types_of_pool(*types: InstanceType, pool: Any = None, settings: Any = SETTINGS, **inventory: Any) -> PoolTypes:
     pools = inventory.pop("nodepools", None) or (pool or builders.a_nodepool(),)
     return pool_types(Inventory(nodepools=pools, **inventory), types, settings)[0]
 
 
 def removed(result: PoolTypes) -> dict[str, tuple[str | None, str]]:
-    return {one.instance_type.name: (one.removed_by, one.reason) for one in result.verdicts}
+    return {verdict.instance_type.name: (verdict.removed_by, verdict.reason) for verdict in result.verdicts}
 
 
 def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
@@ -65,7 +65,7 @@ def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
         ),
         limits=builders.amounts({"cpu": "6"}),
     )
-    result = found(
+    result = types_of_pool(
         a_type("fits", price=0.5),
         a_type("unwanted"),
         a_type("sold-out", is_available=False),
@@ -95,13 +95,20 @@ def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
         (Filter.POD, 1, 2),
         (Filter.LIMITS, 1, 1),
     ]
-    assert [one.instance_type.name for one in result.left] == ["fits"]
+    assert [verdict.instance_type.name for verdict in result.left] == ["fits"]
     assert result.left[0].daemon_pods == 2
 
 
 def test_ranks_share_a_place_at_one_price() -> None:
-    result = found(a_type("a", price=2.0), a_type("b", price=1.0), a_type("c", price=1.0), a_type("d", price=3.0))
-    assert [(one.instance_type.name, one.rank) for one in result.verdicts] == [("a", 3), ("b", 1), ("c", 1), ("d", 4)]
+    result = types_of_pool(
+        a_type("a", price=2.0), a_type("b", price=1.0), a_type("c", price=1.0), a_type("d", price=3.0)
+    )
+    assert [(verdict.instance_type.name, verdict.rank) for verdict in result.verdicts] == [
+        ("a", 3),
+        ("b", 1),
+        ("c", 1),
+        ("d", 4),
+    ]
 
 
 def test_daemonsets_that_do_not_run_on_the_pool_are_not_counted() -> None:
@@ -109,7 +116,7 @@ def test_daemonsets_that_do_not_run_on_the_pool_are_not_counted() -> None:
     tolerant = builders.a_daemonset(name="a")
     strict = builders.a_daemonset(name="b", tolerations=())
     picky = builders.a_daemonset(name="c", node_selector={"node.kubernetes.io/instance-type": "other"})
-    result = found(a_type("one"), pool=pool, daemonsets=(tolerant, strict, picky))
+    result = types_of_pool(a_type("one"), pool=pool, daemonsets=(tolerant, strict, picky))
     assert result.verdicts[0].daemon_pods == 1
     assert str(result.verdicts[0].daemons["memory"]) == "128Mi"
 
@@ -136,8 +143,8 @@ def test_daemonsets_that_do_not_run_on_the_pool_are_not_counted() -> None:
     ids=["small", "large", "asks for large", "another pool", "second term", "bound"],
 )
 def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
-    result = found(a_type("small"), a_type("large", memory="16Gi"), pods=(builders.a_pod(**pod),))
-    assert {one.instance_type.name for one in result.left} == left
+    result = types_of_pool(a_type("small"), a_type("large", memory="16Gi"), pods=(builders.a_pod(**pod),))
+    assert {verdict.instance_type.name for verdict in result.left} == left
 
 
 def test_the_remaining_types_equal_the_engines() -> None:
@@ -149,7 +156,7 @@ def test_the_remaining_types_equal_the_engines() -> None:
     )
     (claim,) = solve(prepare(inventory, types, SETTINGS, builders.NOW_NS)).claims
     (result,) = pool_types(inventory, types, SETTINGS)
-    assert {one.instance_type.name for one in result.left} == set(claim.instance_type_names)
+    assert {verdict.instance_type.name for verdict in result.left} == set(claim.instance_type_names)
 
 
 def test_skipped_pools_are_last_with_a_reason() -> None:
@@ -162,7 +169,7 @@ def test_skipped_pools_are_last_with_a_reason() -> None:
         builders.a_nodepool(name="heavy", weight=10),
     )
     results = pool_types(Inventory(nodepools=pools), {"light": (a_type("one"),)}, SETTINGS)
-    assert [(one.pool.name, one.rank, one.why_not) for one in results] == [
+    assert [(types.pool.name, types.rank, types.why_not) for types in results] == [
         ("heavy", 1, ""),
         ("light", 2, ""),
         ("asleep", None, "not Ready"),
@@ -170,24 +177,24 @@ def test_skipped_pools_are_last_with_a_reason() -> None:
         ("leaving", None, "being deleted"),
         ("static", None, "static: it keeps its replicas and accepts no pending pods"),
     ]
-    assert [len(one.verdicts) for one in results] == [0, 1, 0, 0, 0, 0]
+    assert [len(types.verdicts) for types in results] == [0, 1, 0, 0, 0, 0]
 
 
 def test_min_values_that_cannot_be_met() -> None:
     pool = builders.a_nodepool(
         requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "a", "b", min_values=2),)
     )
-    assert found(a_type("a"), pool=pool).why_not == (
+    assert types_of_pool(a_type("a"), pool=pool).why_not == (
         "minValues of node.kubernetes.io/instance-type is not met: only 1 value offered"
     )
     lenient = parse_settings({"MIN_VALUES_POLICY": "BestEffort"})
-    assert found(a_type("a"), pool=pool, settings=lenient).why_not == ""
+    assert types_of_pool(a_type("a"), pool=pool, settings=lenient).why_not == ""
 
 
 def test_exhausted_limits_are_the_reason() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"nvidia.com/gpu": "1"}))
     node = builders.a_node(allocatable={"nvidia.com/gpu": "2"})
-    result = found(
+    result = types_of_pool(
         a_type("a"), pool=pool, nodes=(node,), nodeclaims=(builders.a_nodeclaim(),)
     )  # fmt: skip
     assert removed(result) == {"a": ("limits", "nvidia.com/gpu")}
@@ -206,8 +213,10 @@ def test_types_excluded_by_each_daemonset() -> None:
         builders.a_daemonset(name="typed", node_selector={"kind": "gpu"}),
     )
     types = (a_type("few", memory="32Gi", pods="1"), a_type("small", memory="6Gi"), a_type("large", memory="32Gi"))
-    told = {one.key.partition("/")[2]: one for one in found(*types, pool=pool, daemonsets=daemonsets).daemonsets}
-    assert {name: (one.types, one.excluded, one.one_too_many) for name, one in told.items()} == {
+    told = {
+        item.key.partition("/")[2]: item for item in types_of_pool(*types, pool=pool, daemonsets=daemonsets).daemonsets
+    }
+    assert {name: (result.types, result.excluded, result.one_too_many) for name, result in told.items()} == {
         "agent": (3, ("few", "small"), ()),
         "heavy": (3, ("few", "small"), ("few", "small")),
         "intolerant": (0, (), ()),
@@ -222,23 +231,23 @@ def test_types_excluded_by_each_daemonset() -> None:
 
 def test_why_a_daemonset_fits_none_of_the_types() -> None:
     picky = builders.a_daemonset(node_selector={"node.kubernetes.io/instance-type": "other"})
-    assert found(a_type("one"), daemonsets=(picky,)).daemonsets[0].why_not == (
+    assert types_of_pool(a_type("one"), daemonsets=(picky,)).daemonsets[0].why_not == (
         "its node selector or affinity fits none of the types"
     )
-    assert found(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to run it"
+    assert types_of_pool(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to run it"
 
 
 def test_used_and_remaining_limits() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"cpu": "5", "nodes": "2"}))
     nodes = tuple(builders.a_node(name=f"node-{i}", cpu="2", memory="8Gi") for i in range(2))
     claims = tuple(builders.a_nodeclaim(name=f"claim-{i}", node=f"node-{i}") for i in range(2))
-    result = found(a_type("a"), pool=pool, nodes=nodes, nodeclaims=claims)
+    result = types_of_pool(a_type("a"), pool=pool, nodes=nodes, nodeclaims=claims)
     assert result.used["nodes"] == 2 * 10**9
     assert result.remaining["nodes"] == 0
     assert result.used["cpu"] + result.remaining["cpu"] == 5 * 10**9
     assert result.used["memory"] > 0
     assert "memory" not in result.remaining
-    leaving = found(
+    leaving = types_of_pool(
         a_type("a"),
         pool=pool,
         nodes=nodes,
@@ -249,6 +258,6 @@ def test_used_and_remaining_limits() -> None:
 
 def test_the_first_daemonset_without_room() -> None:
     daemonsets = tuple(builders.a_daemonset(name=name) for name in "abcd")
-    result = found(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)
-    told = {one.key.partition("/")[2]: (one.one_too_many, one.excluded) for one in result.daemonsets}
+    result = types_of_pool(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)
+    told = {item.key.partition("/")[2]: (item.one_too_many, item.excluded) for item in result.daemonsets}
     assert told == {"a": ((), ()), "b": (("one",), ()), "c": (("two",), ()), "d": ((), ())}

@@ -22,8 +22,8 @@ WEB = LabelSelector((("app", "web"),))
 def places(nodes: list[Any], pods: list[Any], running: tuple[Any, ...] = (), **others: Any) -> list[str]:
     inventory = Inventory(nodes=tuple(nodes), pods=(*running, *pods), nodepools=(a_nodepool(),), **others)
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
-    found = Scheduler(prepared, bound_pods(inventory.pods)).place(pods)
-    return [found.get(pod.uid, "") for pod in pods]
+    place = Scheduler(prepared, bound_pods(inventory.pods)).place(pods)
+    return [place.get(pod.uid, "") for pod in pods]
 
 
 def unmanaged(name: str, **fields: Any) -> Any:
@@ -38,8 +38,8 @@ def test_the_emptier_node_takes_it() -> None:
 
 
 def test_pods_see_those_before_them() -> None:
-    found = places([unmanaged("node-1"), unmanaged("node-2")], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)])
-    assert sorted(found) == ["", "node-1", "node-2"]
+    texts = places([unmanaged("node-1"), unmanaged("node-2")], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)])
+    assert sorted(texts) == ["", "node-1", "node-2"]
 
 
 def test_higher_priority_is_first() -> None:
@@ -83,17 +83,17 @@ def test_a_pod_with_missing_volumes_is_unschedulable() -> None:
         StorageClass(name="late", volume_binding_mode="WaitForFirstConsumer"),
     )
     volumes = (PersistentVolume(name="pv-going", deletion_ns=NOW_NS),)
-    found = places([unmanaged("node-1")], pods, claims=claims, storage_classes=classes, volumes=volumes)
-    assert found == ["", "", "", "", "node-1", "node-1"]
+    texts = places([unmanaged("node-1")], pods, claims=claims, storage_classes=classes, volumes=volumes)
+    assert texts == ["", "", "", "", "node-1", "node-1"]
 
 
 def test_a_read_write_once_pod_claim_admits_one_pod() -> None:
     claims = (a_claim("one", is_exclusive=True), a_claim("many"))
     running = tuple(
-        a_pod(name=f"r-{one.name}", node="node-1", volumes=(PodVolume("data", one.name),)) for one in claims
+        a_pod(name=f"r-{claim.name}", node="node-1", volumes=(PodVolume("data", claim.name),)) for claim in claims
     )
-    pods = [a_pod(name=one.name, volumes=(PodVolume("data", one.name),)) for one in claims]
-    volumes = tuple(PersistentVolume(name=one.volume_name) for one in claims)
+    pods = [a_pod(name=claim.name, volumes=(PodVolume("data", claim.name),)) for claim in claims]
+    volumes = tuple(PersistentVolume(name=claim.volume_name) for claim in claims)
     assert places([unmanaged("node-1")], pods, running, claims=claims, volumes=volumes) == ["", "node-1"]
     assert places([unmanaged("node-1")], pods, claims=claims, volumes=volumes) == ["node-1", "node-1"]
 
@@ -149,8 +149,8 @@ def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
 
 def test_the_next_search_starts_where_the_last_ended() -> None:
     nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
-    found = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
-    first, second = sorted(int(name.removeprefix("node-")) for name in found)
+    texts = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
+    first, second = sorted(int(name.removeprefix("node-")) for name in texts)
     assert first < enough(300) <= second
 
 

@@ -33,11 +33,11 @@ def cycles() -> Counter[str]:
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         gc.collect()
-        found = Counter(type(one).__qualname__ for one in gc.garbage if type(one).__module__.startswith("karptui."))
+        counts = Counter(type(item).__qualname__ for item in gc.garbage if type(item).__module__.startswith("karptui."))
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
-    return found
+    return counts
 
 
 def decide(seed: int) -> list[weakref.ref[Any]]:
@@ -46,7 +46,7 @@ def decide(seed: int) -> list[weakref.ref[Any]]:
     assert isinstance(solution.run, Run)
     for pod in [*solution.failed, *(pod for claim in solution.claims for pod in claim.pods)]:
         explain(solution, pod)
-    return [weakref.ref(one) for one in (prepared, solution.run, prepared.interner)]
+    return [weakref.ref(item) for item in (prepared, solution.run, prepared.interner)]
 
 
 def test_a_decision_is_freed_with_its_last_reference(no_collector: None) -> None:

@@ -61,11 +61,11 @@ class Tally:
             self.compared.update(kinds_of(snapshot))
             self.refused += karpenter.refuses
             solution = solve(load(snapshot, file.parent))
-            found = karpenter.difference(solution.as_json())
-            if not found:
+            difference = karpenter.difference(solution.as_json())
+            if not difference:
                 continue
             if not solution.met_tie:
-                self.differing[snapshot["name"]] = found
+                self.differing[snapshot["name"]] = difference
             elif all(map(karpenter.difference, thrown(partial(solve, load(snapshot, file.parent)), THROWS))):
                 self.by_chance += 1
                 if not any(map(karpenter.has_shape, thrown(partial(solve, load(snapshot, file.parent)), THROWS))):
@@ -132,18 +132,18 @@ def test_own_snapshots_match_karpenter(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_scenarios_hold_every_kind() -> None:
-    found = Counter(kind for seed in range(300) for kind in kinds_of(scenario(seed)))
-    assert {kind: found[kind] for kind in KINDS if found[kind] < 2} == {}
+    counts = Counter(kind for seed in range(300) for kind in kinds_of(scenario(seed)))
+    assert {kind: counts[kind] for kind in KINDS if counts[kind] < 2} == {}
 
 
 def test_crosses_have_more_kinds_than_their_sources() -> None:
     source = Stock([scenario(seed) for seed in range(30)])
     crosses = [cross(str(seed), source, version="1.15.0") for seed in range(25)]
     assert crosses[:3] == [cross(str(seed), source, version="1.15.0") for seed in range(3)]
-    kinds = [sum(len(kinds_of(one)) for one in ones) / len(ones) for ones in (source.scenarios, crosses)]
+    kinds = [sum(len(kinds_of(item)) for item in ones) / len(ones) for ones in (source.scenarios, crosses)]
     assert kinds[1] > 1.2 * kinds[0]
-    names = [[(thing["kind"], thing["metadata"]["uid"]) for thing in one["objects"]] for one in crosses]
-    assert sum(len(set(own)) == len(own) for own in names) > 20
+    names = [[(thing["kind"], thing["metadata"]["uid"]) for thing in document["objects"]] for document in crosses]
+    assert sum(len(set(name)) == len(name) for name in names) > 20
 
 
 def test_every_oddity_shows_on_some_scenario_and_is_the_same_for_the_same_seed() -> None:
@@ -153,5 +153,5 @@ def test_every_oddity_shows_on_some_scenario_and_is_the_same_for_the_same_seed()
     assert odd("1", bases[0], version="1.15.0") == odd("1", bases[0], version="1.15.0")
 
 
-def _is_untouched(base: dict[str, object], made: dict[str, object]) -> bool:
-    return made == {**base, "name": made["name"]}
+def _is_untouched(base: dict[str, object], document: dict[str, object]) -> bool:
+    return document == {**base, "name": document["name"]}

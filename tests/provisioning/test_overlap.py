@@ -22,7 +22,7 @@ TYPES = (
 SETTINGS = parse_settings({})
 
 
-def found(*pods: Any, pools: Any, settings: Any = SETTINGS, **inventory: Any) -> Overlap:
+def overlap_of(*pods: Any, pools: Any, settings: Any = SETTINGS, **inventory: Any) -> Overlap:
     held = Inventory(nodepools=pools, pods=pods, **inventory)
     return overlap(prepare(held, TYPES, settings, builders.NOW_NS))
 
@@ -36,7 +36,7 @@ POOLS = (
 
 def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
     tolerant = (Toleration(operator="Exists"),)
-    result = found(
+    result = overlap_of(
         *(builders.a_pod(name=f"web-{i}", cpu="1") for i in range(3)),
         builders.a_pod(name="ci", cpu="2", tolerations=tolerant),
         builders.a_pod(name="agent", owner=builders.an_owner(kind="DaemonSet", name="agent", api_version="apps/v1")),
@@ -49,7 +49,10 @@ def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
         ("default/ci", 1, ("first", "second", "tainted"), "first"),
     ]
     assert (result.several, result.none, result.stranded) == (4, 0, 0)
-    told = {name: (one.matching, one.shared, one.goes_here, one.lost_to) for name, one in result.pools.items()}
+    told = {
+        name: (outcome.matching, outcome.shared, outcome.goes_here, outcome.lost_to)
+        for name, outcome in result.pools.items()
+    }
     assert told == {"first": (4, 4, 4, {}), "second": (4, 4, 0, {"first": 4}), "tainted": (1, 1, 0, {"first": 1})}
     assert result.pools["second"].shared_with == {"first": 4, "tainted": 1}
 
@@ -60,13 +63,13 @@ def test_limits_send_pods_to_the_next_pool() -> None:
         builders.a_nodepool(name="no-nodes", weight=60, limits=builders.amounts({"nodes": "0"})),
         builders.a_nodepool(name="spare"),
     )
-    (kind,) = found(builders.a_pod(), pools=pools).kinds
+    (kind,) = overlap_of(builders.a_pod(), pools=pools).kinds
     assert (kind.first, kind.goes_to, kind.pools) == ("full", "spare", ("full", "no-nodes", "spare"))
-    assert found(builders.a_pod(), pools=pools[:2]).stranded == 1
+    assert overlap_of(builders.a_pod(), pools=pools[:2]).stranded == 1
 
 
 def test_pods_that_nothing_takes() -> None:
-    result = found(
+    result = overlap_of(
         builders.a_pod(name="huge", cpu="100"),
         builders.a_pod(name="choosy", node_selector={"karpenter.sh/nodepool": "another"}),
         builders.a_pod(name="hosted", node_selector={"kubernetes.io/hostname": "node-1"}),
@@ -83,21 +86,21 @@ def test_preferences_decide_before_the_order_of_pools() -> None:
         builders.a_nodepool(name="gpu", template_labels={"kind": "gpu"}),
     )
     wish = PreferredSchedulingTerm(1, NodeSelectorTerm((builders.a_requirement("kind", "In", "gpu"),)))
-    (kind,) = found(builders.a_pod(preferred_node_terms=(wish,)), pools=pools).kinds
+    (kind,) = overlap_of(builders.a_pod(preferred_node_terms=(wish,)), pools=pools).kinds
     assert (kind.pools, kind.goes_to) == (("heavy", "gpu"), "gpu")
 
 
 def test_host_ports_of_daemonsets() -> None:
     port = (HostPort(8080),)
     taken = builders.a_daemonset(host_ports=port)
-    assert found(builders.a_pod(host_ports=port), pools=POOLS, daemonsets=(taken,)).none == 1
-    assert found(builders.a_pod(host_ports=port), pools=POOLS).none == 0
+    assert overlap_of(builders.a_pod(host_ports=port), pools=POOLS, daemonsets=(taken,)).none == 1
+    assert overlap_of(builders.a_pod(host_ports=port), pools=POOLS).none == 0
 
 
 def test_where_pods_run_now() -> None:
     nodes = (builders.a_node(name="a", pool="second"), builders.a_node(name="b", pool=""))
     pods = [builders.a_pod(name=f"web-{i}", node=node) for i, node in enumerate(("a", "a", "b", "gone", ""))]
-    result = found(*pods, pools=POOLS, nodes=nodes)
+    result = overlap_of(*pods, pools=POOLS, nodes=nodes)
     (kind,) = result.kinds
     assert dict(kind.running) == {"second": 2, UNMANAGED: 2, PENDING: 1}
     assert result.pools["second"].running == 2
@@ -108,7 +111,7 @@ def test_pods_of_one_template_are_one_kind() -> None:
     daemon = builders.a_pod_template(owners=(builders.an_owner(kind="DaemonSet", name="agent"),))
     pods = [builders.a_pod(name=f"web-{i}", template=shared) for i in range(3)]
     pods += [builders.a_pod(name=f"agent-{i}", template=daemon) for i in range(3)]
-    (kind,) = found(*pods, pools=POOLS).kinds
+    (kind,) = overlap_of(*pods, pools=POOLS).kinds
     assert kind.pods == 3
 
 
@@ -124,7 +127,7 @@ def test_volumes_keep_pods_to_their_zone() -> None:
     gone = NodeSelectorTerm((builders.a_requirement("topology.kubernetes.io/zone", "In", "us-east-1z"),))
     other = PersistentVolume(name="gone", required_node_terms=(gone,), is_aws_ebs=True)
     claims = tuple(PersistentVolumeClaim(name=name, namespace="default", volume_name=name) for name in ("disk", "gone"))
-    result = found(
+    result = overlap_of(
         *(builders.a_pod(name=name, volumes=[PodVolume(name="v", claim_name=name)]) for name in ("disk", "gone")),
         pools=pools,
         volumes=(volume, other),

@@ -54,8 +54,8 @@ def prepared(*pods: Pod, **fields: Any) -> Prepared:
 
 def places(solution: Solution) -> dict[str, str]:
     """Return by pod the node or NodePool it goes to."""
-    found = {pod.key: filled.state.name for filled in solution.nodes for pod in filled.pods}
-    return found | {pod.key: claim.nodepool_name for claim in solution.claims for pod in claim.pods}
+    texts = {pod.key: filled.state.name for filled in solution.nodes for pod in filled.pods}
+    return texts | {pod.key: claim.nodepool_name for claim in solution.claims for pod in claim.pods}
 
 
 class TestResults:
@@ -75,7 +75,7 @@ class TestResults:
             "pods": ["default/web-1", "default/web-2"],
             "cheapestPrice": 0.096,
         }
-        assert [one.name for one in claim.instance_types] == claim.instance_type_names[::-1]
+        assert [instance_type.name for instance_type in claim.instance_types] == claim.instance_type_names[::-1]
         assert claim.catalogue.types == tuple(TYPES)
         assert claim.cheapest_price_per_hour == 0.096
 
@@ -90,13 +90,13 @@ class TestResults:
     def test_among_equal_domains_a_fitting_one_is_chosen(self) -> None:
         """Karpenter draws anew in every attempt, until it draws one."""
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
-        [one] = [an_instance_type(name="small", cpu="2")]
+        [instance_type] = [an_instance_type(name="small", cpu="2")]
         elsewhere = a_requirement(ZONE, "In", "us-east-1a")
         left = tuple(
             msgspec.structs.replace(offering, is_available=elsewhere not in offering.requirements)
-            for offering in one.offerings
+            for offering in instance_type.offerings
         )
-        types = [msgspec.structs.replace(one, offerings=left)]
+        types = [msgspec.structs.replace(instance_type, offerings=left)]
         cluster = prepare(
             Inventory(pods=(a_pod(topology_spread=(spread,)),), nodepools=(a_nodepool(),)), types, Settings(), NOW_NS
         )
@@ -258,8 +258,8 @@ class TestDomains:
         pool = Requirements(Requirement.of(key, operator, (value,)) for key, operator, value in wanted)
         tainted = (Taint("dedicated", "NoSchedule"),)
         universe = DomainUniverse([(pool, tainted, catalogue)])
-        found = {key: universe.domains(key, None) for key in "abcd"}
-        assert found == {"a": ("1", "2"), "b": ("x",), "c": ("y",), "d": ()}
+        texts = {key: universe.domains(key, None) for key in "abcd"}
+        assert texts == {"a": ("1", "2"), "b": ("x",), "c": ("y",), "d": ()}
         assert universe.domains("a", ()) == ()
         assert universe.domains(ZONE, (Toleration(operator="Exists"),)) == ("us-east-1a", "us-east-1b")
 
@@ -274,10 +274,10 @@ class TestEvents:
         )
         nowhere = a_nodepool(name="nowhere", requirements=())
         cluster = prepared(*pods, nodepools=(a_nodepool(), nowhere), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
-        found = provisioning_events(cluster, solve(cluster))
-        assert found["Pod/default/fits"] == ["Nominated: Pod should schedule on: nodeclaim/general-abcde, node/node-1"]
-        assert found["Pod/default/big"][0].startswith("FailedScheduling: Failed to schedule pod, no instance type")
-        assert "kubernetes.io/hostname is not allowed" in found["Pod/default/odd"][0]
+        texts = provisioning_events(cluster, solve(cluster))
+        assert texts["Pod/default/fits"] == ["Nominated: Pod should schedule on: nodeclaim/general-abcde, node/node-1"]
+        assert texts["Pod/default/big"][0].startswith("FailedScheduling: Failed to schedule pod, no instance type")
+        assert "kubernetes.io/hostname is not allowed" in texts["Pod/default/odd"][0]
 
     def test_events_of_a_pod_with_two_messages_and_of_virtual_pods(self) -> None:
         buffer = CapacityBuffer(
@@ -312,8 +312,8 @@ class TestEvents:
         }
 
     def test_silent_pods_get_no_event(self) -> None:
-        own = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
-        cluster = prepared(a_pod(required_node_terms=(own,)))
+        term = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
+        cluster = prepared(a_pod(required_node_terms=(term,)))
         assert [ignored.is_silent for ignored in cluster.ignored] == [True]
         assert provisioning_events(cluster, solve(cluster)) == {}
 
@@ -378,18 +378,18 @@ def asked_and_given(claim: Any) -> list[str]:
     wrong: list[str] = []
     is_reserved = RESERVED in claim.requirements.get(CAPACITY_TYPE).values
     total = resources.add(*(pod.requests for pod in claim.pods))
-    for one in claim.instance_types:
-        room = allocatable_nano(one)
-        wrong += [f"{one.name} lacks {name}" for name, amount in total.items() if amount.nano > room.get(name, 0)]
-        own = Requirements.from_selectors(one.requirements)
+    for item in claim.instance_types:
+        room = allocatable_nano(item)
+        wrong += [f"{item.name} lacks {name}" for name, amount in total.items() if amount.nano > room.get(name, 0)]
+        requirements = Requirements.from_selectors(item.requirements)
         # Types without a reservation stay on a claim that holds some: Karpenter only pins the capacity type afterwards.
-        if not is_reserved and not own.intersects(claim.requirements):
-            wrong.append(f"{one.name} has other labels")
+        if not is_reserved and not requirements.intersects(claim.requirements):
+            wrong.append(f"{item.name} has other labels")
         sold = [
-            Requirements.from_selectors(offering.requirements) for offering in one.offerings if offering.is_available
+            Requirements.from_selectors(offering.requirements) for offering in item.offerings if offering.is_available
         ]
         if not is_reserved and not any(claim.requirements.compatible(offering, WELL_KNOWN) for offering in sold):
-            wrong.append(f"{one.name} is not on offer")
+            wrong.append(f"{item.name} is not on offer")
     for pod in claim.pods:
         hard = [
             taint
@@ -408,11 +408,11 @@ class TestInvariants:
         solution = solve(cluster)
         for claim in solution.claims:
             assert asked_and_given(claim) == []
-        found = [pod.uid for claim in solution.claims for pod in claim.pods]
-        found += [pod.uid for filled in solution.nodes for pod in filled.pods]
-        found += [pod.uid for pod in solution.failed]
+        uids = [pod.uid for claim in solution.claims for pod in claim.pods]
+        uids += [pod.uid for filled in solution.nodes for pod in filled.pods]
+        uids += [pod.uid for pod in solution.failed]
         asked = [pod.uid for pod in (*cluster.pending, *cluster.leaving)] if cluster.pools else []
-        assert sorted(found) == sorted(asked)
+        assert sorted(uids) == sorted(asked)
         for filled in solution.nodes:
             used = resources.add(*(pod.requests for pod in filled.state.pods))
             room = filled.state.allocatable_nano

@@ -96,9 +96,9 @@ class TestNotModelled:
             capacity_buffers=(CapacityBuffer(name="b"),),
         )
         settings = Settings(ignore_dra_requests=False, gates={"StaticCapacity": True, "CapacityBuffer": True})
-        said = not_modelled(inventory, settings)
-        assert [sentence.split()[0] for sentence in said] == ["IGNORE_DRA_REQUESTS", "static", "CapacityBuffers"]
-        assert "fixed" in said[1]
+        texts = not_modelled(inventory, settings)
+        assert [sentence.split()[0] for sentence in texts] == ["IGNORE_DRA_REQUESTS", "static", "CapacityBuffers"]
+        assert "fixed" in texts[1]
 
 
 class TestOverlays:
@@ -127,7 +127,7 @@ class TestOverlays:
 
 class TestPorts:
     @pytest.mark.parametrize(
-        ("one", "other", "clash_expected"),
+        ("port", "other", "clash_expected"),
         [
             (HostPort(80), HostPort(80), True),
             (HostPort(80), HostPort(81), False),
@@ -140,9 +140,9 @@ class TestPorts:
             (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="10.0.0.1"), False),
         ],
     )
-    def test_ports_exclude_each_other(self, one: HostPort, other: HostPort, clash_expected: bool) -> None:
-        assert clashes(one, other) is clash_expected
-        assert clashes(other, one) is clash_expected
+    def test_ports_exclude_each_other(self, port: HostPort, other: HostPort, clash_expected: bool) -> None:
+        assert clashes(port, other) is clash_expected
+        assert clashes(other, port) is clash_expected
 
     def test_a_pod_does_not_clash_with_itself(self) -> None:
         taken = [("a/b", (HostPort(80),))]
@@ -280,7 +280,7 @@ class TestVolumes:
         )
         pods = {name: a_pod(volumes=[PodVolume(name="v", claim_name=name)]) for name in ("late", "bound", "local")}
         assert index.alternatives(pods["late"]) == index.alternatives(pods["bound"]) == ()
-        assert [len(one) for one in index.alternatives(pods["local"])] == [0]
+        assert [len(requirements) for requirements in index.alternatives(pods["local"])] == [0]
         assert index.attachments(pods["late"]) == (("ebs.csi.aws.com", "default/late"),)
         assert index.attachments(pods["bound"]) == (("ebs.csi.aws.com", "default/bound"),)
         assert index.attachments(pods["local"]) == ()
@@ -298,7 +298,7 @@ class TestVolumes:
         )
         pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
         [(claim, reach)] = index.reach(pod)
-        assert (claim, [str(one) for one in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
+        assert (claim, [str(requirements) for requirements in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
 
 
 def test_at_equal_weight_the_last_name_is_first() -> None:

@@ -17,7 +17,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "text"),
     [
         ("", "nodes  save  theme  solve"),
         ("sa", "save"),
@@ -33,8 +33,8 @@ COMMANDS = (
         ("zz top", "there is no command :zz; ? lists the commands"),
     ],
 )
-def test_what_a_line_could_become_or_what_its_command_takes(line: str, said: str) -> None:
-    assert hint(COMMANDS, line) == said
+def test_what_a_line_could_become_or_what_its_command_takes(line: str, text: str) -> None:
+    assert hint(COMMANDS, line) == text
 
 
 def test_a_command_that_was_meant_is_named_as_it_is_called() -> None:

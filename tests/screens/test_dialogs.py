@@ -104,7 +104,7 @@ async def test_a_checklist_gives_what_is_on() -> None:
 
 async def test_what_is_typed_narrows_a_checklist_and_all_that_is_shown_is_turned_on_at_once() -> None:
     app = Host()
-    choices = [Choice(one, one) for one in ("c7i", "c7i-flex", "m7i", "m7i-flex")]
+    choices = [Choice(item, item) for item in ("c7i", "c7i-flex", "m7i", "m7i-flex")]
     async with app.run_test() as pilot:
         given = await app.ask(pilot, ChecklistScreen("Some", choices, ["m7i"]), *"flex", "ctrl+a", "enter")
         assert given == {"m7i", "c7i-flex", "m7i-flex"}

@@ -52,8 +52,8 @@ def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> 
     kept: Kept[list[int]] = Kept()
     first, other = [1], [1]
     assert kept.latest is None
-    made = kept.get((first, None), lambda: [1])
-    assert kept.get((first, None), lambda: [2]) is made
+    numbers = kept.get((first, None), lambda: [1])
+    assert kept.get((first, None), lambda: [2]) is numbers
     assert kept.get((other, None), lambda: [2]) == [2]
     assert kept.get((other,), lambda: [3]) == [3]
     assert kept.latest == [3]

@@ -17,10 +17,10 @@ MOST_ABOVE = 3
 
 def screens() -> list[type[FrameScreen]]:
     modules = pkgutil.walk_packages(karptui.screens.__path__, "karptui.screens.")
-    found = {
-        item for one in modules for _, item in inspect.getmembers(importlib.import_module(one.name), inspect.isclass)
+    result = {
+        item for info in modules for _, item in inspect.getmembers(importlib.import_module(info.name), inspect.isclass)
     }
-    return sorted((one for one in found if issubclass(one, FrameScreen)), key=lambda one: one.__qualname__)
+    return sorted((item for item in result if issubclass(item, FrameScreen)), key=lambda item: item.__qualname__)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -32,5 +32,5 @@ def test_an_entry_names_the_screen_in_the_module_of_its_name(entry: ScreenEntry)
 
 @pytest.mark.parametrize("screen", screens(), ids=lambda screen: screen.__name__)
 def test_a_screen_stands_on_no_more_than_three_classes_of_ours(screen: type[FrameScreen]) -> None:
-    above = [one.__name__ for one in screen.__mro__[1:] if one.__module__.startswith("karptui.")]
+    above = [item.__name__ for item in screen.__mro__[1:] if item.__module__.startswith("karptui.")]
     assert len(above) <= MOST_ABOVE, above

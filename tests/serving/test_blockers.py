@@ -13,14 +13,14 @@ WANTED = RowQuery(list="blockers", sort="held", group_by="owner", now_ns=NOW_NS)
 
 
 def keys_in(namespace: str) -> tuple[str, ...]:
-    return tuple(one.key for one in blocker_entries(analysed()) if one.namespace == namespace)
+    return tuple(entry.key for entry in blocker_entries(analysed()) if entry.namespace == namespace)
 
 
 def test_rows_come_in_groups_that_are_open_while_there_are_few() -> None:
     served, view = blockers(), analysed()
-    found = served.arrange(served.items(view, WANTED), WANTED)
-    assert isinstance(found.items[0], BlockerGroup)
-    assert len(found.items) > found.shown > 0
+    arranged = served.arrange(served.items(view, WANTED), WANTED)
+    assert isinstance(arranged.items[0], BlockerGroup)
+    assert len(arranged.items) > arranged.shown > 0
 
 
 def test_many_rows_rest_for_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,28 +33,28 @@ def test_many_rows_rest_for_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch
 
     assert PACED_FROM > 1
     served = blockers(clock)
-    known = served.items(analysed(), WANTED)
-    served.arrange(known, WANTED)
-    assert served.items(analysed(), WANTED) is known
+    result = served.items(analysed(), WANTED)
+    served.arrange(result, WANTED)
+    assert served.items(analysed(), WANTED) is result
     now[0] += 20.0
-    assert served.items(analysed(), WANTED) is not known
+    assert served.items(analysed(), WANTED) is not result
 
 
 def test_remedies_are_of_the_newest_analysis() -> None:
     keys = keys_in("gitlab")
     first, later = analysed(), analysed()
     asked = Remedies(SharedBase())
-    found = asked.offered(first, keys, NOW_NS)
-    assert found.remedies
-    assert [one.key for one in found.members] == list(keys)
+    remedy_list = asked.offered(first, keys, NOW_NS)
+    assert remedy_list.remedies
+    assert [entry.key for entry in remedy_list.members] == list(keys)
     again = asked.offered(later, keys, NOW_NS)
-    assert again.members[0].findings is not found.members[0].findings
+    assert again.members[0].findings is not remedy_list.members[0].findings
     assert not asked.offered(first, ("gone",), NOW_NS).members
 
 
 def test_every_remedy_is_tried_and_one_is_best() -> None:
     asked, view, keys = Remedies(SharedBase()), analysed(), keys_in("gitlab")
-    found = asked.tried(view, keys, NOW_NS)
-    assert len(found.trials) == len(found.kinds) > 0
-    assert found.best in found.kinds
+    trials = asked.tried(view, keys, NOW_NS)
+    assert len(trials.trials) == len(trials.kinds) > 0
+    assert trials.best in trials.kinds
     assert asked.tried(view, (), NOW_NS).best is None

@@ -123,12 +123,12 @@ def test_usage_is_kept_once_a_minute_for_containers_of_workloads() -> None:
     }
     measured = demo.notes.readings[0][1]
     kinds = {workload.partition("/")[0] for workload, *_ in measured}
-    assert {(one.workload, one.container) for one in measured} == {
-        one for one in expected if one[0].partition("/")[0] in kinds
+    assert {(item.workload, item.container) for item in measured} == {
+        pair for pair in expected if pair[0].partition("/")[0] in kinds
     }
     assert kinds >= {"Deployment", "DaemonSet", "StatefulSet"}
     assert not kinds & {"Pod", "Job", "Node"}
-    assert all(one.cpu_millis and one.memory_bytes for one in measured)
+    assert all(item.cpu_millis and item.memory_bytes for item in measured)
 
 
 def test_nothing_is_edited_while_the_demo_plays(played: Demo) -> None:

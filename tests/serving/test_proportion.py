@@ -67,10 +67,10 @@ def test_a_pool_is_alone_until_it_is_known_who_shares_its_pods() -> None:
 
 
 def test_shares_begin_with_the_weights() -> None:
-    known = VIEW.state.nodepools
-    assert first_shares(("primary", "spare"), known) == "primary=2 spare=1"
-    assert first_shares(("rest", "primary"), known) == "rest=1 primary=1", "a pool without a weight"
-    assert first_shares(("primary", "gone"), known) == "primary=1 gone=1"
+    pools = VIEW.state.nodepools
+    assert first_shares(("primary", "spare"), pools) == "primary=2 spare=1"
+    assert first_shares(("rest", "primary"), pools) == "rest=1 primary=1", "a pool without a weight"
+    assert first_shares(("primary", "gone"), pools) == "primary=1 gone=1"
 
 
 def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
@@ -87,9 +87,9 @@ def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
 def test_the_what_if_of_a_proportion() -> None:
     opening = opening_of({"a": 2, "b": 1}, compared(*PODS))
     assert (opening.name, opening.replay) == ("a 2, b 1", Replay.SCRATCH)
-    assert [one.key for one in opening.documents] == ["a", "b"]
+    assert [ref.key for ref in opening.documents] == ["a", "b"]
     touched = {edit.object for edit in opening.edits if hasattr(edit, "object")}
-    assert {one for one in touched if one.kind == "Pod"} == {
+    assert {ref for ref in touched if ref.kind == "Pod"} == {
         ObjectRef("Pod", name, "default") for name in ("alone", "job-1", "job-2")
     }
 

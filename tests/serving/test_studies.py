@@ -22,10 +22,10 @@ def studies(monkeypatch: pytest.MonkeyPatch) -> Studies:
 
 
 def test_points_are_in_the_order_of_the_values_on_all_pods_if_none_is_pending(studies: Studies) -> None:
-    found = studies.sweep(SWEEP, Replay.PENDING, NOW_NS).value
-    assert found is not None
-    assert [point.value for point in found.points] == list(VALUES)
-    assert found.mode is Replay.SCRATCH
+    result = studies.sweep(SWEEP, Replay.PENDING, NOW_NS).value
+    assert result is not None
+    assert [point.value for point in result.points] == list(VALUES)
+    assert result.mode is Replay.SCRATCH
     chosen = studies.sweep(SWEEP, Replay.REMOVE, NOW_NS).value
     assert chosen is not None
     assert chosen.mode is Replay.REMOVE, "the user chose it"
@@ -42,9 +42,9 @@ def test_a_cancelled_sweep_has_no_answer(studies: Studies, monkeypatch: pytest.M
 
 def test_values_of_disruption_are_simulated_next_to_the_cluster_as_it_is(studies: Studies) -> None:
     sweep = parse_sweep("NodePool/general:spec.disruption.consolidateAfter=30s,1h")
-    found = studies.forecast_values(sweep, 3600 * NS_PER_SECOND, 1, NOW_NS).value
-    assert found is not None
-    assert [one.policy for one in found.outcomes] == ["", "30s", "1h"]
-    assert found.recommended is not None
+    comparison = studies.forecast_values(sweep, 3600 * NS_PER_SECOND, 1, NOW_NS).value
+    assert comparison is not None
+    assert [outcome.policy for outcome in comparison.outcomes] == ["", "30s", "1h"]
+    assert comparison.recommended is not None
     bad = parse_sweep("NodePool/none:spec.disruption.consolidateAfter=30s")
     assert studies.forecast_values(bad, 3600 * NS_PER_SECOND, 1, NOW_NS).problem

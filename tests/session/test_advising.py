@@ -32,7 +32,7 @@ def studied(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, Disrupti
 def test_advice_of_a_view() -> None:
     report, notes = advice_of(traps.view(), NOW_NS)
     assert report.failures == ()
-    assert {"pod-several-pdbs", "pool-wildcard-value"} <= {one.rule for one in report.findings}
+    assert {"pod-several-pdbs", "pool-wildcard-value"} <= {finding.rule for finding in report.findings}
     assert (report.now_ns, notes) == (NOW_NS, ())
 
 
@@ -74,7 +74,7 @@ def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Fi
 
 
 @pytest.mark.parametrize(
-    ("found", "documents", "replay"),
+    ("result", "documents", "replay"),
     [
         (finding("pool-limit-below-type", POOL), (POOL,), Replay.PENDING),
         (finding("pool-weight-tie", POOL), (POOL,), Replay.SCRATCH),
@@ -98,12 +98,12 @@ def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Fi
         (finding("x", ObjectRef("Node", "n"), edits=[SetField(POOL, ("spec", "weight"), 1)]), (POOL,), Replay.PENDING),
     ],
 )
-def test_what_a_whatif_begins_with(found: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
-    opening = opening_of(found)
+def test_what_a_whatif_begins_with(result: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
+    opening = opening_of(result)
     assert (opening.name, opening.documents, opening.edits, opening.replay) == (
-        found.rule,
+        result.rule,
         documents,
-        found.edits,
+        result.edits,
         replay,
     )
 

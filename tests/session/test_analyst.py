@@ -38,13 +38,13 @@ def worker() -> Analyst:
 @pytest.fixture
 def beside() -> Iterator[Analyst]:
     """Return one that works in its thread."""
-    made = Analyst()
-    yield made
-    made.stop()
-    assert made.wait_until_at_rest(PATIENCE_SECONDS)
+    analyst = Analyst()
+    yield analyst
+    analyst.stop()
+    assert analyst.wait_until_at_rest(PATIENCE_SECONDS)
 
 
-def known(worker: Analyst) -> Analysis:
+def analysis_of(worker: Analyst) -> Analysis:
     assert worker.latest is not None
     return worker.latest
 
@@ -56,8 +56,8 @@ def analysed(worker: Analyst, view: ClusterView, now_ns: int = NOW_NS) -> Cluste
 
 
 def is_complete(worker: Analyst, generation: int) -> bool:
-    found = worker.latest
-    return found is not None and found.generation == generation and found.is_complete
+    analysis = worker.latest
+    return analysis is not None and analysis.generation == generation and analysis.is_complete
 
 
 def changed(view: ClusterView, name: str = "new") -> ClusterView:
@@ -72,38 +72,38 @@ def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
     beside.submit(view, NOW_NS)
     assert beside.wait_until_at_rest(PATIENCE_SECONDS)
     assert is_complete(beside, view.state.generation)
-    assert str(known(beside).findings[KEY].why.code) == "DND"
+    assert str(analysis_of(beside).findings[KEY].why.code) == "DND"
     assert beside.failure == ""
 
 
 def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
-    before, later = known(worker), changed(view)
+    before, later = analysis_of(worker), changed(view)
     analysed(worker, later)
     assert is_complete(worker, later.state.generation)
-    assert known(worker).findings[KEY] is before.findings[KEY]
+    assert analysis_of(worker).findings[KEY] is before.findings[KEY]
 
 
 def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     analysed(worker, view, NOW_NS + SECOND_NS)
-    assert known(worker).now_ns == NOW_NS
+    assert analysis_of(worker).now_ns == NOW_NS
     later_ns = NOW_NS + (module.STALE_SECONDS + 1) * SECOND_NS
     analysed(worker, view, later_ns)
-    assert known(worker).now_ns == later_ns
+    assert analysis_of(worker).now_ns == later_ns
 
 
 def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: Analyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
-    assert known(worker).detail is None
-    report = known(worker).next
+    assert analysis_of(worker).detail is None
+    report = analysis_of(worker).next
     worker.look_at(Focus(detail=KEY))
     worker.catch_up()
-    assert known(worker).detail is not None
-    assert known(worker).next is report
+    assert analysis_of(worker).detail is not None
+    assert analysis_of(worker).next is report
     assert report is not None
     assert report.method
 
@@ -140,7 +140,7 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
     assert len(simulated) == 1
     worker.catch_up()
     assert is_complete(worker, second.state.generation)
-    assert min(known(worker).simulated_in.values()) == second.state.generation
+    assert min(analysis_of(worker).simulated_in.values()) == second.state.generation
 
 
 def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,13 +160,13 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     worker.look_at(Focus(asks_next=True))
     analysed(worker, first)
     worker.catch_up()
-    report = known(worker).next
+    report = analysis_of(worker).next
     assert report is not None
     assert report.generation == second.state.generation
 
 
 def held_now(worker: Analyst, view: ClusterView) -> Held:
-    return held_of(view.with_answers(analysis=known(worker)).node_entries, known(worker).joint)
+    return held_of(view.with_answers(analysis=analysis_of(worker)).node_entries, analysis_of(worker).joint)
 
 
 def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
@@ -175,7 +175,7 @@ def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
     details: list[bool] = []
 
     def of(self: RemovalForecasts, _: frozenset[str], removal: JointRemoval) -> JointRemoval:
-        details.append(known(worker).detail is not None)
+        details.append(analysis_of(worker).detail is not None)
         worker.look_at(Focus(detail=KEY))
         self._base.pause()
         return replace(removal, seconds=60)
@@ -199,8 +199,8 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: 
     assert held_now(worker, view).is_upper_bound
     worker.catch_up()
     assert (worker.failure, held_now(worker, view).is_upper_bound) == ("", True)
-    assert known(worker).joint is not None
-    joint = known(worker).joint
+    assert analysis_of(worker).joint is not None
+    joint = analysis_of(worker).joint
     assert joint is not None
     assert not joint.is_forecast_due(NOW_NS)
 
@@ -245,10 +245,10 @@ def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     view = story_view()
     worker.look_at(Focus(asks_overlap=True))
     analysed(worker, view)
-    found = known(worker).overlap
-    assert found is not None
-    assert found.generation == view.state.generation
-    assert found.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
+    overlap = analysis_of(worker).overlap
+    assert overlap is not None
+    assert overlap.generation == view.state.generation
+    assert overlap.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
 
 
 def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch
     beside.submit(second, NOW_NS)
     beside.submit(third, NOW_NS)
     assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    assert known(beside).generation == first.state.generation
+    assert analysis_of(beside).generation == first.state.generation
     assert (beside.wait_seconds or 0) > 0
     typist.now += 3600.0
     beside.look_at(Focus(keys=(KEY,)))
@@ -301,7 +301,7 @@ def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None
     typist.now += 1
     assert waiting.wait_seconds == 0, "the newer has not begun to wait anew"
     waiting.catch_up()
-    assert known(waiting).generation == second.state.generation
+    assert analysis_of(waiting).generation == second.state.generation
     typist.now += throttle.BETWEEN_SECONDS[1]
     waiting.submit(changed(second, "newest"), NOW_NS)
     assert waiting.wait_seconds == throttle.KEY_SECONDS
@@ -319,7 +319,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
 
     def simulated_now(view: ClusterView) -> set[str]:
         next(beside._worked_out(module._Job(view, NOW_NS, False)))
-        return {key for key, at in known(beside).simulated_in.items() if at == view.state.generation}
+        return {key for key, at in analysis_of(beside).simulated_in.items() if at == view.state.generation}
 
     every = simulated_now(view)
     assert is_complete(beside, view.state.generation), "there was no answer to keep"
@@ -335,7 +335,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     next(work)
     typist.now += module.QUIET_SECONDS
     next(work)
-    assert known(beside).is_complete, "no other change has come"
+    assert analysis_of(beside).is_complete, "no other change has come"
 
 
 def renewed(view: ClusterView, at_ns: int) -> ClusterView:
@@ -361,8 +361,8 @@ def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(mon
         worker.submit(view, NOW_NS)
         worker.catch_up()
         assert len(simulated) == count
-        assert known(worker).generation == view.state.generation
-        assert known(worker).is_complete
+        assert analysis_of(worker).generation == view.state.generation
+        assert analysis_of(worker).is_complete
     typist.now += module.REUSE_SECONDS + 1
     worker.submit(renewed(view, 3), NOW_NS)
     worker.catch_up()
@@ -393,12 +393,12 @@ def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
     fresh = Analyst(has_thread=False)
     fresh.submit(view, NOW_NS)
     fresh.catch_up()
-    found, expected = known(worker).findings, known(fresh).findings
-    assert found.keys() == expected.keys()
-    for key, one in expected.items():
-        outlook = found[key].outlook
-        assert (outlook is None) == (one.outlook is None)
-        assert outlook is None or one.outlook is None or outlook.now == one.outlook.now
+    findings, expected = analysis_of(worker).findings, analysis_of(fresh).findings
+    assert findings.keys() == expected.keys()
+    for key, result in expected.items():
+        outlook = findings[key].outlook
+        assert (outlook is None) == (result.outlook is None)
+        assert outlook is None or result.outlook is None or outlook.now == result.outlook.now
 
 
 def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,8 +411,8 @@ def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeyp
     beside.look_at(Focus(detail=KEY))
     assert beside.wait_until_at_rest(PATIENCE_SECONDS)
     assert beside.latest is not before
-    assert known(beside).detail is not None
-    assert known(beside).generation == first.state.generation
+    assert analysis_of(beside).detail is not None
+    assert analysis_of(beside).generation == first.state.generation
 
 
 def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
@@ -448,7 +448,7 @@ def test_rules_are_asked_without_being_asked_for(worker: Analyst) -> None:
     worker.catch_up()
     report = worker.advice
     assert report is not None
-    assert "pod-several-pdbs" in {one.rule for one in report.findings}
+    assert "pod-several-pdbs" in {finding.rule for finding in report.findings}
     assert report.failures == ()
 
 
@@ -456,9 +456,9 @@ def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None
     view = story_view()
     worker.submit(view, NOW_NS, prices_come=True)
     worker.catch_up()
-    assert str(known(worker).findings[KEY].why.code) == "DND"
-    assert (known(worker).simulated, worker.advice) == (0, None)
-    assert not known(worker).is_complete
+    assert str(analysis_of(worker).findings[KEY].why.code) == "DND"
+    assert (analysis_of(worker).simulated, worker.advice) == (0, None)
+    assert not analysis_of(worker).is_complete
     worker.submit(view, NOW_NS, prices_come=False)
     worker.catch_up()
     assert is_complete(worker, view.state.generation)

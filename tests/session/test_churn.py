@@ -15,7 +15,7 @@ def a_view(phase: Phase | None = Phase.LIVE, *, count: int = 3, events: Phase = 
     statuses = {Kind.EVENT: status(Kind.EVENT, events)}
     if phase is not None:
         statuses[Kind.NODECLAIM] = status(Kind.NODECLAIM, phase, count=count)
-    return ClusterView(a_cluster(), {str(kind): one for kind, one in statuses.items()})
+    return ClusterView(a_cluster(), {str(kind): result for kind, result in statuses.items()})
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     leases = [Lease(name=LEADER_LEASE, namespace=name, holder=f"{name}_1") for name in names]
     state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
     view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace=proven)))
-    found = namespaces_of(view.evidence.controller)
+    texts = namespaces_of(view.evidence.controller)
     pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
-    assert {pod.namespace for pod in pods if is_karpenter(pod, found)} == namespaces
+    assert {pod.namespace for pod in pods if is_karpenter(pod, texts)} == namespaces
     assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
 
 

@@ -23,8 +23,8 @@ def entry(name: str, price: float | None, cpu: str = "4", memory: str = "16Gi", 
 
 def pod(name: str, node: str, cpu: str = "1", memory: str = "1Gi", **more: object) -> PodEntry:
     namespace = str(more.pop("namespace", "web"))
-    made = a_pod(name=name, node=node, cpu=cpu, memory=memory, namespace=namespace, **more)  # type: ignore[arg-type]
-    return PodEntry(made, made_by=PodOwner("Deployment", name[:3]))
+    result = a_pod(name=name, node=node, cpu=cpu, memory=memory, namespace=namespace, **more)  # type: ignore[arg-type]
+    return PodEntry(result, made_by=PodOwner("Deployment", name[:3]))
 
 
 def by_name(dollars: Dollars) -> dict[str, Payer]:
@@ -70,58 +70,58 @@ def test_the_parts_add_up_to_the_clusters_cost(
     assert all(payer.per_hour >= 0 for payer in dollars.payers)
     assert {payer.part for payer in dollars.payers} >= {Part.DAEMONSETS, Part.IDLE}
     assert len({payer.key for payer in dollars.payers}) == len(dollars.payers)
-    on_nodes = sum(one.pod.phase == "Running" and int(one.pod.node_name[1:]) < len(nodes) for one in bound)
+    on_nodes = sum(entry.pod.phase == "Running" and int(entry.pod.node_name[1:]) < len(nodes) for entry in bound)
     assert sum(payer.pods for payer in dollars.payers) == on_nodes
     assert len(dollars.unpriced) == total_of(entries).unpriced
 
 
 def test_a_pod_that_requests_a_quarter_of_everything_pays_a_quarter() -> None:
-    found = by_name(
+    payers = by_name(
         dollars_of(
             [entry("n", 1.0)],
             [pod("a", "n", "1", "4Gi"), pod("b", "n", "2", "8Gi", namespace="db"), pod("c", "", "3", "9Gi")],
             "namespace",
         )
     )
-    assert found["web"].per_hour == pytest.approx(0.25)
-    assert found["db"].per_hour == pytest.approx(0.5)
-    assert found["idle"].per_hour == pytest.approx(0.25)
-    assert (found["idle"].cpu_millis, found["idle"].memory_bytes) == (1000, 4 * 2**30)
-    assert found["daemonsets"].per_hour == 0
+    assert payers["web"].per_hour == pytest.approx(0.25)
+    assert payers["db"].per_hour == pytest.approx(0.5)
+    assert payers["idle"].per_hour == pytest.approx(0.25)
+    assert (payers["idle"].cpu_millis, payers["idle"].memory_bytes) == (1000, 4 * 2**30)
+    assert payers["daemonsets"].per_hour == 0
 
 
 def test_a_pod_with_the_gpu_pays_most_of_its_node() -> None:
     with_gpu = pod("train", "n", "1", "1Gi", requests={"nvidia.com/gpu": "1"}, namespace="ml")
-    found = by_name(dollars_of([entry("n", 1.0, gpus="1")], [with_gpu, pod("web", "n", "3", "15Gi")], "namespace"))
-    assert found["ml"].per_hour > 0.8
-    assert found["idle"].per_hour == pytest.approx(0)
+    payers = by_name(dollars_of([entry("n", 1.0, gpus="1")], [with_gpu, pod("web", "n", "3", "15Gi")], "namespace"))
+    assert payers["ml"].per_hour > 0.8
+    assert payers["idle"].per_hour == pytest.approx(0)
 
 
 def test_requests_above_the_capacity_leave_nothing_idle() -> None:
-    found = by_name(dollars_of([entry("n", 1.0)], [pod("a", "n", "12", "48Gi")], "namespace"))
-    assert (found["web"].per_hour, found["idle"].per_hour) == (pytest.approx(1.0), pytest.approx(0.0))
-    assert found["idle"].cpu_millis == 0
+    payers = by_name(dollars_of([entry("n", 1.0)], [pod("a", "n", "12", "48Gi")], "namespace"))
+    assert (payers["web"].per_hour, payers["idle"].per_hour) == (pytest.approx(1.0), pytest.approx(0.0))
+    assert payers["idle"].cpu_millis == 0
 
 
 def test_daemonsets_and_static_pods_are_apart_whatever_the_grouping() -> None:
     static = a_pod(name="proxy", node="n", cpu="1", memory="4Gi", annotations={"kubernetes.io/config.mirror": "x"})
     for grouping in ("namespace", "owner", "label=app"):
         entries = [pod("agent", "n", "1", "4Gi", daemonset="agent"), PodEntry(static)]
-        found = dollars_of([entry("n", 1.0)], entries, grouping)
-        assert [payer.part for payer in found.payers] == [Part.DAEMONSETS, Part.IDLE]
-        assert found.payers[0].per_hour == pytest.approx(0.5)
+        dollars = dollars_of([entry("n", 1.0)], entries, grouping)
+        assert [payer.part for payer in dollars.payers] == [Part.DAEMONSETS, Part.IDLE]
+        assert dollars.payers[0].per_hour == pytest.approx(0.5)
 
 
 def test_owners_are_named_with_kind_and_namespace_and_bare_pods_alone() -> None:
     bare = PodEntry(a_pod(name="shell", namespace="ops", node="n"))
-    found = dollars_of([entry("n", 1.0)], [pod("web-1", "n"), bare], "owner")
-    assert [payer.name for payer in found.payers[:2]] == ["Deployment/web/web", "Pod/ops/shell"]
+    dollars = dollars_of([entry("n", 1.0)], [pod("web-1", "n"), bare], "owner")
+    assert [payer.name for payer in dollars.payers[:2]] == ["Deployment/web/web", "Pod/ops/shell"]
 
 
 def test_nodes_without_a_price_are_named_and_marked() -> None:
-    found = dollars_of([entry("a", None), entry("b", 1.0)], [pod("x", "a"), pod("y", "b")], "namespace")
-    assert found.unpriced == ("a",)
-    assert (by_name(found)["web"].unpriced, by_name(found)["idle"].unpriced) == (1, 1)
+    dollars = dollars_of([entry("a", None), entry("b", 1.0)], [pod("x", "a"), pod("y", "b")], "namespace")
+    assert dollars.unpriced == ("a",)
+    assert (by_name(dollars)["web"].unpriced, by_name(dollars)["idle"].unpriced) == (1, 1)
 
 
 def test_moments_are_averaged_and_those_not_recorded_left_out() -> None:
@@ -129,14 +129,14 @@ def test_moments_are_averaged_and_those_not_recorded_left_out() -> None:
     both = dollars_of(
         [entry("n", 1.0)], [pod("a", "n", "1", "4Gi"), pod("b", "n", "1", "4Gi", namespace="db")], "namespace"
     )
-    found = over_time({30: both, 10: alone, 20: None})
-    payers = by_name(found)
-    assert (found.recorded, found.asked) == (2, 3)
+    dollars = over_time({30: both, 10: alone, 20: None})
+    payers = by_name(dollars)
+    assert (dollars.recorded, dollars.asked) == (2, 3)
     assert payers["web"].per_hour == pytest.approx(0.25)
     assert payers["db"].per_hour == pytest.approx(0.125)
     assert [(spent.at_ns, round(spent.per_hour, 9)) for spent in payers["db"].series] == [(10, 0.0), (30, 0.25)]
-    assert found.per_hour == pytest.approx(1.0)
-    assert all(payer.all_per_hour == pytest.approx(1.0) for payer in found.payers)
+    assert dollars.per_hour == pytest.approx(1.0)
+    assert all(payer.all_per_hour == pytest.approx(1.0) for payer in dollars.payers)
 
 
 def test_nothing_recorded_is_no_dollars() -> None:

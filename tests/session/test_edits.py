@@ -56,11 +56,11 @@ def test_an_edit_in_a_pause_has_no_time(tmp_path: Path) -> None:
     a_session(path, a_pool(600, 10, "argocd"), a_pool(630, 10, "argocd", 7), until=700)
     assert recent_edits(path, at(700)) == ()
     history = History(path)
-    found = changes_of(history, at(0), at(700))
+    change_set = changes_of(history, at(0), at(700))
     history.close()
-    (row,) = [row for row in found.changes if row.kind == "NodePool"]
+    (row,) = [row for row in change_set.changes if row.kind == "NodePool"]
     assert (row.before, row.after, row.at_ns, row.by) == (100, 10, 0, "argocd")
-    assert any(note.startswith("not recorded: ") for note in found.notes)
+    assert any(note.startswith("not recorded: ") for note in change_set.notes)
 
 
 def an_edit(kind: str, key: str, path: str) -> Edit:

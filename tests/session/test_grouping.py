@@ -12,8 +12,8 @@ class Shade(Grouping):
 
 
 def test_groupings_go_round() -> None:
-    assert [one.next for one in Shade] == [Shade.LIGHT, Shade.DARK, Shade.NOTHING]
-    assert [one.has_groups for one in Shade] == [False, True, True]
+    assert [shade.next for shade in Shade] == [Shade.LIGHT, Shade.DARK, Shade.NOTHING]
+    assert [shade.has_groups for shade in Shade] == [False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ spec:
 
 
 def a_pool_that_says(status: str, reason: str) -> NodePool:
-    found = a_condition("NodeClassReady", status=status, reason=reason)
-    return a_nodepool(conditions=(found, a_condition("Ready", status="False")))
+    condition = a_condition("NodeClassReady", status=status, reason=reason)
+    return a_nodepool(conditions=(condition, a_condition("Ready", status="False")))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_what_a_cluster_lists_to_its_end_is_believed(
     assert ("was not read" in " ".join(offered_types_of(view).notes)) == is_assumed
     (row,) = pool_rows(view)
     assert row.class_absence is absence
-    said = [f"EC2NodeClass default {absence}"] * (absence is not Absence.ON_THE_WAY)
-    assert [text.partition(" ")[2] for ((text, _),) in ready_lines(row)] == said
+    texts = [f"EC2NodeClass default {absence}"] * (absence is not Absence.ON_THE_WAY)
+    assert [text.partition(" ")[2] for ((text, _),) in ready_lines(row)] == texts
 
 
 def test_what_was_never_listed_to_its_end_may_be_there() -> None:
@@ -115,8 +115,8 @@ def test_the_image_is_that_of_the_nodes_of_its_nodepools_else_one_of_the_system(
     images: tuple[str, ...], system: str, alias: str
 ) -> None:
     pool = a_nodepool(requirements=(a_requirement(OS, "In", system),))
-    made = [one.partition(":") for one in images]
-    nodes = tuple(replace(a_node(name=f"{n}", pool=own), os_image=image) for n, (own, _, image) in enumerate(made))
+    result = [image.partition(":") for image in images]
+    nodes = tuple(replace(a_node(name=f"{n}", pool=text), os_image=image) for n, (text, _, image) in enumerate(result))
     (assumed,) = assumed_nodeclasses(unread_ec2((pool,), ()), (pool,), nodes)
     assert alias_of(assumed) == f"{alias}@latest"
 

@@ -24,19 +24,19 @@ def test_there_are_as_many_nodes_as_the_result_counts(mode: Replay) -> None:
     pods = (*running(3, "node-1", cpu="100m"), *running(2, "node-2", cpu="200m"), a_pod(name="big", cpu="10"))
     start = fleet(*pods, nodes=3)
     edits = (RemoveNode("node-2"),)
-    found = both(start, *edits, mode=mode)
+    result = both(start, *edits, mode=mode)
     for side, outcome in (("before", replay(start, mode)), ("after", replay(apply(start, edits), mode))):
-        bins = [one for node in found.nodes if (one := getattr(node, side)) is not None]
-        assert Counter(one.pool for one in bins) == {
+        bins = [answer for node in result.nodes if (answer := getattr(node, side)) is not None]
+        assert Counter(item.pool for item in bins) == {
             name: figures.nodes for name, figures in outcome.pools.items() if figures.nodes
         }
-    assert not found.left_out
+    assert not result.left_out
 
 
 def test_the_pods_of_a_node_that_goes_are_drawn_where_they_come_to() -> None:
     start = fleet(*running(3, "node-1", cpu="100m"), *running(1, "node-2", cpu="300m"))
-    found = both(start, RemoveNode("node-2"), mode=Replay.REMOVE)
-    [stays, goes] = sorted(found.nodes, key=lambda node: node.after is None)
+    result = both(start, RemoveNode("node-2"), mode=Replay.REMOVE)
+    [stays, goes] = sorted(result.nodes, key=lambda node: node.after is None)
     assert stays.before is not None
     assert stays.after is not None
     assert goes.before is not None
@@ -48,8 +48,8 @@ def test_the_pods_of_a_node_that_goes_are_drawn_where_they_come_to() -> None:
 def test_a_new_node_is_drawn_as_its_cheapest_type_and_found_again_on_the_other_side() -> None:
     big = a_pod(name="big", cpu="10")
     start = fleet(big, nodes=1, manifests=(another("general", limits={"cpu": "2"}),))
-    found = both(start, SetField(GENERAL, ("spec", "limits"), None))
-    [new] = [node for node in found.nodes if node.is_launched]
+    result = both(start, SetField(GENERAL, ("spec", "limits"), None))
+    [new] = [node for node in result.nodes if node.is_launched]
     assert new.before is None
     assert new.after is not None
     assert (new.after.name, new.after.pool) == ("m5.4xlarge", "general")

@@ -103,7 +103,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCac
     assert visits.leave()
     making.may_go_on.set()
     assert await stepping is SwitchResult.OVERTAKEN
-    assert all(one.is_stopped for one in making.made)
+    assert all(watched.is_stopped for watched in making.made)
     assert screens.follower is other
 
 
@@ -113,7 +113,7 @@ async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
     visits = MomentSessions(screens, kept, making)
     assert await visits.enter(moment()) is SwitchResult.SHOWN
     assert await visits.step(1) is SwitchResult.SHOWN
-    assert [one.is_stopped for one in making.made] == [True, False]
+    assert [watched.is_stopped for watched in making.made] == [True, False]
     assert visits.moment is not None
     assert visits.moment.at_ns == INSTANTS[1]
     assert await visits.step(1) is SwitchResult.NOT_KEPT

@@ -23,8 +23,8 @@ def a_workload(kind: Kind, name: str, *, parent: OwnerReference | None = None) -
 
 def a_state(*workloads: Workload, pods: tuple[Pod, ...] = ()) -> ClusterState:
     deltas: dict[Kind, KindDelta] = {}
-    for one in workloads:
-        deltas[Kind(one.kind)] = KindDelta({one.key: one})
+    for workload in workloads:
+        deltas[Kind(workload.kind)] = KindDelta({workload.key: workload})
     if pods:
         deltas[Kind.POD] = KindDelta({pod.key: pod for pod in pods})
     return reduce(EMPTY, Batch(deltas))
@@ -78,8 +78,8 @@ def test_entries_follow_when_the_replicaset_comes_late() -> None:
     first = ClusterView(a_state(pods=(pod,)), {})
     [entry] = first.pod_entries
     assert entry.owner == "deploy/web"
-    said = "".join(text for text, _ in explain_pod(entry, NOW_NS))
-    assert "deploy/web (guessed from its ReplicaSet's name)" in said
+    result = "".join(text for text, _ in explain_pod(entry, NOW_NS))
+    assert "deploy/web (guessed from its ReplicaSet's name)" in result
     late = a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop"))
     state = reduce(first.state, Batch({Kind.REPLICASET: KindDelta({late.key: late})}))
     [entry] = ClusterView(state, {}, first).pod_entries

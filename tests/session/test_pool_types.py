@@ -36,7 +36,7 @@ INVENTORY = Inventory(
 
 
 def names_of(types: Sequence[object]) -> list[str]:
-    return sorted(str(getattr(one, "name", one)) for one in types)
+    return sorted(str(getattr(item, "name", item)) for item in types)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def names_of(types: Sequence[object]) -> list[str]:
 )
 def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inventory, evidence: Evidence) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
-    shown = {entry.name: names_of([one.name for one in entry.types]) for entry in types_of_pools(view)}
+    shown = {entry.name: names_of([item.name for item in entry.types]) for entry in types_of_pools(view)}
     prepared, _ = prepare_view(view, NOW_NS)
     assert prepared.inventory.nodepools
     assert shown == {pool: names_of(types) for pool, types in prepared.types_by_pool.items()}
@@ -86,15 +86,18 @@ METRICS = ControllerMetrics(
 )
 
 
-def known(asked: frozenset[str] = frozenset()) -> dict[str, InstanceType]:
-    return {one.name: one for one in with_metrics(seen_types((NODE,), asked), METRICS, asked)}
+def types_by_name(asked: frozenset[str] = frozenset()) -> dict[str, InstanceType]:
+    return {with_metric.name: with_metric for with_metric in with_metrics(seen_types((NODE,), asked), METRICS, asked)}
 
 
 def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:
-    one = known()["named"]
-    assert [str(one.capacity[name]) for name in ("cpu", "memory", "pods")] == ["16", "64Gi", "110"]
-    assert (one.overhead.kube_reserved["cpu"].nano, one.overhead.kube_reserved["memory"].units) == (4 * 10**9, 16 << 30)
-    assert one.is_guessed
+    instance_type = types_by_name()["named"]
+    assert [str(instance_type.capacity[name]) for name in ("cpu", "memory", "pods")] == ["16", "64Gi", "110"]
+    assert (instance_type.overhead.kube_reserved["cpu"].nano, instance_type.overhead.kube_reserved["memory"].units) == (
+        4 * 10**9,
+        16 << 30,
+    )
+    assert instance_type.is_guessed
 
 
 def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
@@ -102,7 +105,7 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
     coming = a_nodeclaim(name="coming", node="", instance_type="coming", capacity=amounts, allocatable=amounts)
     registered = a_nodeclaim(name="there", node="node-1", instance_type="other", capacity=amounts, allocatable=amounts)
     shown = shown_by(Inventory(nodes=(NODE,), nodeclaims=(coming, registered)))
-    assert {one.name: one.seen_on for one in seen_types(shown)} == {"seen": 1, "coming": 1}
+    assert {seen_type.name: seen_type.seen_on for seen_type in seen_types(shown)} == {"seen": 1, "coming": 1}
 
 
 @pytest.mark.parametrize(
@@ -125,10 +128,10 @@ def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(
     offered = offered_types(inventory, Settings(), Evidence(metrics=METRICS))
     assert any(sentence in note for note in offered.notes)
     prepared = prepare(inventory, offered.types, Settings(), NOW_NS)
-    found = Diagnoses(prepared, solve(prepared)).of(pod)
-    assert found.cause is cause
-    if found.destination is not None:
-        assert found.destination.price_per_hour == 0.5
+    diagnosis = Diagnoses(prepared, solve(prepared)).of(pod)
+    assert diagnosis.cause is cause
+    if diagnosis.destination is not None:
+        assert diagnosis.destination.price_per_hour == 0.5
 
 
 def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
@@ -145,9 +148,10 @@ def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
     inventory = Inventory(nodeclasses=(nodeclass,), nodepools=(a_nodepool(),), events=(event,))
     evidence = with_refusals(Evidence(), state_of(inventory), NOW_NS)
     offered = offered_types(inventory, Settings(), evidence)
-    [m5_large] = [one for one in offered.nodeclasses.by_nodeclass["default"].types if one.name == "m5.large"]
+    [m5_large] = [item for item in offered.nodeclasses.by_nodeclass["default"].types if item.name == "m5.large"]
     codes = {
-        (offering_value(one, CAPACITY_TYPE), offering_value(one, ZONE)): one.error_code for one in m5_large.offerings
+        (offering_value(offering, CAPACITY_TYPE), offering_value(offering, ZONE)): offering.error_code
+        for offering in m5_large.offerings
     }
     assert {key: code for key, code in codes.items() if code} == {
         ("on-demand", "us-east-1a"): "InsufficientInstanceCapacity"

@@ -18,9 +18,9 @@ from tests.views.pools.rows import view_of
 def test_neighbours_are_those_of_equal_and_of_near_weights(weights: list[int]) -> None:
     rows = pool_rows(view_of(*(a_nodepool(name=f"p{at}", weight=weight) for at, weight in enumerate(weights))))
     for at, row in enumerate(rows):
-        others = {one.name: abs(one.pool.weight - row.pool.weight) for one in rows if one is not row}
-        assert [one.name for one in row.ties] == [name for name, distance in others.items() if not distance]
-        assert [one.name for one in row.near] == [name for name, distance in others.items() if 0 < distance < NEAR]
+        others = {item.name: abs(item.pool.weight - row.pool.weight) for item in rows if item is not row}
+        assert [neighbour.name for neighbour in row.ties] == [name for name, distance in others.items() if not distance]
+        assert [item.name for item in row.near] == [name for name, distance in others.items() if 0 < distance < NEAR]
         assert row.before == (rows[at - 1].name if at else "")
         assert row.after == (rows[at + 1].name if at + 1 < len(rows) else "")
 

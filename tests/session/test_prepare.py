@@ -13,14 +13,14 @@ from tests.builders import a_node, a_nodepool
 
 
 def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen() -> None:
-    own = a_nodepool(name="own", is_ready=False)
+    pool = a_nodepool(name="own", is_ready=False)
     other = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
-    inventory = Inventory(nodepools=(own, other), nodes=(a_node(pool="other"),))
+    inventory = Inventory(nodepools=(pool, other), nodes=(a_node(pool="other"),))
     offered = offered_types(inventory, Settings(), Evidence())
     types, notes = offered.types, offered.notes
     assert isinstance(types, Mapping)
     assert set(types) == {"other"}
-    assert [one.name for one in types["other"]] == ["m5.large"]
+    assert [instance_type.name for instance_type in types["other"]] == ["m5.large"]
     unknown = "EC2NodeClass default, which is not among those that were read"
     assert f"NodePool own: no instance types are known for {unknown}" in notes
     told = "the instance types and prices of KWOKNodeClass are not known: 1 type seen on 1 node stand for them"

@@ -131,13 +131,13 @@ def a_history(path: Path, objects: list[dict[str, Any]], changes: list[Change], 
 
 
 def removal(history: History, name: str = "old", now: float = 400) -> RemovedNode:
-    found = removed_node(history, name, at(now), PRICES)
-    assert found is not None
-    return found
+    node = removed_node(history, name, at(now), PRICES)
+    assert node is not None
+    return node
 
 
-def text(found: RemovedNode) -> str:
-    return "\n".join("".join(part for part, _ in line) for line in removed_lines(found, at(400)))
+def text(node: RemovedNode) -> str:
+    return "\n".join("".join(part for part, _ in line) for line in removed_lines(node, at(400)))
 
 
 @pytest.fixture
@@ -169,30 +169,30 @@ def consolidated(tmp_path: Path) -> History:
 
 @pytest.mark.parametrize("name", ["old", "node-old"])
 def test_a_node_that_consolidation_replaced(consolidated: History, name: str) -> None:
-    found = removal(consolidated, name)
-    assert (found.replaced.life.claim, found.method) == ("old", "MultiNodeConsolidation")
-    assert [life.claim for life in found.together] == ["older"]
-    assert [life.claim for life in found.replaced.successors] == ["new"]
-    assert [(pods.owner, pods.pods, pods.nodes) for pods in found.evicted] == [
+    node = removal(consolidated, name)
+    assert (node.replaced.life.claim, node.method) == ("old", "MultiNodeConsolidation")
+    assert [life.claim for life in node.together] == ["older"]
+    assert [life.claim for life in node.replaced.successors] == ["new"]
+    assert [(pods.owner, pods.pods, pods.nodes) for pods in node.evicted] == [
         ("Deployment/shop/web", ("shop/web-1",), (("node-new", 1),)),
         ("StatefulSet/shop/db", ("shop/db-0",), (("node-new", 1),)),
     ]
-    assert found.price_per_hour == pytest.approx(0.8)
-    assert found.saved_per_hour == pytest.approx(1.5)
-    assert [event.message for event in found.events] == [WORDS]
-    assert (found.deadline_ns, found.was_forced, found.namesakes, found.was_recorded) == (0, False, 1, True)
+    assert node.price_per_hour == pytest.approx(0.8)
+    assert node.saved_per_hour == pytest.approx(1.5)
+    assert [event.message for event in node.events] == [WORDS]
+    assert (node.deadline_ns, node.was_forced, node.namesakes, node.was_recorded) == (0, False, 1, True)
 
 
 def test_its_lines_and_values(consolidated: History) -> None:
-    found = removal(consolidated)
-    lines = text(found)
+    node = removal(consolidated)
+    lines = text(node)
     assert "replaced by (inferred from time and reason): new m5.large" in lines
     assert "method: MultiNodeConsolidation, decided 2027-01-15 08:01:00Z" in lines
     assert "the same command removed 1 more node: node-older" in lines
     assert "it cost $0.80/h; the command saves $1.5000/h" in lines
     assert "  1 pod of Deployment shop/web: node-new (1)" in lines
     assert "NodeClaim  DisruptionTerminating: Disrupting NodeClaim: Underutilized" in lines
-    values = removed_values(found, at(400))
+    values = removed_values(node, at(400))
     assert (values["gone"], values["candidates"], values["pods_moved"]) == (True, ["older"], 2)
 
 
@@ -202,9 +202,9 @@ def test_a_node_whose_drain_the_deadline_ended(tmp_path: Path) -> None:
         a_change(DELETED, a_claim("old", deleted=DELETED, deadline=deadline)),
         a_change(deadline + 5, None, "NodeClaim", "old"),
     ]
-    found = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
-    assert (found.was_forced, found.deadline_ns, found.method) == (True, at(deadline), "")
-    assert "the deadline ended its drain, 2027-01-15 08:02:40Z" in text(found)
+    node = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
+    assert (node.was_forced, node.deadline_ns, node.method) == (True, at(deadline), "")
+    assert "the deadline ended its drain, 2027-01-15 08:02:40Z" in text(node)
 
 
 def test_a_node_that_drained_before_its_deadline_was_not_forced(tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_a_node_that_drained_before_its_deadline_was_not_forced(tmp_path: Path) 
         a_change(DELETED, a_claim("old", deleted=DELETED, deadline=DELETED + 600)),
         a_change(DELETED + 9, None, "NodeClaim", "old"),
     ]
-    found = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
-    assert not found.was_forced
-    assert "the drain ended before its deadline" in text(found)
+    node = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
+    assert not node.was_forced
+    assert "the drain ended before its deadline" in text(node)
 
 
 def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> None:
@@ -226,18 +226,18 @@ def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> N
         a_change(160, None, "NodeClaim", "old"),
     ]
     history = a_history(tmp_path / "h.karptui", [a_claim("old", uid="1")], changes)
-    found = removal(history)
-    assert (found.namesakes, found.method) == (2, "Drift")
-    assert "2 removed nodes had this name; this is the last of them." in text(found)
+    node = removal(history)
+    assert (node.namesakes, node.method) == (2, "Drift")
+    assert "2 removed nodes had this name; this is the last of them." in text(node)
     assert removal(history, now=100).method == "Emptiness"
 
 
 def test_a_node_that_went_while_nothing_was_recorded(tmp_path: Path) -> None:
     path = tmp_path / "h.karptui"
     a_history(path, [a_claim("old"), a_claim("kept")], [a_change(10, a_pod("a", "node-kept"))], until=20).close()
-    found = removal(a_history(path, [a_claim("kept")], [a_change(300, a_pod("b", "node-kept"))]))
-    assert not found.was_recorded
-    assert "It was removed while nothing was recorded" in text(found)
+    node = removal(a_history(path, [a_claim("kept")], [a_change(300, a_pod("b", "node-kept"))]))
+    assert not node.was_recorded
+    assert "It was removed while nothing was recorded" in text(node)
 
 
 def test_a_node_that_exists_or_never_did_has_no_removal(consolidated: History) -> None:
@@ -247,7 +247,7 @@ def test_a_node_that_exists_or_never_did_has_no_removal(consolidated: History) -
 
 
 def test_without_prices_costs_are_left_out(consolidated: History) -> None:
-    found = removed_node(consolidated, "old", at(400))
-    assert found is not None
-    assert (found.price_per_hour, found.saved_per_hour) == (None, None)
-    assert "$" not in text(found)
+    node = removed_node(consolidated, "old", at(400))
+    assert node is not None
+    assert (node.price_per_hour, node.saved_per_hour) == (None, None)
+    assert "$" not in text(node)

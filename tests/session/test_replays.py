@@ -85,16 +85,16 @@ def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(told: Told
 def test_what_is_said_of_the_last_question(told: Told) -> None:
     assert told.replays.state(NOW_NS).number == 0
     told.ask()
-    said = told.replays.state(NOW_NS)
-    assert (said.number, said.is_busy, said.done, said.total) == (1, True, 3, 9)
-    assert (said.is_outdated, said.moves, said.is_due) == (False, False, False)
+    state = told.replays.state(NOW_NS)
+    assert (state.number, state.is_busy, state.done, state.total) == (1, True, 3, 9)
+    assert (state.is_outdated, state.moves, state.is_due) == (False, False, False)
     told.change()
-    said = told.replays.state(NOW_NS)
-    assert (said.is_outdated, said.moves, said.is_due) == (True, False, False)
-    said = told.replays.state(NOW_NS + FOLLOW_AFTER_NS)
-    assert (said.is_outdated, said.moves, said.is_due) == (True, True, True)
-    said = told.replays.state(NOW_NS + FOLLOW_AFTER_NS, is_typing=True)
-    assert not said.is_due
+    state = told.replays.state(NOW_NS)
+    assert (state.is_outdated, state.moves, state.is_due) == (True, False, False)
+    state = told.replays.state(NOW_NS + FOLLOW_AFTER_NS)
+    assert (state.is_outdated, state.moves, state.is_due) == (True, True, True)
+    state = told.replays.state(NOW_NS + FOLLOW_AFTER_NS, is_typing=True)
+    assert not state.is_due
 
 
 def test_an_answer_comes_with_the_number_of_its_question(told: Told) -> None:
@@ -127,10 +127,10 @@ def heavier(weight: int) -> Scenario:
 
 def answers_until(told: queue.Queue[Answer], name: str) -> list[Answer]:
     """Return what is told up to the second answer, which has blockers, to a question."""
-    found: list[Answer] = []
-    while not found or found[-1].scenario.name != name or found[-1].blockers_gained is None:
-        found.append(told.get(timeout=SECONDS))
-    return found
+    answers: list[Answer] = []
+    while not answers or answers[-1].scenario.name != name or answers[-1].blockers_gained is None:
+        answers.append(told.get(timeout=SECONDS))
+    return answers
 
 
 def test_the_difference_comes_first_and_blockers_after(view: ClusterView) -> None:

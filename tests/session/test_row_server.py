@@ -32,18 +32,18 @@ def rows_of(name: str, asked: RowServer, **given: Any) -> RowSet:
 
 
 def test_rows_are_filtered_and_in_order() -> None:
-    found = rows_of("nodes", server(), filter_text="!general")
-    items = [one for one in FLEET.node_entries if one.pool != "general"]
+    row_set = rows_of("nodes", server(), filter_text="!general")
+    items = [entry for entry in FLEET.node_entries if entry.pool != "general"]
     expected = build_rows(nodes_table(), items, sort=Sort("name"), now_ns=NOW_NS)
-    assert 0 < found.shown < found.total == len(FLEET.node_entries)
-    assert tuple(found.keys) == tuple(expected.keys) == tuple(one.key for one in found.items)
+    assert 0 < row_set.shown < row_set.total == len(FLEET.node_entries)
+    assert tuple(row_set.keys) == tuple(expected.keys) == tuple(item.key for item in row_set.items)
 
 
 def test_rows_stay_the_same_while_nothing_changes() -> None:
     asked = server()
-    found = rows_of("pods", asked)
-    assert rows_of("pods", asked) is found
-    assert rows_of("pods", asked, is_descending=True) is not found
+    row_set = rows_of("pods", asked)
+    assert rows_of("pods", asked) is row_set
+    assert rows_of("pods", asked, is_descending=True) is not row_set
     timed = rows_of("pods", asked, filter_text="age>1h")
     assert rows_of("pods", asked, filter_text="age>1h") is not timed
 
@@ -77,12 +77,12 @@ def test_rows_that_gave_way_have_no_sums() -> None:
 
 def test_sums_are_of_all_rows_or_some() -> None:
     asked = server()
-    found = rows_of("nodes", asked)
-    every = asked.totals(found.number)
+    row_set = rows_of("nodes", asked)
+    every = asked.totals(row_set.number)
     assert (every.nodes, every.claims) == (FLEET.totals.nodes, FLEET.totals.claims)
     assert every.cpu == FLEET.totals.cpu
-    one = asked.totals(found.number, frozenset(found.keys[:1]))
-    assert one.nodes + one.claims == 1
+    totals = asked.totals(row_set.number, frozenset(row_set.keys[:1]))
+    assert totals.nodes + totals.claims == 1
 
 
 def test_a_node_is_found_by_its_name() -> None:
@@ -92,7 +92,7 @@ def test_a_node_is_found_by_its_name() -> None:
     assert entry is not None
     assert (asked.has_object("Node", name), asked.node_key("Node", name)) == (True, entry.key)
     assert (asked.has_object("Node", "gone"), asked.node_key("Node", "gone")) == (False, "")
-    pod = next(one for one in FLEET.state.pods.values() if one.node_name == name)
+    pod = next(pod for pod in FLEET.state.pods.values() if pod.node_name == name)
     assert (asked.has_object("Pod", pod.key), asked.node_key("Pod", pod.key)) == (True, entry.key)
     pool = next(iter(FLEET.state.nodepools), "")
     assert asked.has_object("NodePool", pool) is bool(pool)

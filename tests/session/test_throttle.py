@@ -193,11 +193,11 @@ class Searches:
 
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
-    made = Searches(monkeypatch)
-    assert made.wait(10_000.0) == [], "it has not begun"
-    made.garbage.begin()
-    assert made.asked == ["freeze"], "what was imported stays"
-    return made
+    result = Searches(monkeypatch)
+    assert result.wait(10_000.0) == [], "it has not begun"
+    result.garbage.begin()
+    assert result.asked == ["freeze"], "what was imported stays"
+    return result
 
 
 def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
@@ -242,14 +242,14 @@ def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
     watched = module.Garbage(module.Keyboard())
     ring = Ring()
-    known = weakref.ref(ring)
+    reference_type = weakref.ref(ring)
     watched.begin()
     del ring
     assert gc.get_threshold()[2] == module.BY_ITSELF
-    assert known() is not None
+    assert reference_type() is not None
     watched._keyboard._pressed_at = time.monotonic() - 60.0
     watched.search_at_rest()
-    assert known() is None
+    assert reference_type() is None
 
 
 @pytest.mark.usefixtures("_as_before")

@@ -54,25 +54,25 @@ OTHER = "x9.none"
 
 def found_in(**objects: Any) -> dict[FindingCode, ClusterFinding]:
     """Return by code what is found in a cluster of one node of ``general``, priced by the types of the tests."""
-    made: dict[str, Any] = {
+    document: dict[str, Any] = {
         "nodes": (a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi"),),
         "nodeclaims": (a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)),),
         "nodepools": (a_nodepool(budgets=()),),
         "pods": (),
     }
-    view = ClusterView(state_of(Inventory(**{**made, **objects})), {}, evidence=Evidence(instance_types=TYPES))
+    view = ClusterView(state_of(Inventory(**{**document, **objects})), {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
     analysis = study_all(DisruptionStudy(prepared, view.state.generation))
-    known = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
-    return {one.code: one for one in verdict_of_view(known, NOW_NS)}
+    clusterview = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
+    return {finding.code: finding for finding in verdict_of_view(clusterview, NOW_NS)}
 
 
 def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None:
     view = view_of(a_fleet())
     statuses = {**view.statuses, "NodePool": status(Kind.NODEPOOL, Phase.FORBIDDEN)}
     hidden = ClusterView(view.state, statuses, evidence=view.evidence)
-    found = RowServer(lambda: hidden, lists_of(DEFAULTS)).verdict(NOW_NS)
-    told = next(one for one in found if one.code is FindingCode.NO_PERMISSION)
+    findings = RowServer(lambda: hidden, lists_of(DEFAULTS)).verdict(NOW_NS)
+    told = next(finding for finding in findings if finding.code is FindingCode.NO_PERMISSION)
     assert told.names == ("NodePools",)
 
 
@@ -89,8 +89,8 @@ def test_a_limit_of_nodes_or_devices_is_used_up_with_the_last_of_them() -> None:
 
     def told_with(limits: dict[str, str], **spec: Any) -> str:
         pool = a_nodepool(budgets=(), limits=amounts(limits), **spec)
-        found = found_in(nodes=nodes, nodepools=(pool,)).get(FindingCode.POOL_AT_LIMIT)
-        return found.detail if found is not None else ""
+        finding = found_in(nodes=nodes, nodepools=(pool,)).get(FindingCode.POOL_AT_LIMIT)
+        return finding.detail if finding is not None else ""
 
     assert told_with({"nodes": "2"}) == "nodes 2 of 2"
     assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "nvidia.com/gpu 2 of 2"
@@ -162,8 +162,8 @@ def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFindin
     view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
     report = study_pending(prepared, state)
-    known = ClusterView(state, {}, view, evidence=view.evidence, pending=answer_of(report))
-    return verdict_of_view(known, NOW_NS), known
+    clusterview = ClusterView(state, {}, view, evidence=view.evidence, pending=answer_of(report))
+    return verdict_of_view(clusterview, NOW_NS), clusterview
 
 
 def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> None:
@@ -171,21 +171,21 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
         a_pod(name="web", created_ns=NOW_NS - age_ns, scheduled_reason="Unschedulable")
         for age_ns in (6 * HOUR_NS, 4 * MINUTE_NS)
     )
-    found, view = _pending_in(late)
-    assert [sentence(one, NOW_NS, pending_reasons(view)) for one in found] == [
+    findings, view = _pending_in(late)
+    assert [sentence(finding, NOW_NS, pending_reasons(view)) for finding in findings] == [
         (
             "default/web pending 6h: kube-scheduler refuses it, but by Karpenter's rules it fits on node-1,"
             " so Karpenter launches no node for it"
         )
     ]
-    found, _ = _pending_in(fresh)
-    assert [one.code for one in found] == [FindingCode.FINE]
+    findings, _ = _pending_in(fresh)
+    assert [finding.code for finding in findings] == [FindingCode.FINE]
 
 
 def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence() -> None:
-    found, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
+    findings, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
     reasons = pending_reasons(view)
-    [text] = [sentence(one, NOW_NS, reasons) for one in found if one.code is FindingCode.PENDING]
+    [text] = [sentence(finding, NOW_NS, reasons) for finding in findings if finding.code is FindingCode.PENDING]
     assert text == "default/web pending 6h: a new node of general (m5.large) fits, but none was launched"
 
 
@@ -202,7 +202,7 @@ def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:
 
 def told_of_nodeclasses(view: ClusterView) -> list[str]:
     codes = {FindingCode.ASSUMED_CLASS, FindingCode.NO_PERMISSION}
-    return [sentence(one, NOW_NS, {}) for one in verdict_of_view(view, NOW_NS) if one.code in codes]
+    return [sentence(finding, NOW_NS, {}) for finding in verdict_of_view(view, NOW_NS) if finding.code in codes]
 
 
 ASSUMED = "EC2NodeClass default was not read: karptui assumes al2023@latest in the zones of the nodes"
@@ -266,7 +266,7 @@ LEAVES = "the only node has been terminating, and no node is launching"
 
 
 @pytest.mark.parametrize(
-    ("hidden", "severity", "said"),
+    ("hidden", "severity", "text"),
     [
         ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches nodes for the pod there"),
         ((Kind.NODEPOOL,), FindingSeverity.WARNING, f"{LEAVES}: the pod there needs nodes"),
@@ -275,13 +275,15 @@ LEAVES = "the only node has been terminating, and no node is launching"
     ],
 )
 def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
-    hidden: tuple[Kind, ...], severity: FindingSeverity | None, said: str
+    hidden: tuple[Kind, ...], severity: FindingSeverity | None, text: str
 ) -> None:
     node = replace(a_node(name="node-1"), taints=(DISRUPTED_TAINT,))
     pods = () if Kind.POD in hidden else (a_pod(node="node-1"),)
     view = a_view(Inventory(nodes=(node,), pods=pods), *hidden)
-    found = [one for one in verdict_of_view(view, NOW_NS) if one.code is FindingCode.ALL_LEAVING]
-    assert [(one.severity, sentence(one, NOW_NS, {})) for one in found] == ([(severity, said)] if severity else [])
+    findings = [finding for finding in verdict_of_view(view, NOW_NS) if finding.code is FindingCode.ALL_LEAVING]
+    assert [(finding.severity, sentence(finding, NOW_NS, {})) for finding in findings] == (
+        [(severity, text)] if severity else []
+    )
 
 
 @pytest.mark.parametrize("pool", ["general", ""])
@@ -303,11 +305,11 @@ def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
     pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
     unread = frozenset({"PersistentVolumeClaim"})
     told = found_in(pods=pods, unread=unread)[FindingCode.ASSUMED_VOLUMES]
-    said = "PersistentVolumeClaims were not read: volumes do not restrict where pods run"
-    assert sentence(told, NOW_NS, {}) == said
+    text = "PersistentVolumeClaims were not read: volumes do not restrict where pods run"
+    assert sentence(told, NOW_NS, {}) == text
     view = ClusterView(state_of(Inventory(pods=pods, unread=unread)), {}, evidence=Evidence(instance_types=TYPES))
     prepared, notes = prepare_view(view, NOW_NS)
-    assert said in notes
+    assert text in notes
     assert (len(prepared.pending), prepared.ignored) == (1, [])
     assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
 
@@ -323,9 +325,9 @@ def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({"PodDisruptionBudget"}))
     mailbox = Mailbox()
     put_all(mailbox, inventory, NOW_NS)
-    statuses = {str(kind): one for kind, one in mailbox.drain().statuses.items()}
+    statuses = {str(kind): result for kind, result in mailbox.drain().statuses.items()}
     view = ClusterView(state_of(inventory), statuses, evidence=Evidence(instance_types=TYPES))
-    assert FindingCode.NO_PERMISSION in {one.code for one in verdict_of_view(view, NOW_NS)}
+    assert FindingCode.NO_PERMISSION in {finding.code for finding in verdict_of_view(view, NOW_NS)}
     assert left_out(view) == ("PodDisruptionBudgets may not be listed and count as none",)
     rows = {row.kind: row for row in source_rows(view, NOW_NS)}
     assert "counts as not read" in rows["PodDisruptionBudget"].last_error
@@ -348,7 +350,7 @@ def test_dollars_say_that_a_node_without_a_price_is_not_among_them() -> None:
         a_claim(f"node-{i}", instance_type=kind, conditions=(consolidatable(),))
         for i, kind in enumerate(("m5.2xlarge", OTHER), 1)
     ]
-    going = [replace(one, deletion_ns=NOW_NS - HOUR_NS) for one in claims]
+    going = [replace(claim, deletion_ns=NOW_NS - HOUR_NS) for claim in claims]
     told = found_in(nodes=nodes, nodeclaims=going)[FindingCode.LEAVING]
     assert (told.nodes, told.price_per_hour, told.is_partial) == (2, pytest.approx(0.4), True)
     told = found_in(nodes=nodes[:1], nodeclaims=going[:1])[FindingCode.LEAVING]
@@ -398,20 +400,20 @@ def test_how_far_a_node_has_come_is_told_only_as_far_as_it_was_looked_at(kind: K
         nodepools=(a_nodepool(budgets=()),),
     )
     view = ClusterView(state_of(inventory), {str(kind): status(kind, Phase.FORBIDDEN)}, evidence=Evidence())
-    found = next(one for one in verdict_of_view(view, NOW_NS) if one.code is FindingCode.LEAVING)
-    assert (found.names, found.detail) == (("claim-node-1" if kind is Kind.NODE else "node-1",), detail)
+    finding = next(finding for finding in verdict_of_view(view, NOW_NS) if finding.code is FindingCode.LEAVING)
+    assert (finding.names, finding.detail) == (("claim-node-1" if kind is Kind.NODE else "node-1",), detail)
 
 
 def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together() -> None:
     names = ("node-1", "node-2", "node-3", "node-4")
     size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
     protected = [a_pod(name=f"pod-{name}", node=name, cpu="4", annotations=PROTECTED) for name in names[:3]]
-    found = found_in(
+    findings = found_in(
         nodes=tuple(a_node(name=name, **size) for name in names),
         nodeclaims=tuple(a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in names),
         pods=(*protected, a_pod(name="last", node=names[3], cpu="100m")),
     )
-    held = found[FindingCode.POD_DND]
+    held = findings[FindingCode.POD_DND]
     # Each node alone saves $0.40/h; together their pods need one new node.
     assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), True)
 
@@ -433,4 +435,4 @@ def test_a_young_node_whose_nodeclaim_was_not_read_may_still_start(
     created_ns = NOW_NS - minutes * MINUTE_NS
     node = a_node(name="node-1", is_ready=False, is_initialized=is_initialized, created_ns=created_ns)
     view = a_view(Inventory(nodes=(node,), nodepools=(a_nodepool(),)), Kind.NODECLAIM)
-    assert (FindingCode.UNHEALTHY in {found.code for found in verdict_of_view(view, NOW_NS)}) is is_told
+    assert (FindingCode.UNHEALTHY in {finding.code for finding in verdict_of_view(view, NOW_NS)}) is is_told

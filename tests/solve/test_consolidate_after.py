@@ -35,41 +35,43 @@ def solved(base: WhatIfBase, evictions: int) -> Solved:
 @pytest.fixture(scope="module")
 def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
     """Return evictions within a day and the mean of $/h of every value."""
-    found = {}
+    result = {}
     path = ("spec", "disruption", "consolidateAfter")
     for value in LADDER:
         edited = apply(base, (SetField(ObjectRef("NodePool", "general"), path, value),))
         play = rollout(base, edited).play(horizon_ns=DAY_NS)
-        ends = [one.at_ns for one in play.series[1:]] + [play.from_ns + DAY_NS]
-        dollars = sum(one.price_per_hour * (end - one.at_ns) for one, end in zip(play.series, ends, strict=True))
-        found[value] = play.evictions, round(dollars / DAY_NS, 4)
-    return found
+        ends = [moment.at_ns for moment in play.series[1:]] + [play.from_ns + DAY_NS]
+        dollars = sum(
+            moment.price_per_hour * (end - moment.at_ns) for moment, end in zip(play.series, ends, strict=True)
+        )
+        result[value] = play.evictions, round(dollars / DAY_NS, 4)
+    return result
 
 
 @pytest.mark.parametrize("most", [0, 1, 5])
 def test_the_answer_is_that_of_playing_every_value(
     base: WhatIfBase, played: dict[str, tuple[int, float]], most: int
 ) -> None:
-    found = solved(base, most)
+    answer = solved(base, most)
     allowed = {value: price for value, (evictions, price) in played.items() if evictions <= most}
     cheapest = [value for value, price in allowed.items() if price == min(allowed.values())]
-    assert found.best is not None
-    (edit,) = found.best.edits
+    assert answer.best is not None
+    (edit,) = answer.best.edits
     assert isinstance(edit, SetField)
     assert edit.value == cheapest[0]  # of equal ones the calmest
-    assert found.best.figures.evictions == played[edit.value][0]
-    assert found.best.figures.price_per_hour == pytest.approx(played[edit.value][1], abs=1e-4)
+    assert answer.best.figures.evictions == played[edit.value][0]
+    assert answer.best.figures.price_per_hour == pytest.approx(played[edit.value][1], abs=1e-4)
 
 
 def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) -> None:
-    found = solved(base, 0)
-    assert found.is_reached
-    assert found.runner_up is not None
-    assert found.runner_up.why_not == "evicts 1 pod within a day"
-    assert headline(found).startswith("NodePool general: consolidateAfter ")
-    assert "0 evictions within a day" in headline(found)
-    assert found.effort.all == len(LADDER)
-    assert "one day from now with a constant load: other days may evict more or less" in found.approximated
+    answer = solved(base, 0)
+    assert answer.is_reached
+    assert answer.runner_up is not None
+    assert answer.runner_up.why_not == "evicts 1 pod within a day"
+    assert headline(answer).startswith("NodePool general: consolidateAfter ")
+    assert "0 evictions within a day" in headline(answer)
+    assert answer.effort.all == len(LADDER)
+    assert "one day from now with a constant load: other days may evict more or less" in answer.approximated
 
 
 def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfBase) -> None:
@@ -81,8 +83,8 @@ def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfB
     assert without.best.edits == with_dollars.best.edits
     assert plain(REPORT, without)["answer"]["figures"]["pricePerHour"] is None
     assert "the cheapest change tried, by Karpenter's prices" in headline(without)
-    said = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
-    assert not any("$" in line for line in said)
+    texts = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
+    assert not any("$" in line for line in texts)
     assert {row.change_per_hour for row in rows_of(without)} == {None}
 
 
@@ -101,15 +103,15 @@ def test_the_worst_of_several_days_and_seeds_counts() -> None:
             not_modelled=(),
         )
 
-    found = figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0), play((2.0, 5), price=4.0)], 2)
-    assert (found.evictions, found.pending, found.nodes) == (5, 1, 1)
-    assert found.price_per_hour == pytest.approx((1.5 + 3.0) / 2)
+    figures = figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0), play((2.0, 5), price=4.0)], 2)
+    assert (figures.evictions, figures.pending, figures.nodes) == (5, 1, 1)
+    assert figures.price_per_hour == pytest.approx((1.5 + 3.0) / 2)
     assert figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0)], 2).evictions == 4
 
 
 def test_days_and_seeds_are_said(base: WhatIfBase) -> None:
     given = {"evictions": "9", "nodepool": "general", "days": "2", "seeds": "2"}
-    found = solve_goal(base, "consolidate-after", given)
-    assert found.best is not None
-    assert found.best.outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
-    assert found.effort.how.endswith("each simulated for 2 days with each of 2 seeds")
+    answer = solve_goal(base, "consolidate-after", given)
+    assert answer.best is not None
+    assert answer.best.outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
+    assert answer.effort.how.endswith("each simulated for 2 days with each of 2 seeds")

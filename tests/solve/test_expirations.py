@@ -20,10 +20,10 @@ def test_no_hour_holds_more_and_nodes_move_only_forward(hours: list[int], most: 
         for i, hour in enumerate(hours)
     ]
     early, left = spread(hours_of(claims, NOW_NS), most)
-    own = {claim.name: hour for claim, hour in zip(claims, hours, strict=True)}
+    numbers = {claim.name: hour for claim, hour in zip(claims, hours, strict=True)}
     moved = {claim.name: hour for hour, of_hour in early.items() for claim in of_hour}
-    assert all(hour < own[name] for name, hour in moved.items())
-    counts = Counter(moved.get(name, hour) for name, hour in own.items())
+    assert all(hour < numbers[name] for name, hour in moved.items())
+    counts = Counter(moved.get(name, hour) for name, hour in numbers.items())
     # Only nodes without any hour left exceed an hour, and only if no arrangement fits.
     assert sum(max(count - most, 0) for count in counts.values()) == left
     excess = max((sum(hour <= until for hour in hours) - most * (until + 1) for until in range(13)), default=0)

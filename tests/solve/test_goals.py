@@ -44,7 +44,7 @@ def unpriced(base: WhatIfBase) -> WhatIfBase:
 
 
 def price(base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay) -> float:
-    return sum(one.price_per_hour for one in replay(apply(base, edits), mode).pools.values())
+    return sum(figures.price_per_hour for figures in replay(apply(base, edits), mode).pools.values())
 
 
 # Nothing pending
@@ -59,20 +59,20 @@ def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
     assert whole.best is not None
     assert len(whole.best.parts) == 2
     first = Scenario("larger", edits=whole.best.edits[:1])
-    found = solve_goal(base, "pending", {}, on_top_of=first)
-    assert found.best is not None
-    assert len(found.best.parts) == 1
-    assert found.now.pending == 1
-    assert found.scenario.edits == (*first.edits, *found.best.edits)
-    assert not replay(apply(base, found.scenario.edits), Replay.PENDING).unplaced
-    assert headline(found).startswith("on top of larger: NodePool small: ")
-    assert plain(REPORT, found)["onTopOf"] == "larger"
+    answer = solve_goal(base, "pending", {}, on_top_of=first)
+    assert answer.best is not None
+    assert len(answer.best.parts) == 1
+    assert answer.now.pending == 1
+    assert answer.scenario.edits == (*first.edits, *answer.best.edits)
+    assert not replay(apply(base, answer.scenario.edits), Replay.PENDING).unplaced
+    assert headline(answer).startswith("on top of larger: NodePool small: ")
+    assert plain(REPORT, answer)["onTopOf"] == "larger"
 
 
 def test_nothing_pending_needs_no_change() -> None:
-    found = solved(a_base(a_pod(name="a", cpu="1")), "pending")
-    assert (found.is_reached, found.best, found.effort.tried) == (True, None, 0)
-    assert headline(found) == "nothing has to change: every pod is scheduled or will be without a change"
+    answer = solved(a_base(a_pod(name="a", cpu="1")), "pending")
+    assert (answer.is_reached, answer.best, answer.effort.tried) == (True, None, 0)
+    assert headline(answer) == "nothing has to change: every pod is scheduled or will be without a change"
 
 
 def test_two_kinds_of_pods_need_a_set_of_changes_and_the_cheapest_wins() -> None:
@@ -84,43 +84,43 @@ def test_two_kinds_of_pods_need_a_set_of_changes_and_the_cheapest_wins() -> None
     labelled = a_pod(name="gold", cpu="1", node_selector={"tier": "gold"})
     large = a_pod(name="large", cpu="8")
     base = a_base(labelled, large, pools=(small, tainted), types=types)
-    found = solved(base, "pending")
-    assert found.is_reached
-    assert found.best is not None
-    assert set(found.best.parts) == {
+    answer = solved(base, "pending")
+    assert answer.is_reached
+    assert answer.best is not None
+    assert set(answer.best.parts) == {
         "NodePool small: give its nodes the label tier=gold",
         "NodePool small: allow instance-family c5",
     }
-    assert found.best.figures.pending == 0
-    assert found.best.figures.price_per_hour == pytest.approx(price(base, found.best.edits, Replay.PENDING))
-    assert found.runner_up is not None
-    assert found.runner_up.why_not == "costs $0.40/h more"
-    assert found.effort.tried == found.effort.all
+    assert answer.best.figures.pending == 0
+    assert answer.best.figures.price_per_hour == pytest.approx(price(base, answer.best.edits, Replay.PENDING))
+    assert answer.runner_up is not None
+    assert answer.runner_up.why_not == "costs $0.40/h more"
+    assert answer.effort.tried == answer.effort.all
     # Every set of the changes that were tried by themselves: none is cheaper that leaves nothing pending.
-    singles = [one for one in (found.runner_up, *found.others) if len(one.parts) == 1]
+    singles = [tried for tried in (answer.runner_up, *answer.others) if len(tried.parts) == 1]
     for size in (1, 2):
         for chosen in combinations(singles, size):
-            edits = composed(base, [one.edits for one in chosen])
+            edits = composed(base, [tried.edits for tried in chosen])
             outcome = replay(apply(base, edits or ()), Replay.PENDING)
-            assert outcome.unplaced or price(base, edits or (), Replay.PENDING) >= found.best.figures.price_per_hour
+            assert outcome.unplaced or price(base, edits or (), Replay.PENDING) >= answer.best.figures.price_per_hour
 
 
 def test_a_limit_rises_by_what_all_pods_need() -> None:
     pool = a_pool(name="general", limits=amounts({"cpu": "4"}))
     pods = (a_pod(name="a", cpu="3500m"), a_pod(name="b", cpu="3500m", labels={"app": "b"}), a_pod(name="c", cpu="3"))
-    found = solved(a_base(*pods, pools=(pool,)), "pending")
-    assert found.is_reached
-    assert found.best is not None
-    assert found.best.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "12"),)
-    assert found.best.parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
+    answer = solved(a_base(*pods, pools=(pool,)), "pending")
+    assert answer.is_reached
+    assert answer.best is not None
+    assert answer.best.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "12"),)
+    assert answer.best.parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
 
 
 def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -> None:
     pod = a_pod(name="huge", cpu="500")
     base = a_base(pod)
-    found = solved(base, "pending")
-    assert found.best is not None
-    assert found.best.words.startswith("pods default/huge: request at most")
+    answer = solved(base, "pending")
+    assert answer.best is not None
+    assert answer.best.words.startswith("pods default/huge: request at most")
     kept = solved(base, "pending", change="karpenter")
     assert (kept.is_reached, kept.best) == (False, None)
     assert headline(kept).startswith("not reached: no single change")
@@ -144,9 +144,9 @@ def overhead_base(*pods: Any) -> WhatIfBase:
 
 def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
     base = overhead_base(a_pod(name="big", cpu="1", memory="56Gi"), a_pod(name="small", cpu="1", memory="1Gi"))
-    found = solved(base, "overhead")
-    assert found.best is not None
-    (edit,) = found.best.edits
+    answer = solved(base, "overhead")
+    assert answer.best is not None
+    (edit,) = answer.best.edits
     assert isinstance(edit, SetSetting)
     highest = round(float(edit.value) * 1000)
     assert highest == 125
@@ -157,17 +157,17 @@ def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
 
     near = range(75, 175)
     assert max(percent for percent in near if not waits(percent)) == highest
-    assert found.runner_up is not None
-    assert found.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big"
-    assert found.effort.is_monotone
+    assert answer.runner_up is not None
+    assert answer.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big"
+    assert answer.effort.is_monotone
 
 
 def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
-    found = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
-    assert found.best is not None
-    assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
-    assert "risk: new nodes may have less memory than Karpenter then assumes" in headline(found)
-    assert plain(REPORT, found)["risk"] == found.risk
+    answer = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
+    assert answer.best is not None
+    assert answer.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
+    assert "risk: new nodes may have less memory than Karpenter then assumes" in headline(answer)
+    assert plain(REPORT, answer)["risk"] == answer.risk
 
 
 NOW = Figures(pending=1, nodes=1, price_per_hour=1.0)
@@ -207,10 +207,10 @@ def test_of_changes_that_cost_nearly_the_same_the_one_that_drifts_fewer_nodes_wi
         return Tried(parts=(name,), outcome="nothing pending", edits=edits, figures=figures, is_enough=True)
 
     tried = (change("drifting", drifting, 43), change("calm", calm, 0), change("dearest", calm + 50, 0))
-    found, runner_up, _ = ranked(tried, pending.criteria_of(replace(NOW, price_per_hour=now), has_prices=True))
-    assert found is not None
+    result, runner_up, _ = ranked(tried, pending.criteria_of(replace(NOW, price_per_hour=now), has_prices=True))
+    assert result is not None
     assert runner_up is not None
-    assert (found.words, runner_up.why_not) == (best, why)
+    assert (result.words, runner_up.why_not) == (best, why)
 
 
 def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
@@ -229,9 +229,9 @@ def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
 
 
 def test_a_dollar_in_the_name_of_a_pod_is_no_price() -> None:
-    found = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
-    assert found.runner_up is not None
-    assert found.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
+    answer = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
+    assert answer.runner_up is not None
+    assert answer.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
 
 
 # Weight
@@ -243,21 +243,21 @@ def weighed(**weights: int) -> tuple[Any, ...]:
 
 def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
     pods = (a_pod(name="web-1", cpu="1"), a_pod(name="web-2", cpu="1"))
-    found = solved(
+    answer = solved(
         a_base(*pods, pools=weighed(first=50, second=20, third=10)), "weight", pods="default/web-*", nodepool="second"
     )
-    assert found.is_reached
-    assert found.best is not None
-    assert found.best.words == "NodePool second: weight 51"
-    assert found.replay is Replay.PENDING
-    assert found.best.figures.wanted == 2
-    assert headline(found).startswith("NodePool second: weight 51: all 2 pods land on second, the same $/h; runner-up")
+    assert answer.is_reached
+    assert answer.best is not None
+    assert answer.best.words == "NodePool second: weight 51"
+    assert answer.replay is Replay.PENDING
+    assert answer.best.figures.wanted == 2
+    assert headline(answer).startswith("NodePool second: weight 51: all 2 pods land on second, the same $/h; runner-up")
 
 
 def test_where_no_weight_is_left_above_the_others_come_down() -> None:
-    found = solved(a_base(a_pod(name="web"), pools=weighed(z=100, a=100)), "weight", pods="default/web", nodepool="a")
-    assert found.best is not None
-    assert found.best.words == "NodePool z: weight 99"
+    answer = solved(a_base(a_pod(name="web"), pools=weighed(z=100, a=100)), "weight", pods="default/web", nodepool="a")
+    assert answer.best is not None
+    assert answer.best.words == "NodePool z: weight 99"
 
 
 def test_other_pods_that_would_move_decide_between_orders() -> None:
@@ -267,26 +267,26 @@ def test_other_pods_that_would_move_decide_between_orders() -> None:
         a_pool(name=name, weight=weight, template_labels={"tier": "gold"}) for name, weight in (("b", 50), ("c", 10))
     ]
     base = a_base(tolerant, other, pools=(*gold, a_pool(name="plain", weight=60)))
-    found = solved(base, "weight", pods="default/web", nodepool="c")
-    assert found.best is not None
-    assert found.best.figures.moved == 0
-    assert found.best.words == "NodePool c: weight 51"
-    assert found.runner_up is not None
-    assert found.runner_up.why_not == "1 other pod moves to another NodePool"
+    answer = solved(base, "weight", pods="default/web", nodepool="c")
+    assert answer.best is not None
+    assert answer.best.figures.moved == 0
+    assert answer.best.words == "NodePool c: weight 51"
+    assert answer.runner_up is not None
+    assert answer.runner_up.why_not == "1 other pod moves to another NodePool"
 
 
 def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
     pools = (a_pool(name="a"), a_pool(name="b", taints=(Taint("team", "NoSchedule", "x"),)))
-    found = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
-    assert (found.is_reached, found.best) == (False, None)
-    assert "with b as the only NodePool 1 pod is unschedulable, such as default/web" in found.because
-    assert "team=x:NoSchedule" in found.because
+    answer = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
+    assert (answer.is_reached, answer.best) == (False, None)
+    assert "with b as the only NodePool 1 pod is unschedulable, such as default/web" in answer.because
+    assert "team=x:NoSchedule" in answer.because
 
 
 def test_pods_that_come_there_anyway() -> None:
-    found = solved(a_base(a_pod(name="web"), pools=weighed(a=5, b=1)), "weight", pods="default/web", nodepool="a")
-    assert (found.is_reached, found.best) == (True, None)
-    assert found.because == "the pod lands on a without a change"
+    answer = solved(a_base(a_pod(name="web"), pools=weighed(a=5, b=1)), "weight", pods="default/web", nodepool="a")
+    assert (answer.is_reached, answer.best) == (True, None)
+    assert answer.because == "the pod lands on a without a change"
 
 
 # Families
@@ -304,8 +304,8 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     base = a_base(*pods, pools=(pool,), types=FAMILIES)
-    found = solved(base, "families", nodepool="general")
-    assert found.best is not None
+    answer = solved(base, "families", nodepool="general")
+    assert answer.best is not None
     path = ("spec", "template", "spec", "requirements", 0, "values")
     others = ("m6a", "c6a", "r6a", "x1")
     every = {
@@ -313,39 +313,39 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
         for size in (1, 2, 3)
         for chosen in combinations(others, size)
     }
-    assert found.best.figures.price_per_hour == pytest.approx(min(every.values()))
+    assert answer.best.figures.price_per_hour == pytest.approx(min(every.values()))
     fewest = min(len(chosen) for chosen, value in every.items() if value == pytest.approx(min(every.values())))
-    assert len(found.best.parts) == fewest
-    assert found.effort.tried == found.effort.all == 14
-    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less on an empty cluster")
+    assert len(answer.best.parts) == fewest
+    assert answer.effort.tried == answer.effort.all == 14
+    assert headline(answer).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less on an empty cluster")
 
 
 def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
-    found = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
-    assert headline(found).startswith(
+    answer = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
+    assert headline(answer).startswith(
         "NodePool general: allow m6a: 3 nodes as now, the cheapest change tried, by Karpenter's prices; "
     )
-    assert not any("$" in line for line in text_lines("x", found))
-    document = plain(REPORT, found)
-    for one in (document["now"], document["answer"]["figures"], document["others"][0]["figures"]):
-        assert (one["pricePerHour"], one["unpriced"]) == (None, one["nodes"])
+    assert not any("$" in line for line in text_lines("x", answer))
+    document = plain(REPORT, answer)
+    for item in (document["now"], document["answer"]["figures"], document["others"][0]["figures"]):
+        assert (item["pricePerHour"], item["unpriced"]) == (None, item["nodes"])
 
 
 @pytest.mark.parametrize(("nodes", "unpriced", "price"), [(2, 2, None), (2, 1, 0.0), (0, 0, 0.0)])
 def test_the_price_of_nodes_is_null_if_none_has_one(nodes: int, unpriced: int, price: float | None) -> None:
-    found = solved(a_base(pools=(a_pool(),)), "pending")
+    answer = solved(a_base(pools=(a_pool(),)), "pending")
     figures = Figures(pending=0, nodes=nodes, unpriced=unpriced, price_per_hour=0.0)
-    assert plain(REPORT, replace(found, now=figures, has_prices=True))["now"]["pricePerHour"] == price
+    assert plain(REPORT, replace(answer, now=figures, has_prices=True))["now"]["pricePerHour"] == price
 
 
 def test_no_family_makes_it_cheaper() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m6a"),))
     base = a_base(a_pod(name="a", cpu="1"), pools=(pool,), types=FAMILIES)
-    found = solved(base, "families", nodepool="general")
-    assert (found.is_reached, found.best) == (False, None)
-    assert found.because == "none of 4 families makes it cheaper"
+    answer = solved(base, "families", nodepool="general")
+    assert (answer.is_reached, answer.best) == (False, None)
+    assert answer.because == "none of 4 families makes it cheaper"
     free = solved(a_base(a_pod(name="a"), types=FAMILIES), "families", nodepool="general")
     assert "no requirement of general alone keeps a family out" in free.because
 
@@ -398,19 +398,19 @@ def test_a_search_tells_how_far_it_is_and_can_be_stopped() -> None:
 
 def test_the_answer_is_a_scenario_manifests_and_commands() -> None:
     base = a_base(a_pod(name="web", cpu="1"), pools=weighed(first=50, second=20))
-    found = solved(base, "weight", pods="default/web", nodepool="second")
-    (scenario,) = read_scenarios(write_scenarios([found.scenario]), "written")
-    assert scenario == found.scenario
+    answer = solved(base, "weight", pods="default/web", nodepool="second")
+    (scenario,) = read_scenarios(write_scenarios([answer.scenario]), "written")
+    assert scenario == answer.scenario
     assert scenario.edits == (SetField(ObjectRef("NodePool", "second"), ("spec", "weight"), 51),)
-    assert "  weight: 51\n" in manifests_text(base, found)
+    assert "  weight: 51\n" in manifests_text(base, answer)
     assert """kubectl patch nodepools.karpenter.sh second --type merge -p '{"spec": {"weight": 51}}'""" in (
-        commands_text(base, found)
+        commands_text(base, answer)
     )
     same = solved(base, "weight", pods="default/web", nodepool="second")
-    assert plain(REPORT, same) == plain(REPORT, found)
-    lines = list(text_lines("cluster", found))
+    assert plain(REPORT, same) == plain(REPORT, answer)
+    lines = list(text_lines("cluster", answer))
     assert lines[1:3] == ["  Change", "    NodePool second: weight 51"]
-    assert any(line.endswith("object: NodePool/second") for line in markdown_lines("c", found, SCENARIO))
+    assert any(line.endswith("object: NodePool/second") for line in markdown_lines("c", answer, SCENARIO))
 
 
 # Several changes as one

@@ -16,18 +16,18 @@ ItemT = TypeVar("ItemT")
 FoundT = TypeVar("FoundT")
 
 
-def of_each(one: Callable[[ItemT], FoundT]) -> Callable[[Iterable[ItemT]], Iterable[FoundT]]:
+def of_each(result: Callable[[ItemT], FoundT]) -> Callable[[Iterable[ItemT]], Iterable[FoundT]]:
     """Return what answers many at once, as workers do: a few are taken before the first is answered."""
 
-    def found(items: Iterable[ItemT]) -> Iterable[FoundT]:
+    def items_tried(items: Iterable[ItemT]) -> Iterable[FoundT]:
         ahead = deque[ItemT]()
         for item in items:
             ahead.append(item)
             if len(ahead) > 3:
-                yield one(ahead.popleft())
-        yield from map(one, ahead)
+                yield result(ahead.popleft())
+        yield from map(result, ahead)
 
-    return found
+    return items_tried
 
 
 @given(st.integers(1, 300), st.integers(-1, 299))
@@ -76,7 +76,7 @@ def test_too_many_values_are_spread_and_followed_to_an_edge() -> None:
 
 
 def all_sets(count: int, largest: int) -> list[Chosen]:
-    return [one for size in range(1, largest + 1) for one in combinations(range(count), size)]
+    return [combination for size in range(1, largest + 1) for combination in combinations(range(count), size)]
 
 
 def noting(tried: list[Chosen]) -> Callable[[Chosen], int]:
@@ -92,9 +92,9 @@ def test_every_set_is_tried_where_the_bound_allows_it(count: int, largest: int, 
     sets = all_sets(count, min(largest, count))
     excluded = set(data.draw(st.lists(st.sampled_from(sets), unique=True))) if sets else set()
     tried: list[Chosen] = []
-    found = search_sets(count, largest, len(sets), of_each(noting(tried)), excluded.__contains__)
-    assert tried == [one for one in sets if one not in excluded]
-    assert found == Sets(len(tried), len(tried))
+    result = search_sets(count, largest, len(sets), of_each(noting(tried)), excluded.__contains__)
+    assert tried == [numbers for numbers in sets if numbers not in excluded]
+    assert result == Sets(len(tried), len(tried))
 
 
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=12), st.integers(1, 3), st.integers(1, 40))
@@ -103,21 +103,21 @@ def test_the_bound_holds_and_what_adds_up_is_found(worth: list[int], largest: in
 
     def value(chosen: Chosen) -> int:
         tried.append(chosen)
-        return -sum(worth[one] for one in chosen)
+        return -sum(worth[number] for number in chosen)
 
-    found = search_sets(len(worth), largest, most, of_each(value), lambda _: False)
-    assert len(tried) == len(set(tried)) == found.tried <= most
-    assert found.all == sum(comb(len(worth), size) for size in range(1, largest + 1))
+    sets = search_sets(len(worth), largest, most, of_each(value), lambda _: False)
+    assert len(tried) == len(set(tried)) == sets.tried <= most
+    assert sets.all == sum(comb(len(worth), size) for size in range(1, largest + 1))
     if most >= len(worth) + 2 * len(worth) * 6:
-        best = max(sum(worth[one] for one in chosen) for chosen in all_sets(len(worth), largest))
-        assert max(sum(worth[one] for one in chosen) for chosen in tried) == best
+        best = max(sum(worth[number] for number in chosen) for chosen in all_sets(len(worth), largest))
+        assert max(sum(worth[number] for number in chosen) for chosen in tried) == best
 
 
 def test_sets_that_are_like_one_that_was_tried_do_not_use_up_the_bound() -> None:
     tried: list[Chosen] = []
-    found = search_sets(6, 2, 3, of_each(noting(tried)), lambda one: sum(one) % 2 == 1, listed=100)
+    sets = search_sets(6, 2, 3, of_each(noting(tried)), lambda numbers: sum(numbers) % 2 == 1, listed=100)
     assert tried == [(0,), (2,), (4,)]
-    assert found == Sets(3, sum(sum(one) % 2 == 0 for one in all_sets(6, 2)))
+    assert sets == Sets(3, sum(sum(numbers) % 2 == 0 for numbers in all_sets(6, 2)))
 
 
 @pytest.mark.parametrize("count", [0, 1])

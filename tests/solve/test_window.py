@@ -48,7 +48,7 @@ def test_inside_is_the_share_and_outside_is_zero(
         local = (middle + timedelta(minutes=offset)).replace(tzinfo=None)
         # Independently: a window that began on one of the days, today or before, is still open.
         begun = [local.replace(hour=0, minute=0, second=0) + timedelta(days=-ago, minutes=start) for ago in (0, 1)]
-        is_open = any(one <= local < one + timedelta(minutes=length) and one.weekday() in days for one in begun)
+        is_open = any(item <= local < item + timedelta(minutes=length) and item.weekday() in days for item in begun)
         assert span.allowed == (scaled(share, 37) if is_open else 0)
     assert len(budgets) <= 8
 
@@ -72,7 +72,7 @@ def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks(
     kind = shipped_schemas("1.14.1").get("karpenter.sh/v1", "NodePool")
     assert kind is not None
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": {"budgets": edit.value}}}
-    assert [one for one in object_violations(pool, kind)[0] if "budgets" in one.path] == []
+    assert [violation for violation in object_violations(pool, kind)[0] if "budgets" in violation.path] == []
     assert "the current budgets of general are replaced" in solved.risk
     assert "the clocks of Europe/Berlin change on 2027-03-28" in solved.risk
 

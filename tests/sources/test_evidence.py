@@ -113,9 +113,9 @@ def test_the_controller_is_asked_and_heard() -> None:
     assert not joined.is_settled
     joined.start()
     controller.news = ControllerNews(LIVE, ControllerInfo(title="Deployment a/b", settings={"RESERVED_ENIS": "1"}))
-    known = joined.latest()
-    assert (known.settings.reserved_enis, known.origin_of("RESERVED_ENIS")) == (1, "Deployment a/b")
+    evidence = joined.latest()
+    assert (evidence.settings.reserved_enis, evidence.origin_of("RESERVED_ENIS")) == (1, "Deployment a/b")
     assert joined.is_settled
-    assert joined.latest() is known
+    assert joined.latest() is evidence
     joined.stop()
     assert controller.asked == [("start",), ("stop",)]

@@ -44,9 +44,9 @@ def turns() -> Turns:
 
 @pytest.fixture
 def source(turns: Turns) -> Iterator[CountingSource]:
-    made = CountingSource(0, wait=turns.wait)
-    yield made
-    turns.end(made)
+    countingsource = CountingSource(0, wait=turns.wait)
+    yield countingsource
+    turns.end(countingsource)
 
 
 def test_it_reads_and_rests_by_turns(source: CountingSource, turns: Turns) -> None:
@@ -61,8 +61,8 @@ def test_a_fault_is_said_and_the_thread_reads_on_with_back_off(source: CountingS
     source.fault = ZeroDivisionError("division by zero")
     turns.read(source)
     turns.read(source)
-    said = "internal error while reading counts: ZeroDivisionError: division by zero"
-    assert [sentence for sentence, _ in source.failures] == [said, said]
+    text = "internal error while reading counts: ZeroDivisionError: division by zero"
+    assert [sentence for sentence, _ in source.failures] == [text, text]
     assert 0.5 <= turns.seconds[0] <= 1.0 <= turns.seconds[1] <= 2.0
     source.fault = None
     assert turns.read(source) == 3

@@ -14,7 +14,7 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 
 def told(kind: Kind, *objects: Any, gone: tuple[str, ...] = (), replaces: bool = False) -> Batch:
     """Return a batch in which objects of one kind come, and others go."""
-    return Batch({kind: KindDelta({**{one.key: one for one in objects}, **dict.fromkeys(gone)}, replaces=replaces)})
+    return Batch({kind: KindDelta({**{item.key: item for item in objects}, **dict.fromkeys(gone)}, replaces=replaces)})
 
 
 def after(*batches: Batch, begin: ClusterState = EMPTY) -> ClusterState:

@@ -64,7 +64,7 @@ def test_a_providerid_that_comes_late_ties_the_two() -> None:
     claim = a_nodeclaim(stage="Launched", provider_id="aws:///a/i-1")
     early = after(told(Kind.NODECLAIM, claim), told(Kind.NODE, a_node(provider_id="")))
     assert early.claim_of("node-1") is None
-    assert [one.name for one in early.claims_without_node()] == ["general-abcde"]
+    assert [claim.name for claim in early.claims_without_node()] == ["general-abcde"]
     now = after(told(Kind.NODE, a_node(provider_id="aws:///a/i-1")), begin=early)
     assert now.claim_of("node-1") is claim
     assert now.node_of("general-abcde") is now.nodes["node-1"]

@@ -55,10 +55,10 @@ DELETING = a_nodeclaim(deletion_ns=NOW_NS)
     ],
 )
 def test_pods_that_leave_nodes_that_leave(others: tuple[Any, ...], pod: Any, *, is_kept: bool) -> None:
-    objects = [(Kind(type(one).__name__), one) for one in others]
+    objects = [(Kind(type(other).__name__), other) for other in others]
     state = watched(*objects, (Kind.POD, pod))
     after = reduce(state, told(Kind.POD, gone=(pod.key,)), NOW_NS + MINUTE_NS)
-    assert [one.key for one in after.history.pods] == ([pod.key] if is_kept else [])
+    assert [pod.key for pod in after.history.pods] == ([pod.key] if is_kept else [])
 
 
 def test_a_pod_tells_its_controller_and_its_node() -> None:
@@ -68,7 +68,7 @@ def test_a_pod_tells_its_controller_and_its_node() -> None:
     # The second is there again at once under its name, as a StatefulSet's pods are.
     again = a_pod(name="b", node="node-2", uid="new")
     after = reduce(state, told(Kind.POD, again, gone=("default/a", "default/c")), NOW_NS + 1)
-    told_of = {one.key: (one.owner_kind, one.owner_name, one.node_name) for one in after.history.pods}
+    told_of = {pod.key: (pod.owner_kind, pod.owner_name, pod.node_name) for pod in after.history.pods}
     assert told_of == {
         "default/a": ("ReplicaSet", "web-5d", "node-1"),
         "default/b": ("ReplicaSet", "web", "node-1"),
@@ -89,7 +89,7 @@ def test_what_is_kept_is_bounded_by_age() -> None:
     state = reduce(state, told(Kind.NODECLAIM, gone=("a",)), NOW_NS + HOUR_NS)
     late_ns = NOW_NS + HOUR_NS + history.KEPT_NS
     state = reduce(state, told(Kind.NODECLAIM, gone=("b",)), late_ns + 1)
-    assert [one.claim.name for one in state.history.claims] == ["b"]
+    assert [claim.claim.name for claim in state.history.claims] == ["b"]
     assert state.history.began_ns == late_ns + 1 - history.KEPT_NS
 
 
@@ -98,7 +98,7 @@ def test_what_is_kept_is_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> N
     state = watched(*((Kind.NODECLAIM, a_nodeclaim(name=name)) for name in "abcd"))
     for minute, name in enumerate("abc", 1):
         state = reduce(state, told(Kind.NODECLAIM, gone=(name,)), NOW_NS + minute * MINUTE_NS)
-    assert [one.claim.name for one in state.history.claims] == ["b", "c"]
+    assert [claim.claim.name for claim in state.history.claims] == ["b", "c"]
     # Complete only from behind the first that had to go.
     assert state.history.began_ns == NOW_NS + MINUTE_NS + 1
     before = state.history

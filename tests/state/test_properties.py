@@ -100,21 +100,21 @@ def test_a_new_list_makes_whatever_was_there_before_irrelevant(told: list[Any], 
 @given(st.permutations(["pods", "nodes", "claims"]), st.lists(pods, max_size=8), st.lists(nodes, max_size=4))
 def test_the_order_of_kinds_does_not_matter(order: list[str], some_pods: list[Pod], some_nodes: list[Any]) -> None:
     portions = {
-        "pods": [(Kind.POD, one.key, one) for one in some_pods],
-        "nodes": [(Kind.NODE, one.key, one) for one in some_nodes],
+        "pods": [(Kind.POD, pod.key, pod) for pod in some_pods],
+        "nodes": [(Kind.NODE, some_node.key, some_node) for some_node in some_nodes],
         "claims": [(Kind.NODECLAIM, "claim-1", a_nodeclaim(name="claim-1", provider_id="aws:///a/i-1"))],
     }
-    expected = after(*batches([one for name in ("pods", "nodes", "claims") for one in portions[name]], []))
+    expected = after(*batches([item for name in ("pods", "nodes", "claims") for item in portions[name]], []))
     assert content(after(*(batches(portions[name], [])[0] for name in order))) == content(expected)
 
 
 @given(st.lists(pods, max_size=30))
 def test_usage_is_the_sum_over_the_pods_of_each_node(some: list[Pod]) -> None:
-    state = after(*(Batch({Kind.POD: KindDelta({one.key: one})}) for one in some))
+    state = after(*(Batch({Kind.POD: KindDelta({pod.key: pod})}) for pod in some))
     for name in NODES[1:]:
-        here = [one for one in state.pods.values() if one.node_name == name and not one.is_terminal]
-        assert sorted(state.pods_on(name)) == sorted(one.key for one in here)
+        here = [pod for pod in state.pods.values() if pod.node_name == name and not pod.is_terminal]
+        assert sorted(state.pods_on(name)) == sorted(pod.key for pod in here)
         assert state.usage(name).pods == len(here)
-        total = sum(one.requests["cpu"].nano for one in here if "cpu" in one.requests)
+        total = sum(pod.requests["cpu"].nano for pod in here if "cpu" in pod.requests)
         requests = state.usage(name).requests
         assert (requests["cpu"].nano if "cpu" in requests else 0) == total

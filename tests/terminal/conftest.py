@@ -80,9 +80,9 @@ def kubeconfig(recording: Path, environment: dict[str, str]) -> Iterator[Path]:
     groups = [
         {
             "metadata": {"name": group},
-            "versions": [{"version": name, "resources": [*plurals.values()]} for name, plurals in found.items()],
+            "versions": [{"version": name, "resources": [*plurals.values()]} for name, plurals in result.items()],
         }
-        for group, found in versions.items()
+        for group, result in versions.items()
         if group
     ]
 

@@ -67,14 +67,14 @@ class View:
     @property
     def title(self) -> str:
         """The word in the rule above the list; empty where there is none."""
-        found = next((found for line in self.lines if (found := _TITLE.match(line))), None)
-        return found[1] if found else ""
+        match = next((match for line in self.lines if (match := _TITLE.match(line))), None)
+        return match[1] if match else ""
 
     @property
     def count(self) -> int:
         """How many rows the title says there are; 0 where it does not say."""
-        found = next((found for line in self.lines if (found := _TITLE.match(line))), None)
-        return int(found[2] or 0) if found else 0
+        match = next((match for line in self.lines if (match := _TITLE.match(line))), None)
+        return int(match[2] or 0) if match else 0
 
     @property
     def rows(self) -> list[str]:
@@ -223,10 +223,10 @@ class Program:
             if not ready:
                 raise AssertionError(f"the shell said {self._told!r}, not {word!r}\n{self.view.text}")
             if self._reports in ready:
-                said = os.read(self._reports, 1024)
-                if not said:
+                data = os.read(self._reports, 1024)
+                if not data:
                     raise AssertionError(f"the shell ended after {self._told!r}\n{self.view.text}")
-                self._told += said.decode()
+                self._told += data.decode()
             if self._master in ready:
                 self._take_in(0)
         self._take_in(0)
@@ -238,14 +238,14 @@ class Program:
 
     def _take_in(self, seconds: float) -> bool:
         """Wait for output, take all there is and the rest of a frame that has begun; return whether there was any."""
-        came = False
-        while ready_of([self._master], REST_SECONDS if self.emulator.is_drawing else 0 if came else seconds):
+        result = False
+        while ready_of([self._master], REST_SECONDS if self.emulator.is_drawing else 0 if result else seconds):
             self.emulator.feed(os.read(self._master, 1 << 16))
-            came = True
+            result = True
             if self.emulator.answers:
                 os.write(self._master, self.emulator.answers)
                 self.emulator.answers = b""
-        return came
+        return result
 
     # How it ends
 

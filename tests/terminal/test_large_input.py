@@ -58,10 +58,10 @@ def test_large_input_shows_progress_and_can_be_cancelled(
     demo = StillDemo(FrozenClock(NOW_NS))
     demo.start(Mailbox())
     objects = {
-        (one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]): one for one in demo.manifests()
+        (item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): item for item in demo.manifests()
     }
-    for one in given(tmp_path, objects["NodePool", None, POOL]):
-        objects["NodePool", None, one["metadata"]["name"]] = one
+    for document in given(tmp_path, objects["NodePool", None, POOL]):
+        objects["NodePool", None, document["metadata"]["name"]] = document
     Path("large.json").write_text(json.dumps({"kind": "List", "items": list(objects.values())}))
     with karptui(*words, "--snapshot", "large.json", environment=environment) as program:
         program.wait("progress", lambda view: re.search(r"working for \d+ s; ctrl-c cancels|: \d+ %", view.text))

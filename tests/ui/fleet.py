@@ -46,11 +46,11 @@ def amounts(**given: str) -> dict[str, Quantity]:
 
 def conditions(*pairs: str, at_ns: int = NOW_NS - HOUR) -> tuple[Condition, ...]:
     """Return conditions from ``Ready``, ``!Ready`` (False) and ``?Ready`` (Unknown)."""
-    made = []
+    result = []
     for pair in pairs:
         status = {"!": "False", "?": "Unknown"}.get(pair[0], "True")
-        made.append(Condition(type=pair.lstrip("!?"), status=status, last_transition_ns=at_ns))
-    return tuple(made)
+        result.append(Condition(type=pair.lstrip("!?"), status=status, last_transition_ns=at_ns))
+    return tuple(result)
 
 
 @dataclass

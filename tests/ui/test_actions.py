@@ -72,28 +72,28 @@ def told(app: KarptuiApp) -> str:
 async def test_without_permission_nothing_opens(
     app: Callable[[], KarptuiApp], why: str, monkeypatch: pytest.MonkeyPatch, audit: Path
 ) -> None:
-    opened, said = app(), list[str]()
+    opened, texts = app(), list[str]()
     async with opened.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
-        monkeypatch.setattr(opened, "tell", lambda text, tone=None: said.append(text))
+        monkeypatch.setattr(opened, "tell", lambda text, tone=None: texts.append(text))
         opened.run_command("do")
         opened.run_command("do cordon x")
         await pilot.pause()
         assert len(opened.screen_stack) == 1
-    assert len(said) == 2
-    assert all(why in text for text in said)
+    assert len(texts) == 2
+    assert all(why in text for text in texts)
     assert not audit.exists()
 
 
 async def test_at_a_past_moment_nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, said = an_acting_app(), list[str]()
+    app, texts = an_acting_app(), list[str]()
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
-        monkeypatch.setattr(app, "tell", lambda text, tone=None: said.append(text))
+        monkeypatch.setattr(app, "tell", lambda text, tone=None: texts.append(text))
         monkeypatch.setattr(type(app.moments), "shown", object())
         app.run_command("do cordon x")
         monkeypatch.undo()
-    assert said == ["actions are refused at a past moment; :at . returns to now"]
+    assert texts == ["actions are refused at a past moment; :at . returns to now"]
 
 
 async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) -> None:
@@ -179,14 +179,14 @@ async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed
 
 
 async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, said = an_acting_app(), list[str]()
+    app, texts = an_acting_app(), list[str]()
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
-        monkeypatch.setattr(app, "tell", lambda text, tone=None: said.append(text))
+        monkeypatch.setattr(app, "tell", lambda text, tone=None: texts.append(text))
         for line in ("do fly x", "do scale", "do scale deployment/a/b", "do apply x", "do evict a"):
             app.run_command(line)
         assert len(app.screen_stack) == 1
-    assert [text.partition(";")[0] for text in said] == [
+    assert [text.partition(";")[0] for text in texts] == [
         "there is no action fly",
         "scale needs an object, such as deployment/NAME",
         "Deployment a/b: the number of replicas must be from 0 to 100,000",
@@ -229,7 +229,7 @@ def test_edits_of_a_what_if_become_manifests() -> None:
     pod = ObjectRef("Pod", "a", "web")
     protection = ("metadata", "annotations", "karpenter.sh/do-not-disrupt")
     others = (CordonNode("n"), ScaleWorkload(ObjectRef("Deployment", "d", "web"), 2), SetField(pod, protection))
-    assert [(one.operation, one.target.key) for one in edits_as_actions(Scenario(name="a", edits=others))] == [
+    assert [(action.operation, action.target.key) for action in edits_as_actions(Scenario(name="a", edits=others))] == [
         ("cordon", "n"),
         ("scale", "web/d"),
         ("remove-do-not-disrupt", "web/a"),

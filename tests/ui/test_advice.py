@@ -120,9 +120,9 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypa
 async def test_a_rule_that_fails_is_named(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        known = app.follower.analyst.advice
-        assert known is not None
-        failed = AdviceReport(findings=known.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS)
+        report = app.follower.analyst.advice
+        assert report is not None
+        failed = AdviceReport(findings=report.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS)
         monkeypatch.setattr(Analyst, "advice", failed)
         app.poll_now()
         await settled(pilot)

@@ -97,7 +97,7 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         }
         await pilot.press("space", "end", "space", "up", "space")
         opened = front(app, BudgetsScreen).whatif_opening().documents
-        pools = [one.name for one in opened if one.kind == "NodePool"]
+        pools = [ref.name for ref in opened if ref.kind == "NodePool"]
         assert pools == ["general", "runners"], "those that are marked, each once"
         await press(pilot, "space", "home", "space", "o")
         assert front(app, NodesScreen).listing.query_text == "pool=general"

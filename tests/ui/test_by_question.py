@@ -47,15 +47,15 @@ def narrow_questions() -> tuple[Question, ...]:
 
 def _rows(text: str, *, keys_at: int, words_at: int) -> tuple[Question, ...]:
     """Return the rows with a number, from the columns that hold keys and words."""
-    found = []
+    result = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         number = re.fullmatch(r"(\d+)(\*?)", cells[0])
         if number is not None:
             keys, words = (tuple(re.findall(r"`([^`]+)`", cells[index])) for index in (keys_at, words_at))
             assert keys or cells[keys_at] == "none", line
-            found.append(Question(int(number[1]), bool(number[2]), tuple(KEYS.get(key, key) for key in keys), words))
-    return tuple(found)
+            result.append(Question(int(number[1]), bool(number[2]), tuple(KEYS.get(key, key) for key in keys), words))
+    return tuple(result)
 
 
 class SyncingSource(FleetSource):

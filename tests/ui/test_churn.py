@@ -27,9 +27,9 @@ TYPES = ("c7i.4xlarge", "c7i.4xlarge", "m6i.2xlarge", "c7i.4xlarge", "m6i.2xlarg
 
 def a_claim(name: str, instance_type: str, born: float, left: float = 0, why: str = "") -> NodeClaim:
     """Return a NodeClaim; times are minutes before now."""
-    made = conditions("Launched", "Registered", "Initialized", at_ns=NOW_NS - int(born * MINUTE))
+    result = conditions("Launched", "Registered", "Initialized", at_ns=NOW_NS - int(born * MINUTE))
     if why:
-        made += (Condition("DisruptionReason", "True", why, why, NOW_NS - int((left + 1) * MINUTE)),)
+        result += (Condition("DisruptionReason", "True", why, why, NOW_NS - int((left + 1) * MINUTE)),)
     return NodeClaim(
         name=name,
         uid=f"uid-{name}",
@@ -40,7 +40,7 @@ def a_claim(name: str, instance_type: str, born: float, left: float = 0, why: st
             labels.ZONE: "eu-west-1a",
         },
         node_name=f"ip-10-0-{200 + len(name)}-{int(born)}.eu-west-1.compute.internal",
-        conditions=made,
+        conditions=result,
         created_ns=NOW_NS - int(born * MINUTE),
         deletion_ns=NOW_NS - int(left * MINUTE) if left else 0,
     )
@@ -103,7 +103,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
     async def run(pilot: Pilot[None]) -> None:
         await settled(pilot)
         assert source.mailbox is not None
-        for claim in sorted(CLAIMS, key=lambda one: one.deletion_ns):
+        for claim in sorted(CLAIMS, key=lambda claim: claim.deletion_ns):
             clock.instant_ns = claim.deletion_ns + 30 * SECOND
             source.mailbox.put(Kind.NODECLAIM, {claim.name: None})
             app.poll_now()

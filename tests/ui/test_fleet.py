@@ -48,10 +48,10 @@ def fleet() -> ToldFleet:
 
 @pytest.fixture
 def app(fleet: ToldFleet) -> KarptuiApp:
-    return made(fleet, begins_with_fleet=True)
+    return fleet_app(fleet, begins_with_fleet=True)
 
 
-def made(fleet: ToldFleet, source: Source | None = None, *, begins_with_fleet: bool = False) -> KarptuiApp:
+def fleet_app(fleet: ToldFleet, source: Source | None = None, *, begins_with_fleet: bool = False) -> KarptuiApp:
     clock = FrozenClock(NOW_NS)
 
     def connect(name: str) -> Source:
@@ -100,7 +100,7 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
 
 
 async def test_the_command_opens_all_clusters_over_the_one_that_is_followed(fleet: ToldFleet) -> None:
-    app = made(fleet, StillDemo(FrozenClock(NOW_NS)))
+    app = fleet_app(fleet, StillDemo(FrozenClock(NOW_NS)))
     async with running(app, (80, 24)) as (_, pilot):
         assert not fleet.is_running
         for leave in ("q", "escape"):

@@ -88,14 +88,14 @@ async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> Non
         await pilot.press("colon", *"zzzz")
         assert "nothing called zzzz" in screen_text(app)
         await pilot.press("escape", "colon", "enter")
-        for command, said in (
+        for command, text in (
             ("theme nothing", "there is no theme nothing"),
             ("sort nothing", "there is no column nothing here"),
             ("sort", "there is no column without a name here"),
         ):
             app.run_command(command)
             await pilot.pause()
-            assert said in screen_text(app)
+            assert text in screen_text(app)
         for command in ("sort cpu", "wide", "faults", "filter x", "filter"):
             app.run_command(command)
         await pilot.pause()
@@ -146,8 +146,8 @@ async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeA
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
         titles = [line.strip() for line in lines if line.startswith("  ") and line.strip() and line[2] != " "]
         order = [
-            titles.index(one)
-            for one in ("This screen", "Labels of WHY, worst first", "Columns", "Every screen", "Table", "Commands")
+            titles.index(item)
+            for item in ("This screen", "Labels of WHY, worst first", "Columns", "Every screen", "Table", "Commands")
         ]
         assert order == sorted(order)
 
@@ -173,7 +173,7 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
 
 async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
-        offered = {one.title: one.callback for one in app.get_system_commands(app.screen)}
+        offered = {command.title: command.callback for command in app.get_system_commands(app.screen)}
         assert set(offered) == {f":{command.name}" for command in app.commands}
         offered[":pods"]()
         await pilot.pause()

@@ -43,14 +43,14 @@ def hostile_fleet(text: str) -> Fleet:
         karpenter_labels.ZONE: text,
         text: text,
     }
-    said = (Condition("Ready", "False", text, text, NOW_NS), Condition(text, text, text, text))
+    pair = (Condition("Ready", "False", text, text, NOW_NS), Condition(text, text, text, text))
     fleet.add(
         Kind.NODE,
         Node(
             name=text,
             labels=labels,
             taints=(Taint(text, text, text),),
-            conditions=said,
+            conditions=pair,
             allocatable=amounts(cpu="4", memory="8Gi", pods="58"),
             capacity=amounts(cpu="4", memory="8Gi", pods="58"),
             kubelet_version=text,
@@ -61,7 +61,7 @@ def hostile_fleet(text: str) -> Fleet:
     fleet.add(
         Kind.NODECLAIM,
         NodeClaim(
-            name=text, labels=labels, conditions=(Condition("Launched", "Unknown", text, text), *said), image_id=text
+            name=text, labels=labels, conditions=(Condition("Launched", "Unknown", text, text), *pair), image_id=text
         ),
     )
     template = PodTemplate(

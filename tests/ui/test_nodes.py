@@ -65,16 +65,16 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         await pilot.press("slash", *"pool=general")
         await pilot.pause()
         entries = app.follower.view.node_entries
-        left = [one for one in entries if one.pool == "general" and one.node is not None]
+        left = [entry for entry in entries if entry.pool == "general" and entry.node is not None]
         assert f"{len(left)} of 11 nodes +1 starting:" in bar(app)
-        assert f"  {sum(one.pods.requested for one in left)} pods  " in bar(app)
+        assert f"  {sum(entry.pods.requested for entry in left)} pods  " in bar(app)
         await pilot.press("enter", "end", "space", "up", "space")
         await pilot.pause()
         assert "  2 marked:  " in bar(app)
-        marked = [one for one in entries if one.key in app.screen.query_one(RowTable).marked]
-        memory = sum(one.memory.requested for one in marked), sum(one.memory.capacity for one in marked)
+        marked = [entry for entry in entries if entry.key in app.screen.query_one(RowTable).marked]
+        memory = sum(entry.memory.requested for entry in marked), sum(entry.memory.capacity for entry in marked)
         assert f"% {memory_pair_text(*memory)}  " in bar(app)
-        assert f"  {sum(one.pods.requested for one in marked)} pods  " in bar(app)
+        assert f"  {sum(entry.pods.requested for entry in marked)} pods  " in bar(app)
         await pilot.press("space")
         await pilot.pause()
         assert "2 marked" not in bar(app)
@@ -319,12 +319,12 @@ async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
     clock = FrozenClock(NOW_NS)
     app = demo_app(clock)
     async with running(app, size) as (_, pilot):
-        found = app.session.verdict(NOW_NS)
+        findings = app.session.verdict(NOW_NS)
         reasons = pending_reasons(app.follower.view)
-        told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
+        told = ["".join(sentence(finding, NOW_NS, reasons).split()) for finding in findings]
         seen = ""
-        assert f"v: {len(found) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)
-        for _ in range(len(found)):
+        assert f"v: {len(findings) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)
+        for _ in range(len(findings)):
             await pilot.press("v")
             await pilot.pause()
             seen += "".join(without_tails(app))

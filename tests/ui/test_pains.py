@@ -35,18 +35,18 @@ class Pain(NamedTuple):
 def keys_of(cell: str) -> tuple[str, ...]:
     """Return the keys that a cell names; a filter is typed letter by letter."""
     written = re.findall(r"`([^`]+)`", cell)
-    return tuple(key for one in written for key in (one if one[0] == "/" else [NAMES.get(one, one)]))
+    return tuple(key for item in written for key in (item if item[0] == "/" else [NAMES.get(item, item)]))
 
 
 def rows_of(text: str, *, keys_at: int) -> dict[int, Pain]:
     """Return the rows that have a number."""
-    found = {}
+    result = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if number := re.fullmatch(r"(\d+)\*?", cells[0]):
             keys, sentences = keys_of(cells[keys_at]), tuple(re.findall(r"\*([^*]+)\*", cells[keys_at + 1]))
-            found[int(number[1])] = Pain(int(number[1]), keys, sentences, "".join(cells[keys_at + 2 :]))
-    return found
+            result[int(number[1])] = Pain(int(number[1]), keys, sentences, "".join(cells[keys_at + 2 :]))
+    return result
 
 
 TEXT: Final = PAGE.read_text()
@@ -57,7 +57,7 @@ SYNCING: Final = 25
 
 def test_every_pain_has_its_sentences_and_says_why_they_are_the_answer() -> None:
     assert list(PAINS) == list(range(1, 26))
-    assert all(one.sentences and one.why for one in PAINS.values())
+    assert all(pain.sentences and pain.why for pain in PAINS.values())
 
 
 async def back_to_nodes(pilot: Pilot[Any]) -> None:
@@ -79,7 +79,7 @@ async def test_the_keys_lead_to_the_sentences(size: tuple[int, int]) -> None:
                     await settled(pilot)
             await settled(pilot)
             text = read(lines_of(app))
-            left = [one for one in pain.sentences if one not in text]
+            left = [sentence for sentence in pain.sentences if sentence not in text]
             if left:
                 missing[pain.number] = "\n".join((*map(repr, left), "not in", *lines_of(app)))
             await back_to_nodes(pilot)

@@ -84,7 +84,7 @@ def top_line(app: KarptuiApp) -> str:
     return screen_text(app).splitlines()[0]
 
 
-def said(app: KarptuiApp) -> str:
+def notice(app: KarptuiApp) -> str:
     return " ".join(screen_text(app).split())
 
 
@@ -126,13 +126,13 @@ async def test_brackets_step_from_change_to_change_on_any_screen(app: KarptuiApp
 async def test_both_ends_of_the_history_are_told(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("right_square_bracket")(pilot)
-        assert "this is the newest recorded moment" in said(app)
+        assert "this is the newest recorded moment" in notice(app)
         assert app.moments.shown is None
         await pressing("colon", *"at 14:00", "enter", "left_square_bracket")(pilot)
-        assert "the history begins here" in said(app)
+        assert "the history begins here" in notice(app)
         assert moment_ns(app) == BEGIN_NS
         await pressing("colon", *"at 13:59", "enter")(pilot)
-        assert "nothing was recorded then: the history begins later" in said(app)
+        assert "nothing was recorded then: the history begins later" in notice(app)
         assert moment_ns(app) == BEGIN_NS
 
 
@@ -140,23 +140,23 @@ async def test_braces_go_to_marks(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("left_curly_bracket")(pilot)
         assert moment_ns(app) == at(40.5)
-        assert "disrupted: ip-10-0-1-96: Empty" in said(app)
+        assert "disrupted: ip-10-0-1-96: Empty" in notice(app)
         await pressing("left_curly_bracket")(pilot)
         assert moment_ns(app) == at(20.5)
-        assert "general: 2 pods db/report-* pending (and 1 more)" in said(app)
+        assert "general: 2 pods db/report-* pending (and 1 more)" in notice(app)
         await pressing("left_curly_bracket")(pilot)
-        assert "there is no earlier mark" in said(app)
+        assert "there is no earlier mark" in notice(app)
         await pressing("right_curly_bracket")(pilot)
         assert moment_ns(app) == at(40.5)
         await pressing("right_curly_bracket")(pilot)
-        assert "there is no later mark" in said(app)
+        assert "there is no later mark" in notice(app)
         assert moment_ns(app) == at(40.5)
 
 
 async def test_a_time_is_gone_to_and_another_text_refused(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at soon", "enter")(pilot)
-        assert "'soon' is not a time of day in UTC" in said(app)
+        assert "'soon' is not a time of day in UTC" in notice(app)
         assert app.moments.shown is None
         for text, second in (("-20s", 40), ("14:00:30", 30), ("2026-11-28T14:00:10Z", 10)):
             await pressing("full_stop")(pilot)
@@ -222,7 +222,7 @@ async def test_a_pause_of_the_recording_is_told(path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at -30s", "enter")(pilot)
         assert moment_ns(app) // NS_PER_SECOND == at(SECONDS) // NS_PER_SECOND
-        assert "nothing is recorded at 14:01:30Z: this is the last moment before it" in said(app)
+        assert "nothing is recorded at 14:01:30Z: this is the last moment before it" in notice(app)
 
 
 async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPat
     app = an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("left_square_bracket")(pilot)
-        assert "no history of this cluster is recorded: it is off (history = false), or has just begun" in said(app)
+        assert "no history of this cluster is recorded: it is off (history = false), or has just begun" in notice(app)
         assert app.moments.shown is None
         with monkeypatch.context() as patch:
             patch.setattr(app, "tell", lambda text, *_: told.append(text))
@@ -241,7 +241,7 @@ async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPat
             await stage.worked(pilot)
             assert isinstance(app.screen, kind)
             assert stage.column(app) == []
-            assert "no history of this cluster is recorded" in said(app)
+            assert "no history of this cluster is recorded" in notice(app)
 
 
 async def test_a_recording_of_one_moment_says_so(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ async def test_a_recording_of_one_moment_says_so(tmp_path: Path) -> None:
     app = an_app(source, clock=FrozenClock(NOW_NS))
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("left_curly_bracket")(pilot)
-        assert "this file is one moment: only a history" in said(app)
+        assert "this file is one moment: only a history" in notice(app)
 
 
 async def test_a_damaged_history_is_told(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ async def test_a_damaged_history_is_told(tmp_path: Path) -> None:
     app = following(tmp_path / "h.karptui")
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("left_square_bracket")(pilot)
-        assert "is not a history that karptui has recorded" in said(app)
+        assert "is not a history that karptui has recorded" in notice(app)
         assert app.moments.shown is None
 
 
@@ -290,7 +290,7 @@ async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do
         )
         async with app.run_test(size=(160, 30)) as pilot:
             await pressing()(pilot)
-            texts.append(said(app))
+            texts.append(notice(app))
     assert ["history = false turns it off" in text for text in texts] == [True, False]
 
 
@@ -298,13 +298,13 @@ async def test_why_the_history_is_not_recorded_is_told_once(path: Path) -> None:
     app = following(path)
     async with app.run_test(size=(160, 30)) as pilot:
         await pressing()(pilot)
-        assert "not recorded" not in said(app)
+        assert "not recorded" not in notice(app)
         assert app.follower.tap is not None
         app.follower.tap.trouble = "another karptui records this cluster"
         app.show_changes(is_changed=False)
         await pressing()(pilot)
-        assert "the history is not recorded: another karptui records this cluster" in said(app)
+        assert "the history is not recorded: another karptui records this cluster" in notice(app)
         await pressing("down")(pilot)
         app.show_changes(is_changed=False)
         await pressing()(pilot)
-        assert "not recorded" not in said(app)
+        assert "not recorded" not in notice(app)

@@ -47,7 +47,7 @@ def make_story(tmp_path: Path) -> MakeStory:
     return make
 
 
-def said(app: KarptuiApp, name: str) -> str:
+def cell_text(app: KarptuiApp, name: str) -> str:
     return str(app.screen.query_one(name, Static).content)
 
 
@@ -75,20 +75,20 @@ async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: Make
 
 async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 40)) as (app, pilot):
-        assert "closest: flex: no compatible instance type is available" in said(app, "#story")
+        assert "closest: flex: no compatible instance type is available" in cell_text(app, "#story")
         await press(pilot, "slash", *"front", "enter")
-        story = said(app, "#story")
+        story = cell_text(app, "#story")
         assert "nominated 30m ago to general-x1, which is gone; still pending" in story
         assert "enter shows the messages of Karpenter" in story
         await press(pilot, "escape", "slash", *"pinned", "enter")
-        assert "silently ignored by Karpenter" in said(app, "#story")
+        assert "silently ignored by Karpenter" in cell_text(app, "#story")
 
 
 async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 50)) as (app, pilot):
         await press(pilot, "down", "enter")
         assert isinstance(app.screen, PendingDetailScreen)
-        lines = said(app, "#pending-lines")
+        lines = cell_text(app, "#pending-lines")
         assert "✘ memory short by 6,846Mi on r5a.8xlarge" in lines
         assert "nodes  3 tried: 3 memory" in lines
         assert "Karpenter 2m ago, 9 times: FailedScheduling" in lines
@@ -157,9 +157,9 @@ async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None
             ("NodePool", "gone", "NodePool gone no longer exists"),
             ("EC2NodeClass", "default", "EC2NodeClass is described (d)"),
         ):
-            found = explanation_of(host_of(app), kind, key)
-            assert isinstance(found, str)
-            assert found.startswith(said_of_it)
+            explanation = explanation_of(host_of(app), kind, key)
+            assert isinstance(explanation, str)
+            assert explanation.startswith(said_of_it)
 
 
 async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_story: MakeStory) -> None:

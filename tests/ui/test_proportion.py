@@ -26,14 +26,14 @@ MakeApp = Callable[..., KarptuiApp]
 
 def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dict[str, Any]:
     """Return story A with a StatefulSet whose pods any of its NodePools could take."""
-    found: dict[str, Any] = yaml.safe_load(CASE.read_text())
-    found["objects"] = [one for one in found["objects"] if one["kind"] != "Pod"]
+    safe_load: dict[str, Any] = yaml.safe_load(CASE.read_text())
+    safe_load["objects"] = [manifest for manifest in safe_load["objects"] if manifest["kind"] != "Pod"]
     labels = labels if labels is not None else {"app": "web"}
     containers = [{"name": "app", "image": "x", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
     api = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
     selector = {"matchLabels": labels}
-    found["objects"].append(
+    safe_load["objects"].append(
         {
             **api,
             "metadata": {"name": "web", "namespace": "shop", "uid": "sts"},
@@ -41,7 +41,7 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
         }
     )
     refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    found["objects"] += [
+    safe_load["objects"] += [
         {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -57,7 +57,7 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
         }
         for index in range(replicas)
     ]
-    return found
+    return safe_load
 
 
 @pytest.fixture

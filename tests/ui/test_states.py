@@ -98,7 +98,7 @@ async def test_every_state_of_the_sources_is_told_apart(
     source.reports = tuple(reports)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         text = screen_text(await settled(pilot))
-    assert [one for one in shown if one not in text] == []
+    assert [item for item in shown if item not in text] == []
     assert hidden not in text
 
 
@@ -134,8 +134,8 @@ async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp) -> None
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         assert "unread" in screen_text(await settled(pilot))
         unknown = "not computed: pods may not be listed"
-        for key, said in (("6", unknown), ("7", "unread"), ("0", unknown)):
+        for key, result in (("6", unknown), ("7", "unread"), ("0", unknown)):
             await pilot.press(key)
             text = screen_text(await settled(pilot))
-            assert said in text
+            assert result in text
             assert not [words for words in ("held (", "nothing found", "connecting") if words in text]

@@ -62,7 +62,7 @@ async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
 async def test_the_story_of_a_plan_is_played() -> None:
     page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
     steps = steps_of(page)
-    counted = [sum(len(one.keys) for one in steps[: at + 1]) for at in range(len(steps))]
+    counted = [sum(len(step.keys) for step in steps[: at + 1]) for at in range(len(steps))]
     assert [step.in_all for step in steps] == counted
     app = make_app()
     async with running(app, (120, 40)) as (_, pilot):
@@ -120,8 +120,8 @@ async def test_recommended_requests_come_from_the_history_if_there_are_no_vpas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = story_document()
-    for one in document["objects"]:
-        for container in one["spec"]["containers"] if one["kind"] == "Pod" else ():
+    for manifest in document["objects"]:
+        for container in manifest["spec"]["containers"] if manifest["kind"] == "Pod" else ():
             container["name"] = "app"
     (tmp_path / "story.json").write_text(json.dumps(document))
     app = history_app(tmp_path / "story.json")

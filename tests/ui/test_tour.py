@@ -27,12 +27,12 @@ ANSWERS = {"d": "fit on 3 new r5a.8xlarge"}
 
 def told() -> dict[str, tuple[str, ...]]:
     """Return the keys of each story as the page tells them."""
-    found: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, tuple[str, ...]] = {}
     for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
         rows = re.findall(r"^\|((?: `[^`]+`)+) \|", section, flags=re.MULTILINE)
         keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
-        found[section[0].lower()] = tuple(NAMES.get(key, key) for key in keys)
-    return found
+        texts[section[0].lower()] = tuple(NAMES.get(key, key) for key in keys)
+    return texts
 
 
 def test_tours_take_the_keys_that_the_page_tells() -> None:

@@ -32,8 +32,8 @@ def make_stories() -> MakeApp:
     def make(*, evidence: Evidence | None = None, **given: Any) -> KarptuiApp:
         source, clock = stories_source()
         config = Config(**{"screen": "types", **given})
-        known = evidence or Evidence(price_settings=PriceSettings(config.disable_pricing))
-        return an_app(source, config=config, clock=clock, evidence=EvidenceSource(known))
+        result = evidence or Evidence(price_settings=PriceSettings(config.disable_pricing))
+        return an_app(source, config=config, clock=clock, evidence=EvidenceSource(result))
 
     return make
 

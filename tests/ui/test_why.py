@@ -114,7 +114,7 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await pilot.press("enter")
         assert column(app)[:2] == ["▸ gitlab/runner", "▾ NodePool/batch"]
         await pilot.press("f")
-        assert [one[0] for one in column(app)] == ["▸"] * 3
+        assert [text[0] for text in column(app)] == ["▸"] * 3
         await pilot.press("f", "b")
         assert "▾ gitlab" in column(app)
         await pilot.press("b")
@@ -137,8 +137,8 @@ async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatc
         await press(pilot, "ctrl+t")
         assert isinstance(app.screen, RemediesScreen)
         await pilot.press("enter", "down", "ctrl+t")
-        own, cordon = opened
-        assert (own.name, own.replay, len(own.edits)) == ("own pool for these pods", Replay.SCRATCH, 13)
+        opening, cordon = opened
+        assert (opening.name, opening.replay, len(opening.edits)) == ("own pool for these pods", Replay.SCRATCH, 13)
         assert (cordon.name, cordon.replay, len(cordon.edits)) == ("cordon", Replay.NEXT, 3)
         await pilot.press("slash", *"nothing like it", "enter", "ctrl+t")
         assert opened[2] == Opening()

@@ -44,12 +44,12 @@ def cut_for_nothing(table: RowTable) -> list[str]:
     """Return what is cut while the edge, or columns beside it, have cells to spare."""
     columns, cells, headings = table.placing.columns, cells_of(table), table.headings
     blank = max(table.scrollable_content_region.width - table.placing.width, 0)
-    wanted = (needed(headings[one.index].title, cells[one.index], one) for one in columns)
-    free = blank + sum(max(one.width - most, 0) for one, most in zip(columns, wanted, strict=True))
+    wanted = (needed(headings[placed.index].title, cells[placed.index], placed) for placed in columns)
+    free = blank + sum(max(placed.width - most, 0) for placed, most in zip(columns, wanted, strict=True))
     return [
-        f"{headings[one.index].id} has {one.width} cells, {free} are free: {text}"
-        for one in columns
-        for text in cut(cells[one.index], one)
+        f"{headings[placed.index].id} has {placed.width} cells, {free} are free: {text}"
+        for placed in columns
+        for text in cut(cells[placed.index], placed)
         if free
     ]
 
@@ -68,7 +68,7 @@ async def test_no_row_is_cut_where_the_width_would_do_and_no_verdict_at_all(size
 
 def assert_verdicts_are_whole(table: RowTable) -> None:
     """Hold that no verdict of a node is cut."""
-    why = next(one for one in table.placing.columns if table.headings[one.index].id == "why")
+    why = next(placed for placed in table.placing.columns if table.headings[placed.index].id == "why")
     cells = cells_of(table)[why.index]
     assert {"budget 0/2", "idle, due", "spot: 6/15 types"} <= {cell.text for cell in cells}
     assert cut(cells, why) == []

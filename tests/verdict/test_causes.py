@@ -195,7 +195,7 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "event", "said"),
+    ("waiting", "event", "result"),
     [
         ("ContainerCreating", ("FailedMount", 'MountVolume.SetUp failed for volume "tls" : secret "tls" not found'),
          'FailedMount: secret "tls" not found'),
@@ -208,13 +208,13 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
     ],
 )  # fmt: skip
 def test_pods_that_do_not_start_are_one_finding_for_each_reason(
-    waiting: str, event: tuple[str, str], said: str
+    waiting: str, event: tuple[str, str], result: str
 ) -> None:
     pods = [starting("a", waiting), starting("b", waiting), starting("late", waiting, minutes=2)]
     events = [an_event(name=pod.key, about=f"Pod/{pod.key}", reason=event[0], message=event[1]) for pod in pods]
     node = replace(a_node(name="n1"), architecture="arm64")
     finding = findings(starting=pods, events=events, nodes=[a_line("n1", node=node)])[FindingCode.PODS_NOT_STARTING]
-    assert text(finding) == f"2 pods shop/web-* on node n1 have not started for 12m: {said}"
+    assert text(finding) == f"2 pods shop/web-* on node n1 have not started for 12m: {result}"
     down = findings(starting=pods, events=events, nodes=[a_line("n1", not_ready_ns=NOW_NS)])
     assert FindingCode.PODS_NOT_STARTING not in down
 
@@ -397,8 +397,8 @@ def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -
     claim = a_nodeclaim(node_name="gpu-1", conditions=(joined,), requests=amounts({"nvidia.com/gpu": "1"}))
     devices = amounts({"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4", "smarter-devices/fuse": "1"})
     node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=replace(a_node(name="gpu-1"), allocatable=devices))
-    said = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
-    assert said.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
+    result = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
+    assert result.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
 
 
 def test_the_overlay_that_promises_a_missing_resource_is_named() -> None:
@@ -434,8 +434,8 @@ def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     node = VerdictNode("n", "general", claim, has_node=True, node=replace(a_node(name="n"), taints=(startup, *taints)))
     template = a_pod_template(tolerations=tuple(Toleration(key, "Exists") for key in tolerated))
     daemonset = DaemonSet(name=name, namespace="k", template=template)
-    said = text(findings(nodes=[node], daemonsets=[daemonset])[FindingCode.NOT_INITIALIZED])
-    assert said.endswith(f"for 34m: startup taint fsx.csi/agent:NoExecute{end}")
+    result = text(findings(nodes=[node], daemonsets=[daemonset])[FindingCode.NOT_INITIALIZED])
+    assert result.endswith(f"for 34m: startup taint fsx.csi/agent:NoExecute{end}")
 
 
 @pytest.mark.parametrize(
@@ -467,8 +467,8 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
     lines = [VerdictNode(name, "general", claim, has_node=True, per_hour=0.2) for name in ("localhost", "ip-1")]
     finding = findings(nodes=lines)[FindingCode.CLAIM_STUCK]
     assert (finding.nodes, finding.price_per_hour) == (1, 0.2)
-    said = "1 instance of general joined as 2 nodes (localhost, ip-1) and has not been registered for 9m"
-    assert text(finding).startswith(f"{said}: matched multiple nodes")
+    result = "1 instance of general joined as 2 nodes (localhost, ip-1) and has not been registered for 9m"
+    assert text(finding).startswith(f"{result}: matched multiple nodes")
 
 
 def test_protected_pods_that_expiration_ends_are_named_with_the_minute() -> None:
@@ -588,7 +588,8 @@ def test_a_kubelet_may_be_three_minor_versions_behind_the_newest() -> None:
     def lines(*minors: int) -> list[VerdictNode]:
         versions = [f"v1.{minor}.4-eks-a737599" for minor in minors]
         return [
-            a_line(f"n{i}", node=replace(a_node(name=f"n{i}"), kubelet_version=one)) for i, one in enumerate(versions)
+            a_line(f"n{i}", node=replace(a_node(name=f"n{i}"), kubelet_version=result))
+            for i, result in enumerate(versions)
         ]
 
     assert FindingCode.OLD_KUBELETS not in findings(nodes=lines(32, 35))

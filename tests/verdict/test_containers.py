@@ -49,7 +49,7 @@ def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], runnin
 
 
 @pytest.mark.parametrize(
-    ("differs", "said"),
+    ("differs", "result"),
     [
         ({"family": "m6a"}, "on m6a nodes and run on m6i nodes"),
         ({"zone": "c"}, "on nodes in c and run on nodes in a"),
@@ -57,10 +57,10 @@ def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], runnin
         ({}, "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"),
     ],
 )
-def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], said: str) -> None:
+def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], result: str) -> None:
     lines = [*(a_line(f"bad-{n}", **differs) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
-    assert said in text
+    assert result in text
     assert "exit code 132: illegal instruction" in text
 
 
@@ -73,7 +73,7 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
 
 
 @pytest.mark.parametrize(
-    ("pods", "minutes", "said"),
+    ("pods", "minutes", "text"),
     [
         (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled)"),
         (1, 15, "1 pod ml/embed-0 on 1 node crashes again and again (OOMKilled)"),
@@ -81,12 +81,12 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
         (1, 14, ""),
     ],
 )
-def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, minutes: int, said: str) -> None:
+def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, minutes: int, text: str) -> None:
     since = NOW_NS - minutes * MINUTE_NS
     crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
-    assert crash_text([a_line("n1")], crashes, ()) == said
+    assert crash_text([a_line("n1")], crashes, ()) == text
     findings = [*crashing_findings(VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], crashing=crashes))]
-    assert [finding.severity for finding in findings] == (["warning" if pods > 1 else "info"] if said else [])
+    assert [finding.severity for finding in findings] == (["warning" if pods > 1 else "info"] if text else [])
 
 
 def test_an_init_container_that_crashes_is_named() -> None:

@@ -44,9 +44,9 @@ def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Ev
 def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[int, ...], *, is_told: bool) -> None:
     line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
     reboots = tuple(not_ready(1, last=last, reason="Rebooted") for last in minutes)
-    found = texts(line, events=(*reboots, not_ready(3)))
+    result = texts(line, events=(*reboots, not_ready(3)))
     text = f"node n1 of general {'rebooted' if is_told else 'was not ready'} 3 times"
-    assert [told.startswith(text) for _, told in found] == [True]
+    assert [told.startswith(text) for _, told in result] == [True]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_a_condition_of_a_node_problem_detector_is_told_while_it_is_true(
     type_: str, status: str, *, is_told: bool
 ) -> None:
     node = a_node(name="n1", conditions=(a_condition("Ready"), a_condition(type_, status=status, message="broken")))
-    found = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
+    result = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
     repairs = "Karpenter repairs no node for this condition"
     expected = f"1 node of general (n1) has had {type_}=True for 60m (broken); {repairs}"
-    assert found == ([(FindingSeverity.WARNING, expected)] if is_told else [])
+    assert result == ([(FindingSeverity.WARNING, expected)] if is_told else [])
 
 
 @pytest.mark.parametrize(("pods", "seconds", "is_quiet"), [(0, 50, True), (2, 50, False), (0, 700, False)])
@@ -94,8 +94,8 @@ def test_devices_that_are_not_allocatable_are_told_if_pods_request_them(
     case = VerdictCase(now_ns=NOW_NS, nodes=[line], pending=pending)
     offers = "1 node of gpu (n1) offers 0 of 1 example.com/gpu"
     expected = f"{offers}: the device plugin calls the others unhealthy, or does not run"
-    found = [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(pending))]
-    assert found == ([(severity, expected)] if severity else [])
+    result = [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(pending))]
+    assert result == ([(severity, expected)] if severity else [])
 
 
 def about_node(node: int, reason: str) -> Event:
@@ -120,9 +120,9 @@ def test_spot_nodes_that_disappear_without_a_drain_are_told(
 ) -> None:
     claim = a_nodeclaim(node="n1") if is_managed else None
     line = VerdictNode("n1", "burst", claim, has_node=True, node=a_node(name="n1"), capacity_type=capacity_type)
-    found = texts(line, events=(*(about_node(number, "DeletingNode") for number in range(nodes)), *others))
+    result = texts(line, events=(*(about_node(number, "DeletingNode") for number in range(nodes)), *others))
     expected = (
         "3 nodes disappeared in the last 7m without a drain: their instances no longer exist, and Karpenter told of no "
         "interruption; its 1 spot node needs a working interruption queue (INTERRUPTION_QUEUE)"
     )
-    assert [text for _, text in found] == ([expected] if is_told else [])
+    assert [text for _, text in result] == ([expected] if is_told else [])

@@ -50,9 +50,9 @@ NOT_READY = a_finding(FindingCode.NODECLASS_NOT_READY), {("NodeClass", "EC2NodeC
 def test_an_edit_before_a_fault_is_named(
     incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit, text: str
 ) -> None:
-    found = edit_before(*incident, [edit])
-    assert found is not None
-    assert edit_text(found) == f"after {text}"
+    before = edit_before(*incident, [edit])
+    assert before is not None
+    assert edit_text(before) == f"after {text}"
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_only_the_newest_of_several_edits_is_named() -> None:
     old = an_edit("NodePool", "spot", "spec.weight", 100, 50, minutes=-3)
     new = an_edit("NodePool", "spot", "spec.weight", 50, 10)
     for edits in ([old, new], [new, old]):
-        found = edit_before(*MOVED, edits)
-        assert found is not None
-        assert found.before == 50
+        before = edit_before(*MOVED, edits)
+        assert before is not None
+        assert before.before == 50
 
 
 def test_more_fields_of_the_same_edit_are_counted() -> None:
     fields = tuple(FieldChange(f"spec.{name}", 1, 2) for name in ("weight", "limits.cpu", "disruption.budgets"))
-    found = edit_before(*MOVED, [Edit(AT_NS, "NodePool", "spot", "helm", fields)])
-    assert found is not None
-    assert edit_text(found) == "after weight of spot 1 → 2 and 1 more field at 14:02Z by helm"
+    before = edit_before(*MOVED, [Edit(AT_NS, "NodePool", "spot", "helm", fields)])
+    assert before is not None
+    assert edit_text(before) == "after weight of spot 1 → 2 and 1 more field at 14:02Z by helm"
 
 
 def test_without_a_beginning_or_for_other_causes_nothing_is_named() -> None:

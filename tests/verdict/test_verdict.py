@@ -53,7 +53,9 @@ RIPE = (consolidatable(),)
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 
 
-def found(*, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any) -> dict[FindingCode, ClusterFinding]:
+def findings_by_code(
+    *, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any
+) -> dict[FindingCode, ClusterFinding]:
     """Return by code what is found in a cluster of one NodePool; every node costs and holds the same."""
     objects = {"nodepools": [a_nodepool(budgets=())], **objects}
     analysis = study_all(DisruptionStudy(prepared(**objects), 1))
@@ -65,7 +67,7 @@ def told(
 ) -> dict[FindingCode, ClusterFinding]:
     found_lines = lines(analysis, claims, held=held, per_hour=per_hour)
     case = VerdictCase(now_ns=NOW_NS, nodes=found_lines, analysis=analysis, **given)
-    return {one.code: one for one in verdict_of(case)}
+    return {finding.code: finding for finding in verdict_of(case)}
 
 
 def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float | None = 0.4) -> list[VerdictNode]:
@@ -85,18 +87,20 @@ def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float
 
 
 def test_a_cluster_that_is_fine() -> None:
-    only = found(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")])
+    only = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")])
     assert list(only) == [FindingCode.FINE]
 
 
 def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
-    stopped = found(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.STOPPED]
+    stopped = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.STOPPED]
     assert (stopped.severity, stopped.price_per_hour, stopped.nodes) == (FindingSeverity.ERROR, 0.4, 1)
     assert (stopped.names, stopped.since_ns) == (("stuck",), NOW_NS - 22 * MINUTE_NS)
     young = [claims[0], a_nodeclaim(name="new", provider_id="", created_ns=NOW_NS - MINUTE_NS)]
-    assert found(nodes=[a_node(**BIG)], nodeclaims=young)[FindingCode.STOPPED].severity is FindingSeverity.INFO
+    assert (
+        findings_by_code(nodes=[a_node(**BIG)], nodeclaims=young)[FindingCode.STOPPED].severity is FindingSeverity.INFO
+    )
 
 
 def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once() -> None:
@@ -107,7 +111,7 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
         a_nodeclaim(name="refused", node="", provider_id="", created_ns=young, conditions=(refused,)),
         a_nodeclaim(name="new", node="", provider_id="", created_ns=young),
     ]
-    by_code = found(nodes=[a_node(**BIG)], nodeclaims=claims)
+    by_code = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims)
     assert FindingCode.CLAIM_STUCK not in by_code
     stopped = by_code[FindingCode.STOPPED]
     assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
@@ -133,7 +137,7 @@ def test_one_rule_decides_whether_a_launch_was_refused(status: str, reason: str,
     assert (claim.refused_launch is not None) == is_refused
     assert bool(refusal_message(VerdictNode("new", "general", claim, has_node=False))) == is_refused
     assert (node.tone is Tone.FAULT, node.sentence == "why") == (is_refused, is_refused)
-    assert [one.message for one in transitions(claim) if "=" in one.reason] == ["why"] * is_refused
+    assert [entry.message for entry in transitions(claim) if "=" in entry.reason] == ["why"] * is_refused
 
 
 def test_protected_pods_and_budgets_with_what_they_hold() -> None:
@@ -143,7 +147,7 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
         a_pod(name="ci-1", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - DAY_NS),
         a_pod(name="db-0", node="node-2", labels={"app": "db"}),
     ]
-    both = found(nodes=nodes, nodeclaims=claims, pods=pods, pdbs=[a_pdb(name="db", labels={"app": "db"})])
+    both = findings_by_code(nodes=nodes, nodeclaims=claims, pods=pods, pdbs=[a_pdb(name="db", labels={"app": "db"})])
     pinned, guarded = both[FindingCode.POD_DND], both[FindingCode.PDB]
     assert (pinned.pods, pinned.nodes, pinned.price_per_hour, pinned.until_ns) == (1, 1, 0.4, None)
     assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, FindingSeverity.WARNING)
@@ -189,7 +193,7 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     ],
 )
 def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
-    pinned = found(
+    pinned = findings_by_code(
         nodes=[a_node(name=f"node-{i}", **BIG) for i in (1, 2)],
         nodeclaims=[a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)],
         nodepools=[a_nodepool(budgets=budgets)],
@@ -204,7 +208,7 @@ def test_protected_pods_that_keep_a_node_which_still_receives_pods() -> None:
         a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),
     ]
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
-    pinned = found(nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods)[FindingCode.POD_DND]
+    pinned = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods)[FindingCode.POD_DND]
     assert (pinned.pods, pinned.recent_pods) == (1, 1)
 
 
@@ -215,11 +219,11 @@ def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
         (DisruptionBudget("0", schedule="0 0 * * *", duration="24h"), Manner.NEVER, FindingSeverity.WARNING),
         (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"), Manner.PLAIN, FindingSeverity.INFO),
     ):
-        shut = found(nodes=[a_node(**BIG)], nodeclaims=ripe, nodepools=[a_nodepool(budgets=(budget,))])
+        shut = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=ripe, nodepools=[a_nodepool(budgets=(budget,))])
         assert (shut[FindingCode.BUDGET].manner, shut[FindingCode.BUDGET].severity) == (manner, severity)
         assert shut[FindingCode.BUDGET].price_per_hour == 0.4
     going = a_claim("node-2", instance_type="m5.2xlarge", deletion_ns=NOW_NS - MINUTE_NS)
-    used = found(
+    used = findings_by_code(
         nodes=[a_node(**BIG), a_node(name="node-2", **BIG)],
         nodeclaims=[*ripe, going],
         nodepools=[a_nodepool(budgets=(DisruptionBudget("1"),))],
@@ -229,17 +233,17 @@ def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
 
 def test_what_no_method_wants_is_not_found() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
-    quiet = found(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")], pods=pods)
+    quiet = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")], pods=pods)
     assert FindingCode.POD_DND not in quiet
 
 
 def test_drift_that_does_not_advance() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0", reasons=("Drifted",)),))
     claims = [a_claim(instance_type="m5.2xlarge", conditions=(drifted(since_ns=NOW_NS - 19 * HOUR_NS),))]
-    stalled = found(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[pool])[FindingCode.DRIFT]
+    stalled = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[pool])[FindingCode.DRIFT]
     assert (stalled.names, stalled.nodes, stalled.detail) == (("general",), 1, "BUDGET_ZERO")
     fresh = [a_claim(instance_type="m5.2xlarge", conditions=(drifted(since_ns=NOW_NS - MINUTE_NS),))]
-    assert FindingCode.DRIFT not in found(nodes=[a_node(**BIG)], nodeclaims=fresh, nodepools=[pool])
+    assert FindingCode.DRIFT not in findings_by_code(nodes=[a_node(**BIG)], nodeclaims=fresh, nodepools=[pool])
 
 
 def test_claims_that_do_not_get_through() -> None:
@@ -254,18 +258,18 @@ def test_a_claim_whose_node_has_gone_is_not_told_as_one_that_never_joined() -> N
     gone = a_nodeclaim(name="gone", node="", created_ns=old, conditions=(a_condition("Registered"),))
     late = a_nodeclaim(name="late", node="", created_ns=old, conditions=(a_condition("Launched"),))
     case = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]))
-    stuck = [one for one in verdict_of(case) if one.code is FindingCode.CLAIM_STUCK]
-    assert [(one.names, one.manner, one.since_ns) for one in stuck] == [
+    stuck = [finding for finding in verdict_of(case) if finding.code is FindingCode.CLAIM_STUCK]
+    assert [(finding.names, finding.manner, finding.since_ns) for finding in stuck] == [
         (("gone",), Manner.NODE_GONE, None),
         (("late",), Manner.PLAIN, old),
     ]
     blind = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]), sees_nodes=False)
-    assert not [one for one in verdict_of(blind) if one.code is FindingCode.CLAIM_STUCK]
+    assert not [finding for finding in verdict_of(blind) if finding.code is FindingCode.CLAIM_STUCK]
 
 
 def test_nodes_whose_nodepool_is_not_there() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
-    gone = found(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[])[FindingCode.POOL_GONE]
+    gone = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[])[FindingCode.POOL_GONE]
     assert (gone.names, gone.nodes, gone.price_per_hour) == (("general",), 1, 0.4)
 
 
@@ -323,7 +327,7 @@ def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool(
         PendingLine("db", ("db/a",), NOW_NS - DAY_NS, "k2", "reserved"),
         PendingLine("ci", ("ci/a",), NOW_NS - HOUR_NS, "k3"),
     ]
-    found_by_code = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pending=lines_of_pods))}
+    found_by_code = {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pending=lines_of_pods))}
     assert list(found_by_code) == [FindingCode.RESERVATIONS_FULL, FindingCode.PENDING]
     full = found_by_code[FindingCode.RESERVATIONS_FULL]
     assert (full.pods, full.since_ns, full.names) == (3, NOW_NS - DAY_NS, ("reserved",))
@@ -340,7 +344,7 @@ def test_errors_come_first_then_the_dearest() -> None:
         limits=[LimitLine("general", "cpu 99 of 100")],
         hidden=["PodDisruptionBudgets"],
     )
-    codes = [one.code for one in verdict_of(case)]
+    codes = [finding.code for finding in verdict_of(case)]
     assert set(codes[:3]) == {FindingCode.PENDING, FindingCode.POOL_NOT_READY, FindingCode.UNHEALTHY}
     assert codes[3:] == [FindingCode.NO_PERMISSION, FindingCode.POOL_AT_LIMIT, FindingCode.NO_PRICES]
 
@@ -348,7 +352,7 @@ def test_errors_come_first_then_the_dearest() -> None:
 def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
     ready = a_condition("Ready", status="False", message="NodeClassReady=False", since_ns=NOW_NS - HOUR_NS)
     case = VerdictCase(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
-    sick = next(one for one in verdict_of(case) if one.code is FindingCode.POOL_NOT_READY)
+    sick = next(finding for finding in verdict_of(case) if finding.code is FindingCode.POOL_NOT_READY)
     assert (sick.since_ns, sick.detail) == (NOW_NS - HOUR_NS, "NodeClassReady=False")
 
 
@@ -357,10 +361,10 @@ def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
     replicas: int | None, limit: str, *, is_told: bool
 ) -> None:
     pool = a_nodepool(replicas=replicas, limits=amounts({"nodes": limit}))
-    found = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, pools=[pool]))}
-    assert (FindingCode.POOL_AT_LIMIT in found) is is_told
+    findings = {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pools=[pool]))}
+    assert (FindingCode.POOL_AT_LIMIT in findings) is is_told
     if is_told:
-        assert found[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, but its limit is 2"
+        assert findings[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, but its limit is 2"
 
 
 def test_what_comes_next_says_that_it_waits() -> None:
@@ -407,7 +411,7 @@ def test_nodes_that_a_pause_stops_are_at_least_so_many_until_every_node_is_simul
 def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None:
     def timed_out(times: int) -> ClusterFinding | None:
         case = VerdictCase(now_ns=NOW_NS, timeouts=times, started_ns=NOW_NS - 10 * HOUR_NS)
-        return next((one for one in verdict_of(case) if one.code is FindingCode.TIMED_OUT), None)
+        return next((finding for finding in verdict_of(case) if finding.code is FindingCode.TIMED_OUT), None)
 
     often, seldom = timed_out(12), timed_out(2)
     assert often is not None
@@ -430,7 +434,7 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
     alone = [replace(line, deleted_ns=ago_ns, **of_line) for line in lines(analysis, objects["nodeclaims"])]
     case = VerdictCase(now_ns=NOW_NS, nodes=alone, analysis=analysis)
-    return next((one for one in verdict_of(case) if one.code is FindingCode.LEAVING), None)
+    return next((finding for finding in verdict_of(case) if finding.code is FindingCode.LEAVING), None)
 
 
 @pytest.mark.parametrize(
@@ -461,19 +465,19 @@ def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, c
 def test_a_finalizer_of_another_controller_keeps_a_node_that_karpenter_is_done_with() -> None:
     done = (a_condition("Drained"), a_condition("VolumesDetached"), a_condition("InstanceTerminating"))
     node = replace(a_node(**BIG), deletion_ns=NOW_NS - HOUR_NS, finalizers=("example.com/node",))
-    found = leaving(*done, nodes=[node], line={"node": node})
-    assert found is not None
-    assert (found.detail, found.price_per_hour) == (Leaving.FINALIZER, None)
-    assert "its instance is gone, but the finalizer example.com/node keeps its Node" in sentence(found, NOW_NS, {})
+    finding = leaving(*done, nodes=[node], line={"node": node})
+    assert finding is not None
+    assert (finding.detail, finding.price_per_hour) == (Leaving.FINALIZER, None)
+    assert "its instance is gone, but the finalizer example.com/node keeps its Node" in sentence(finding, NOW_NS, {})
 
 
 def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() -> None:
     pods = [a_pod(name=f"p{minutes}", node="node-1", deletion_ns=NOW_NS + minutes * MINUTE_NS) for minutes in (5, 80)]
-    found = leaving(a_condition("Drained", status="Unknown"), pods=pods)
-    assert found is not None
-    assert (found.severity, found.manner) == (FindingSeverity.INFO, Manner.OWN_GRACE)
+    finding = leaving(a_condition("Drained", status="Unknown"), pods=pods)
+    assert finding is not None
+    assert (finding.severity, finding.manner) == (FindingSeverity.INFO, Manner.OWN_GRACE)
     assert "2 pods (default/*) take long to terminate; the termination grace period ends in 80m" in sentence(
-        found, NOW_NS, {}
+        finding, NOW_NS, {}
     )
 
 
@@ -494,8 +498,8 @@ def test_nodes_that_end_at_different_times_are_not_told_by_one_and_those_whose_t
         return VerdictNode(name, "general", claim, has_node=True, deleted_ns=ago_ns)
 
     nodes = [line("a", 1), line("b", 3), line("c", None), line("d", 10), line("e", 1.5)]
-    told_of = [one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes)) if one.code is FindingCode.LEAVING]
-    assert {(one.names, one.manner) for one in told_of} == {
+    told_of = [item for item in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes)) if item.code is FindingCode.LEAVING]
+    assert {(finding.names, finding.manner) for finding in told_of} == {
         (("a", "e"), Manner.OVERDUE),
         (("b", "d"), Manner.SEVERAL_ENDS),
         (("c",), Manner.NEVER),
@@ -509,8 +513,8 @@ def test_only_the_claim_or_only_the_node_is_left() -> None:
         VerdictNode("gone", "general", claim, has_node=False, deleted_ns=ago_ns),
         VerdictNode("node-1", "general", None, has_node=True, deleted_ns=ago_ns),
     )
-    told_of = [one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=cases)) if one.code is FindingCode.LEAVING]
-    assert [(one.detail, one.objects) for one in told_of] == [
+    told_of = [item for item in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=cases)) if item.code is FindingCode.LEAVING]
+    assert [(finding.detail, finding.objects) for finding in told_of] == [
         (Leaving.NO_NODE, ("NodeClaim/left",)),
         (Leaving.NODE_ALONE, ("Node/node-1",)),
     ]
@@ -545,12 +549,12 @@ def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
 def test_while_a_node_stays_or_another_starts_not_all_leave() -> None:
     starts = a_nodeclaim(name="new", node="", conditions=(a_condition("Launched"),))
     for other in (VerdictNode("node-2", "", None, has_node=True), VerdictNode("new", "a", starts, has_node=False)):
-        found = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
-        assert FindingCode.ALL_LEAVING not in {one.code for one in found}
+        findings = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
+        assert FindingCode.ALL_LEAVING not in {finding.code for finding in findings}
 
 
 def test_a_nodeclaim_whose_node_has_gone_is_no_node_that_starts() -> None:
     dead = a_nodeclaim(name="dead", node="gone", conditions=(a_condition("Registered"),))
     nodes = (GOING, VerdictNode("dead", "general", dead, has_node=False))
-    found = {one.code: one for one in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=SERVED))}
-    assert found[FindingCode.ALL_LEAVING].nodes == 1
+    findings = {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=SERVED))}
+    assert findings[FindingCode.ALL_LEAVING].nodes == 1

@@ -30,20 +30,20 @@ def base_of(name: str, tmp_path: Any) -> WhatIfBase:
 
 
 def claim_of(base: WhatIfBase, pod: str) -> Action:
-    node = next(one.node_name for one in base.inventory.pods if one.key.startswith(pod) and one.node_name)
-    claim = next(one for one in base.inventory.nodeclaims if one.node_name == node)
+    node = next(item.node_name for item in base.inventory.pods if item.key.startswith(pod) and item.node_name)
+    claim = next(claim for claim in base.inventory.nodeclaims if claim.node_name == node)
     return action_on(Operation.DELETE, "NodeClaim", claim.name)
 
 
-def said(base: WhatIfBase, action: Action) -> tuple[Expected, str]:
-    found = expected(base, [(action, None)], horizon_ns=3600 * 10**9)
-    return found, "\n".join(expected_lines(found))
+def forecast_text(base: WhatIfBase, action: Action) -> tuple[Expected, str]:
+    result = expected(base, [(action, None)], horizon_ns=3600 * 10**9)
+    return result, "\n".join(expected_lines(result))
 
 
 def test_a_deletion_that_a_budget_blocks_moves_nothing(tmp_path: Any) -> None:
     base = base_of("pdb-and-closed-budget", tmp_path)
-    found, text = said(base, claim_of(base, "search/index"))
-    assert [seconds for _, seconds in found.drains] == [None]
+    result, text = forecast_text(base, claim_of(base, "search/index"))
+    assert [seconds for _, seconds in result.drains] == [None]
     assert "its drain is blocked, and the node stays" in text
     assert "PodDisruptionBudgets allow no eviction now of 1: search/index-0 by index" in text
     assert "lands elsewhere" not in text
@@ -51,18 +51,18 @@ def test_a_deletion_that_a_budget_blocks_moves_nothing(tmp_path: Any) -> None:
 
 def test_a_pod_without_an_owner_is_lost(tmp_path: Any) -> None:
     base = base_of("bare-pod-expires", tmp_path)
-    _, text = said(base, claim_of(base, "qa/loadtest-anna"))
+    _, text = forecast_text(base, claim_of(base, "qa/loadtest-anna"))
     assert "drained and gone after " in text
     assert "nothing recreates 1: qa/loadtest-anna" in text
-    _, text = said(base, action_on(Operation.EVICT, "Pod", "qa/loadtest-anna"))
+    _, text = forecast_text(base, action_on(Operation.EVICT, "Pod", "qa/loadtest-anna"))
     assert "nothing recreates 1: qa/loadtest-anna" in text
 
 
 def test_a_node_that_nothing_protects_any_more_is_removed(tmp_path: Any) -> None:
     base = base_of("nodes-do-not-disrupt", tmp_path)
-    node = next(one.name for one in base.inventory.nodes if "karpenter.sh/do-not-disrupt" in one.annotations)
-    found, _ = said(base, action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Node", node))
-    assert found.plan.edited.end.nodes == found.plan.now.end.nodes - 1
+    node = next(node.name for node in base.inventory.nodes if "karpenter.sh/do-not-disrupt" in node.annotations)
+    result, _ = forecast_text(base, action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Node", node))
+    assert result.plan.edited.end.nodes == result.plan.now.end.nodes - 1
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_the_preview_of_a_scaling_names_autoscalers_that_may_undo_it(
     listed: dict[str, Any] | None, replicas: int, note: str
 ) -> None:
     action = Action(operation=Operation.SCALE, target=WEB, replicas=replicas)
-    found = autoscalers_of(WEB, listed) if listed is not None else None
-    text = "\n".join(preview_lines(Preview(action=action, autoscalers=found)))
+    autoscalers = autoscalers_of(WEB, listed) if listed is not None else None
+    text = "\n".join(preview_lines(Preview(action=action, autoscalers=autoscalers)))
     assert note in text
     refused = "\n".join(preview_lines(Preview(action=action, problem="no")))
     assert "HorizontalPodAutoscaler" not in refused, "not asked"

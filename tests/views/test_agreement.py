@@ -57,9 +57,9 @@ def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        found = [*_differences(*_view(snapshot, path.parent))]
-        if found:
-            wrong[snapshot["name"]] = found
+        texts = [*_differences(*_view(snapshot, path.parent))]
+        if texts:
+            wrong[snapshot["name"]] = texts
     assert wrong == {}
 
 
@@ -80,10 +80,10 @@ def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
     """Yield where two places differ about a node."""
     nodes = [entry for entry in view.node_entries if entry.findings is not None and entry.claim is not None]
     for entry in nodes:
-        yield from (f"{entry.name}: {said}" for said in _of_nodes(entry, now_ns))
-        yield from (f"{entry.name}: {said}" for said in _of_detail(entry, now_ns))
-        yield from (f"{entry.name}: {said}" for said in _of_budgets(view, entry))
-        yield from (f"{entry.name}: {said}" for said in _of_pods(view, entry, now_ns))
+        yield from (f"{entry.name}: {of_node}" for of_node in _of_nodes(entry, now_ns))
+        yield from (f"{entry.name}: {text}" for text in _of_detail(entry, now_ns))
+        yield from (f"{entry.name}: {of_budget}" for of_budget in _of_budgets(view, entry))
+        yield from (f"{entry.name}: {of_pod}" for of_pod in _of_pods(view, entry, now_ns))
     yield from _of_blockers(view, nodes, now_ns)
     yield from _of_claims(view, now_ns)
     yield from _of_next(view, nodes, now_ns)
@@ -92,55 +92,55 @@ def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
 
 def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the row, its sentence and its values differ."""
-    found = entry.findings
-    assert found is not None
-    text, values = why_label(found.why, now_ns), NODES.values(entry, now_ns)
+    findings = entry.findings
+    assert findings is not None
+    text, values = why_label(findings.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
     sentence = _said(why_sentence(entry, now_ns))
-    if not drawn.startswith(text) or values["why"] != why_code(found.why, now_ns) or not sentence.startswith(text):
+    if not drawn.startswith(text) or values["why"] != why_code(findings.why, now_ns) or not sentence.startswith(text):
         yield f"WHY is {text}, {drawn}, {values['why']}"
-    for lane in found.lanes:
+    for lane in findings.lanes:
         told = values["lanes"][lane.method]
         if told["wanted"] is not lane.is_wanted or told["heldBy"] != (lane.code if lane.is_held else ""):
             yield f"lane {lane.method}: {told}"
         if lane.method != Method.MULTI_NODE and "with others" in told["message"]:
             yield f"lane {lane.method} takes one node at a time: {told}"
-    if node_status(entry).word == "Disrupting" and found.why.code is not WhyCode.COMMAND:
+    if node_status(entry).word == "Disrupting" and findings.why.code is not WhyCode.COMMAND:
         yield f"it is shown as Disrupting, and WHY is {text}"
-    if not found.is_held and values["heldPricePerHour"]:
+    if not findings.is_held and values["heldPricePerHour"]:
         yield f"held {values['heldPricePerHour']} by nothing"
 
 
 def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the lines of the detail differ from the row."""
-    found = entry.findings
-    assert found is not None
+    result = entry.findings
+    assert result is not None
     told = [_said(line) for line in why_lines(entry, None, now_ns)]
-    for lane in found.lanes:
-        message = lane_message(found, lane, now_ns)
-        own = (line for line in told if short_method(lane.method) in line)
-        line = next((line for line in own if line.endswith(message)), "")
+    for lane in result.lanes:
+        message = lane_message(result, lane, now_ns)
+        lines = (line for line in told if short_method(lane.method) in line)
+        line = next((line for line in lines if line.endswith(message)), "")
         mark = "✘" if lane.is_held else "✔" if lane.goes else "?" if lane.is_wanted else "–"
-        if lane.goes and found.why.code is WhyCode.WAITS:
+        if lane.goes and result.why.code is WhyCode.WAITS:
             mark = "…"
         if mark not in line:
             yield f"detail says of {lane.method}: {line!r}, not {mark}"
-    if found.why.method and not any(lane.method == found.why.method and lane.is_wanted for lane in found.lanes):
-        yield f"WHY is of {found.why.method}, which does not want it"
+    if result.why.method and not any(lane.method == result.why.method and lane.is_wanted for lane in result.lanes):
+        yield f"WHY is of {result.why.method}, which does not want it"
     gates = sum(line.startswith(" ✘ ") for line in told)
-    holding = {one.code for one in found.blockers if one.is_wanted}
+    holding = {blocker.code for blocker in result.blockers if blocker.is_wanted}
     if gates != len(holding):
         yield f"detail has {gates} gates that hold it, not {sorted(holding)}"
 
 
 def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where Pods, the pods of the detail, and the blockers differ about what protects a pod."""
-    found = entry.findings
-    assert found is not None
+    findings = entry.findings
+    assert findings is not None
     if entry.node is None or entry.is_deleting:
         return
     words = {"POD_DND": "do-not-disrupt", "PDB_MULTIPLE": "PDBs", "PDB_EXHAUSTED": "PDB"}
-    blocked = {one.object_key: words[one.code] for one in found.blockers if one.code in words}
+    blocked = {blocker.object_key: words[blocker.code] for blocker in findings.blockers if blocker.code in words}
     for pod in view.pods_on(entry.name):
         shown = PODS.values(pod, now_ns)["protection"] or ""
         if pod.pod.key in blocked or pod.keeps_node(now_ns):
@@ -154,13 +154,13 @@ def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
     """Yield where WHY and Budgets differ about what is left."""
-    found = entry.findings
-    assert found is not None
-    why = found.why
+    findings = entry.findings
+    assert findings is not None
+    why = findings.why
     if why.code is not WhyCode.BUDGET:
         return
     reason = Method(why.method).reason
-    row = next((one for one in budget_entries(view) if (one.pool.name, one.reason) == (entry.pool, reason)), None)
+    row = next((item for item in budget_entries(view) if (item.pool.name, item.reason) == (entry.pool, reason)), None)
     state = row.state if row is not None else None
     if state is None or (state.left, state.left, state.allowed) != (0, why.count, why.of):
         yield f"WHY is BUDGET {why.count}/{why.of}, and Budgets has {state}"
@@ -169,39 +169,41 @@ def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
 def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
     """Yield where Blockers and the rows of nodes differ about what holds them."""
     rows = blocker_entries(view)
-    if sum(not one.is_idle for one in rows) != overview_of(view).counts["blockers"]:
+    if sum(not entry.is_idle for entry in rows) != overview_of(view).counts["blockers"]:
         yield "the tab of Blockers counts other rows than stand there"
     for entry in nodes:
-        found = entry.findings
-        assert found is not None
-        own = [one for one in rows if one.findings is found]
-        holding = sorted(one.blocker.code for one in own if not one.is_idle)
-        if holding != sorted(one.code for one in found.blockers if one.is_wanted and one.code not in HOLDS_NOBODY):
+        findings = entry.findings
+        assert findings is not None
+        entries = [entry for entry in rows if entry.findings is findings]
+        holding = sorted(entry.blocker.code for entry in entries if not entry.is_idle)
+        if holding != sorted(
+            blocker.code for blocker in findings.blockers if blocker.is_wanted and blocker.code not in HOLDS_NOBODY
+        ):
             yield f"{entry.name}: Blockers has {holding}"
-        whys = {CODES[one.blocker.code].why for one in own if not one.is_idle}
-        is_of_blockers = found.why.method and found.why.code in {facts.why for facts in CODES.values()}
-        if is_of_blockers and found.why.code not in whys:
-            yield f"{entry.name}: WHY is {found.why.code}, and Blockers has {sorted(whys)}"
+        whys = {CODES[entry.blocker.code].why for entry in entries if not entry.is_idle}
+        is_of_blockers = findings.why.method and findings.why.code in {facts.why for facts in CODES.values()}
+        if is_of_blockers and findings.why.code not in whys:
+            yield f"{entry.name}: WHY is {findings.why.code}, and Blockers has {sorted(whys)}"
         cells = {column.heading.id: column for column in BLOCKERS.columns}
-        for one in own:
-            if one.is_idle and (one.held or cells["held"].cell(one, now_ns).text not in ("-", "")):
-                yield f"{entry.name}: {one.kind} holds nobody and has a price"
+        for item in entries:
+            if item.is_idle and (item.held or cells["held"].cell(item, now_ns).text not in ("-", "")):
+                yield f"{entry.name}: {item.kind} holds nobody and has a price"
 
 
 def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
     """Yield where Claims waits for something else than what holds the drift."""
     ages = {entry.claim.name: entry.expires_ns for entry in view.node_entries if entry.claim is not None}
     for claim in claim_entries(view):
-        found = claim.findings
+        findings = claim.findings
         if ages[claim.claim.name] != claim.expires_ns:
             yield f"{claim.claim.name}: Claims and Nodes differ about when it expires"
-        if claim.drifted is None or found is None or claim.claim.is_deleting or claim.node is None:
+        if claim.drifted is None or findings is None or claim.claim.is_deleting or claim.node is None:
             continue
-        lane = next((one for one in found.lanes if one.method == Method.DRIFT), None)
+        lane = next((lane for lane in findings.lanes if lane.method == Method.DRIFT), None)
         text, _ = waiting_on(claim, now_ns)
-        if lane is None or found.why.code in (WhyCode.COMMAND, WhyCode.DELETING):
+        if lane is None or findings.why.code in (WhyCode.COMMAND, WhyCode.DELETING):
             continue
-        held = found.blockers[lane.blocker].word if lane.is_held and lane.blocker is not None else ""
+        held = findings.blockers[lane.blocker].word if lane.is_held and lane.blocker is not None else ""
         if held and not text.startswith(held) and not claim.is_starting:
             yield f"{claim.claim.name}: drift is blocked by {held}, and Claims says {text}"
         if lane.goes and "its turn" not in text:
@@ -217,30 +219,31 @@ def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator
     commanded = {name for command in report.commands for name in command.node_names}
     cells = {column.heading.id: column for column in NEXT.columns}
     for entry in nodes:
-        found = entry.findings
-        assert found is not None
-        if found.why.code in (WhyCode.OK, WhyCode.WAITS) and found.why.outcome is not None:
+        findings = entry.findings
+        assert findings is not None
+        if findings.why.code in (WhyCode.OK, WhyCode.WAITS) and findings.why.outcome is not None:
             if entry.name not in listed:
-                yield f"{entry.name}: {found.why.code}, and Next does not list it"
-            elif not cells["how"].cell(entry, now_ns).text.startswith(str(found.why.outcome)):
-                yield f"{entry.name}: {why_label(found.why, now_ns)}, and Next: {cells['how'].cell(entry, now_ns).text}"
-            if cells["method"].cell(entry, now_ns).text.removeprefix("Static") != found.why.method:
-                yield f"{entry.name}: WHY is of {found.why.method}, Next of {cells['method'].cell(entry, now_ns).text}"
-        if entry.name in commanded and found.why.code is not WhyCode.OK:
-            yield f"{entry.name}: goes next, and WHY is {found.why.code}"
+                yield f"{entry.name}: {findings.why.code}, and Next does not list it"
+            elif not cells["how"].cell(entry, now_ns).text.startswith(str(findings.why.outcome)):
+                how = cells["how"].cell(entry, now_ns).text
+                yield f"{entry.name}: {why_label(findings.why, now_ns)}, and Next: {how}"
+            if (method := cells["method"].cell(entry, now_ns).text).removeprefix("Static") != findings.why.method:
+                yield f"{entry.name}: WHY is of {findings.why.method}, Next of {method}"
+        if entry.name in commanded and findings.why.code is not WhyCode.OK:
+            yield f"{entry.name}: goes next, and WHY is {findings.why.code}"
 
 
 def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
     """Yield where the verdict of the cluster and the rows of nodes differ."""
-    told = {one.code: one for one in verdict_of_view(view, now_ns)}
+    told = {finding.code: finding for finding in verdict_of_view(view, now_ns)}
     by_name = {f"Node/{entry.name}": entry.findings for entry in nodes}
     waiting = [entry.name for entry in nodes if entry.findings and entry.findings.why.code is WhyCode.WAITS]
     if waiting and not told.keys() & {FindingCode.STOPPED, FindingCode.NO_NODEPOOLS}:
         yield f"{waiting} wait, and the verdict does not say for what"
     for key in told[FindingCode.NEXT].objects if FindingCode.NEXT in told else ():
-        found = by_name.get(key)
-        if found is not None and found.why.code not in (WhyCode.OK, WhyCode.WAITS):
-            yield f"{key}: next in the verdict, and WHY is {found.why.code}"
+        findings = by_name.get(key)
+        if findings is not None and findings.why.code not in (WhyCode.OK, WhyCode.WAITS):
+            yield f"{key}: next in the verdict, and WHY is {findings.why.code}"
 
 
 def _said(pieces: Pieces) -> str:

@@ -33,8 +33,8 @@ def entry(
     return BudgetEntry(pool, reason, pool_budgets(fleet, pool))
 
 
-def said(one: BudgetEntry, local: Any = None) -> list[str]:
-    return ["".join(text for text, _ in line) for line in budget_sentences(one, NOW_NS, local)]
+def sentences_of(entry: BudgetEntry, local: Any = None) -> list[str]:
+    return ["".join(text for text, _ in line) for line in budget_sentences(entry, NOW_NS, local)]
 
 
 UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)
@@ -71,7 +71,7 @@ def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, 
 
 
 @pytest.mark.parametrize(
-    ("one", "lines"),
+    ("result", "lines"),
     [
         (UNKNOWN, ["general · Empty  computing the number left"]),
         (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
@@ -114,13 +114,13 @@ def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, 
         ),
     ],
 )
-def test_in_sentences(one: BudgetEntry, lines: list[str]) -> None:
-    assert said(one, BERLIN) == lines
+def test_in_sentences(result: BudgetEntry, lines: list[str]) -> None:
+    assert sentences_of(result, BERLIN) == lines
 
 
-def cells(one: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
+def cells(entry: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
     table = budgets_table()
-    row = build_rows(table, [one], now_ns=NOW_NS)[0]
+    row = build_rows(table, [entry], now_ns=NOW_NS)[0]
     return {
         heading.id: (cell.text, cell.short, cell.tone)
         for heading, cell in zip(table.headings(), row.cells, strict=True)
@@ -128,7 +128,7 @@ def cells(one: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
 
 
 @pytest.mark.parametrize(
-    ("one", "texts"),
+    ("outcome", "texts"),
     [
         (UNKNOWN, {"allowed": "…", "left": "…", "line": "…", "window": "…", "next": "…", "week": "…", "nodes": "…"}),
         (FOREIGN, {"allowed": "-", "left": "-", "deleting": "-", "line": "-", "window": "-", "next": "-", "week": "-"}),
@@ -158,9 +158,9 @@ def cells(one: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
         ),
     ],
 )
-def test_cells(one: BudgetEntry, texts: dict[str, str]) -> None:
-    found = cells(one)
-    assert {name: found[name][0] for name in texts} == texts
+def test_cells(outcome: BudgetEntry, texts: dict[str, str]) -> None:
+    result = cells(outcome)
+    assert {name: result[name][0] for name in texts} == texts
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -192,5 +192,5 @@ def test_at_length() -> None:
 
 
 def test_nothing_changes_in_the_last_hours() -> None:
-    one = entry(DisruptionBudget("1"))
-    assert one.change(NOW_NS + 400 * HOUR) is None
+    result = entry(DisruptionBudget("1"))
+    assert result.change(NOW_NS + 400 * HOUR) is None

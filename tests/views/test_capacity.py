@@ -28,12 +28,12 @@ def text_of(pieces: tuple[tuple[str, Tone], ...]) -> str:
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_every_node_is_in_one_part(grouping: str) -> None:
-    found = capacity_entries(NODES, grouping)
-    assert sum(one.nodes for one in found) == sum(one.node is not None for one in NODES) == found[0].all_nodes
-    assert sum(one.starting for one in found) == sum(one.node is None for one in NODES)
-    assert sum(one.cpu.requested for one in found) == sum(one.cpu.requested for one in NODES)
-    assert sum(one.total.per_hour for one in found) == pytest.approx(found[0].all_per_hour)
-    assert len({one.key for one in found}) == len(found)
+    entries = capacity_entries(NODES, grouping)
+    assert sum(entry.nodes for entry in entries) == sum(node.node is not None for node in NODES) == entries[0].all_nodes
+    assert sum(entry.starting for entry in entries) == sum(entry.node is None for entry in NODES)
+    assert sum(entry.cpu.requested for entry in entries) == sum(entry.cpu.requested for entry in NODES)
+    assert sum(entry.total.per_hour for entry in entries) == pytest.approx(entries[0].all_per_hour)
+    assert len({entry.key for entry in entries}) == len(entries)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known()
         Life(claim="other", pool="else", created_ns=1),
     )
     churn = Churn(window=ChurnWindow(NOW_NS, NOW_NS - 4 * BIN_NS), lives=lives)
-    [entry] = [one for one in capacity_entries(NODES, "pool", churn) if one.name == name]
+    [entry] = [entry for entry in capacity_entries(NODES, "pool", churn) if entry.name == name]
     assert entry.alive == (*[None] * (BINS - 5), 2, 2, 1, 1, 2)
     assert alive_by_pool(churn) == {name: entry.alive, "else": (*[None] * (BINS - 5), 1, 1, 1, 1, 1)}
 
 
 def test_a_row_says_its_share_and_what_is_not_known() -> None:
     table = capacity_table("pool")
-    entry = next(one for one in capacity_entries(NODES, "pool") if one.name == "trino")
+    entry = next(entry for entry in capacity_entries(NODES, "pool") if entry.name == "trino")
     ids = [heading.id for heading in table.headings()]
     cells = dict(zip(ids, build_rows(table, [entry], now_ns=NOW_NS)[0].cells, strict=True))
     assert cells["nodes"].bar == Bar(0, entry.nodes, entry.all_nodes)
@@ -80,27 +80,27 @@ def test_a_row_says_its_share_and_what_is_not_known() -> None:
     values = table.values(hidden, NOW_NS)
     assert (values["cpu_requested_millis"], values["free_mem_bytes"]) == (None, None)
     assert values["cpu_allocatable_millis"] == entry.cpu.capacity
-    assert not {"price", "held"} & {one.id for one in capacity_table("pool", has_prices=False).headings()}
+    assert not {"price", "held"} & {heading.id for heading in capacity_table("pool", has_prices=False).headings()}
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_sums_of_the_sentence_that_leave_nodes_out_have_a_plus(grouping: str) -> None:
-    one, *rest = (
+    result, *rest = (
         replace(entry, all_per_hour=2.0, total=replace(entry.total, per_hour=1.0, priced=1, unpriced=0))
         for entry in capacity_entries(NODES, grouping)
     )
-    assert "/h+" not in text_of(capacity_sentence((one, *rest), grouping))
-    partly = replace(one, total=replace(one.total, unpriced=1))
+    assert "/h+" not in text_of(capacity_sentence((result, *rest), grouping))
+    partly = replace(result, total=replace(result.total, unpriced=1))
     assert text_of(capacity_sentence((partly, *rest), grouping)).count("/h+") in (1, 2)
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> None:
-    claims = [replace(one, node=None) for one in NODES if one.claim is not None][:2]
+    claims = [replace(entry, node=None) for entry in NODES if entry.claim is not None][:2]
     entries = capacity_entries(claims, grouping)
-    [per_hour] = {one.all_per_hour for one in entries}
+    [per_hour] = {entry.all_per_hour for entry in entries}
     money = f", {per_hour_text(per_hour)} together" if per_hour else ""
-    said = text_of(capacity_sentence(entries, grouping))
-    assert said == f"No node: 2 NodeClaims without one{money}"
+    text = text_of(capacity_sentence(entries, grouping))
+    assert text == f"No node: 2 NodeClaims without one{money}"
     bare = capacity_entries([replace(claims[0], price=None)], grouping)
     assert text_of(capacity_sentence(bare, grouping)) == "No node: 1 NodeClaim without one"

@@ -25,7 +25,7 @@ def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: i
     )
 
 
-def said(entries: list[ClaimEntry], pool: str = "general") -> str:
+def expiry_text(entries: list[ClaimEntry], pool: str = "general") -> str:
     return "".join(text for text, _ in expiry_line(expiries_of(entries, pool), pool, NOW_NS))
 
 
@@ -48,14 +48,14 @@ OTHER = claim("other", MINUTE, pool="trino")
     ],
 )
 def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
-    assert said(entries) == expected
+    assert expiry_text(entries) == expected
 
 
 def test_how_many_expire_at_once() -> None:
     wave = [claim(f"w{minute}", 50 * HOUR + minute * MINUTE) for minute in (0, 10, 25)]
-    line = said([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
+    line = expiry_text([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
     assert " · most at once: 3 within 30m, in 2d2h, from 2026" in line
-    assert "most at once" not in said(wave[:2])
+    assert "most at once" not in expiry_text(wave[:2])
 
 
 def test_a_drain_that_nothing_ends_comes_first() -> None:

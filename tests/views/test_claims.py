@@ -43,21 +43,21 @@ DRIFTED = Condition("Drifted", "True", "AMIDrift", last_transition_ns=NOW_NS - H
 def entry(
     *further: Condition, node: Node | None = NODE, findings: NodeFindings | None = None, **given: Any
 ) -> ClaimEntry:
-    known: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": "general-a",
         "labels": LABELS,
         "created_ns": BORN,
         "node_name": NODE.name,
         "conditions": (*GROWN, *further),
     }
-    return ClaimEntry(NodeClaim(**(known | given)), node, findings)
+    return ClaimEntry(NodeClaim(**(document | given)), node, findings)
 
 
 WHY = Why(code=WhyCode.DRAIN)
 
 
-def found(*blockers: Blocker, drain: DrainState | None = None) -> NodeFindings:
-    held = next((place for place, one in enumerate(blockers) if Method.DRIFT in one.blocks), None)
+def node_findings(*blockers: Blocker, drain: DrainState | None = None) -> NodeFindings:
+    held = next((place for place, blocker in enumerate(blockers) if Method.DRIFT in blocker.blocks), None)
     lanes = () if held is None else (Lane("Drift", True, str(blockers[held].code), held),)
     return NodeFindings("claim/general-a", NODE.name, "general", WHY, blockers, drain, lanes=lanes)
 
@@ -99,7 +99,7 @@ RECKONED_END = (
 
 
 @pytest.mark.parametrize(
-    ("one", "text", "tone"),
+    ("result", "text", "tone"),
     [
         (STARTING, "the instance is not launched yet", Tone.ACTIVE),
         (REFUSED, "no capacity", Tone.FAULT),
@@ -113,44 +113,48 @@ RECKONED_END = (
         (LEAVING, "its pods are being evicted", Tone.LEAVING),
         (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
         (
-            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))),
+            entry(deletion_ns=NOW_NS - MINUTE, findings=node_findings(drain=DrainState(DrainStage.VOLUMES))),
             "volumes",
             Tone.LEAVING,
         ),
         (
-            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
+            entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
             "replacements to be ready, then it is deleted (Underutilized)",
             Tone.LEAVING,
         ),
         (
-            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))),
+            entry(
+                findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
+            ),
             "replacements to be ready, then it is deleted (Unhealthy) and drained for up to 10m",
             Tone.LEAVING,
         ),
         (entry(DRIFTED), "its turn among drifted nodes", Tone.WARNING),
-        (entry(DRIFTED, findings=found()), "its turn among drifted nodes", Tone.WARNING),
+        (entry(DRIFTED, findings=node_findings()), "its turn among drifted nodes", Tone.WARNING),
         (
-            entry(DRIFTED, findings=found(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
+            entry(DRIFTED, findings=node_findings(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
             "its turn among drifted nodes",
             Tone.WARNING,
         ),
         (
             entry(
                 DRIFTED,
-                findings=found(held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR), held(Code.BUDGET_ZERO, "general")),
+                findings=node_findings(
+                    held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR), held(Code.BUDGET_ZERO, "general")
+                ),
             ),
             "do-not-disrupt ci/a, in 60m and 1 more",
             Tone.WARNING,
         ),
-        (entry(DRIFTED, findings=found(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
+        (entry(DRIFTED, findings=node_findings(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
     ],
 )
-def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
-    assert waiting_on(one, NOW_NS) == (text, tone)
+def test_what_it_waits_for(result: ClaimEntry, text: str, tone: Tone) -> None:
+    assert waiting_on(result, NOW_NS) == (text, tone)
 
 
 @pytest.mark.parametrize(
-    ("one", "text"),
+    ("result", "text"),
     [
         (STARTING, "the cloud provider's instance"),
         (REFUSED, "no capacity"),
@@ -168,32 +172,32 @@ def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
             ),
             "nvidia.com/gpu to be registered",
         ),
-        (entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))), "volumes"),
+        (entry(deletion_ns=NOW_NS - MINUTE, findings=node_findings(drain=DrainState(DrainStage.VOLUMES))), "volumes"),
         (
             entry(
                 deletion_ns=NOW_NS - MINUTE,
-                findings=found(drain=DrainState(DrainStage.DRAINING, tier=1, waiting=(HELD, HELD))),
+                findings=node_findings(drain=DrainState(DrainStage.DRAINING, tier=1, waiting=(HELD, HELD))),
             ),
             "draining, waiting for 2 pods",
         ),
         (
-            entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
+            entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
             "replacements to be ready",
         ),
         (entry(), ""),
     ],
 )
-def test_what_it_waits_for_in_few_words(one: ClaimEntry, text: str) -> None:
-    assert short_wait(one, NOW_NS) == text
+def test_what_it_waits_for_in_few_words(result: ClaimEntry, text: str) -> None:
+    assert short_wait(result, NOW_NS) == text
 
 
-def cells(one: ClaimEntry) -> dict[str, str]:
-    row = build_rows(TABLE, [one], now_ns=NOW_NS)[0]
+def cells(entry: ClaimEntry) -> dict[str, str]:
+    row = build_rows(TABLE, [entry], now_ns=NOW_NS)[0]
     return {heading.id: cell.text for heading, cell in zip(TABLE.headings(), row.cells, strict=True)}
 
 
 @pytest.mark.parametrize(
-    ("one", "texts"),
+    ("result", "texts"),
     [
         (
             entry(),
@@ -215,7 +219,7 @@ def cells(one: ClaimEntry) -> dict[str, str]:
         (entry(termination_grace_period_ns=GRACE_NS), {"deadline": "24h grace"}),
         (
             entry(
-                findings=found(drain=DrainState(DrainStage.COMMANDED, bound_ns=10 * MINUTE)),
+                findings=node_findings(drain=DrainState(DrainStage.COMMANDED, bound_ns=10 * MINUTE)),
                 termination_grace_period_ns=GRACE_NS,
             ),
             {"deadline": "10m grace"},
@@ -225,17 +229,17 @@ def cells(one: ClaimEntry) -> dict[str, str]:
         (entry(deletion_ns=NOW_NS - 2 * GRACE_NS, termination_grace_period_ns=GRACE_NS), {"deadline": "24h ago"}),
     ],
 )
-def test_cells(one: ClaimEntry, texts: dict[str, str]) -> None:
-    shown = cells(one)
+def test_cells(result: ClaimEntry, texts: dict[str, str]) -> None:
+    shown = cells(result)
     assert {name: shown[name] for name in texts} == texts
 
 
-def said(one: ClaimEntry) -> list[str]:
-    return ["".join(text for text, _ in line) for line in claim_sentences(one, NOW_NS, ZoneInfo("Europe/Berlin"))]
+def said(entry: ClaimEntry) -> list[str]:
+    return ["".join(text for text, _ in line) for line in claim_sentences(entry, NOW_NS, ZoneInfo("Europe/Berlin"))]
 
 
 @pytest.mark.parametrize(
-    ("one", "lines"),
+    ("result", "lines"),
     [
         (
             entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS),
@@ -284,8 +288,8 @@ def said(one: ClaimEntry) -> list[str]:
         ),
     ],
 )
-def test_in_sentences(one: ClaimEntry, lines: list[str]) -> None:
-    assert said(one) == lines
+def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
+    assert said(result) == lines
 
 
 def test_sort_and_filter() -> None:
@@ -315,7 +319,7 @@ def test_sort_and_filter() -> None:
     for text, count in asked.items():
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
-    assert [TABLE.is_notable(one, NOW_NS) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
+    assert [TABLE.is_notable(entry, NOW_NS) for entry in (*rows, REFUSED)] == [False, True, True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -326,5 +330,5 @@ def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
 
 
 def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:
-    told = found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
+    told = node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
     assert drain_text(told, NOW_NS) == "commanded, its drain is forced to end after 10m"

@@ -77,7 +77,7 @@ def test_every_column_has_a_name_a_title_and_help(name: str) -> None:
     headings = SHOWN[name].headings()
     ids = [heading.id for heading in headings]
     assert len(set(ids)) == len(ids)
-    assert [one for one in ids if not re.fullmatch(r"[a-z][a-z0-9_]*", one)] == []
+    assert [text for text in ids if not re.fullmatch(r"[a-z][a-z0-9_]*", text)] == []
     assert [heading.id for heading in headings if not heading.title or not heading.help] == []
     assert SHOWN[name].default_sort.column_id in ids
 
@@ -85,9 +85,9 @@ def test_every_column_has_a_name_a_title_and_help(name: str) -> None:
 @pytest.mark.parametrize("name", SHOWN)
 def test_no_two_columns_give_a_filter_the_same_name(name: str) -> None:
     table = SHOWN[name]
-    names = [one for column in table.every for one in column.every_filter()] + list(table.more_filters)
+    names = [text for column in table.every for text in column.every_filter()] + list(table.more_filters)
     assert sorted(names) == sorted(table.subject.fields)
-    assert [one for one, field in table.subject.fields.items() if not field.help] == []
+    assert [text for text, field in table.subject.fields.items() if not field.help] == []
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "drill", "headroom", "policies", "rehearsal", "timeouts"])

@@ -19,7 +19,7 @@ from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
 
 
 def event(name: str = "e", **given: Any) -> Event:
-    known: dict[str, Any] = {
+    document: dict[str, Any] = {
         "namespace": "default",
         "reason": "DisruptionBlocked",
         "message": "Pod has a PDB",
@@ -31,7 +31,7 @@ def event(name: str = "e", **given: Any) -> Event:
         "first_ns": NOW_NS - HOUR,
         "last_ns": NOW_NS - MINUTE,
     }
-    return Event(name=name, **(known | given))
+    return Event(name=name, **(document | given))
 
 
 def test_events_fold_by_object_reason_and_source() -> None:
@@ -46,7 +46,7 @@ def test_events_fold_by_object_reason_and_source() -> None:
             event("g", involved_kind="Node", involved_name="n2", involved_namespace=""),
         ]
     )
-    assert [(one.kind, one.object_key, one.reason, one.count) for one in entries] == [
+    assert [(entry.kind, entry.object_key, entry.reason, entry.count) for entry in entries] == [
         ("Node", "n1", "DisruptionBlocked", 6),
         ("Node", "n1", "Unconsolidatable", 1),
         ("Node", "n1", "DisruptionBlocked", 1),
@@ -57,7 +57,7 @@ def test_events_fold_by_object_reason_and_source() -> None:
     assert (first.first_ns, first.last_ns, event_tone(first)) == (NOW_NS - 2 * HOUR, NOW_NS, Tone.WARNING)
     assert (first.message, first.messages) == ("Pod is protected", ("Pod is protected", "Pod has a PDB"))
     assert (event_tone(entries[1]), entries[3].first_ns) == (Tone.NORMAL, 0)
-    assert len({one.key for one in entries}) == 5
+    assert len({entry.key for entry in entries}) == 5
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,22 @@ def test_events_fold_by_object_reason_and_source() -> None:
 )
 def test_what_conditions_tell(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
     entries = [
-        (one.reason, one.message, event_tone(one)) for one in transitions(Node(name="n", conditions=(condition,)))
+        (item.reason, item.message, event_tone(item)) for item in transitions(Node(name="n", conditions=(condition,)))
     ]
     assert entries == ([] if told is None else [told])
 
 
 def test_creation_and_deletion() -> None:
     claim = NodeClaim(name="c", created_ns=NOW_NS - HOUR, deletion_ns=NOW_NS, labels={NODEPOOL: "general"})
-    assert [(one.kind, one.reason, one.message, one.last_ns) for one in transitions(claim)] == [
+    assert [(entry.kind, entry.reason, entry.message, entry.last_ns) for entry in transitions(claim)] == [
         ("NodeClaim", "Created", "for NodePool general", NOW_NS - HOUR),
         ("NodeClaim", "Deleted", "its deletion began", NOW_NS),
     ]
-    assert [one.message for one in transitions(Node(name="n", created_ns=NOW_NS))] == [""]
+    assert [entry.message for entry in transitions(Node(name="n", created_ns=NOW_NS))] == [""]
 
 
 def entry(**given: Any) -> EventEntry:
-    known: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": "Node",
         "object_key": "ip-1.ec2.internal",
         "reason": "FailedDraining",
@@ -115,7 +115,7 @@ def entry(**given: Any) -> EventEntry:
         "count": 1_200,
         "messages": ("4 pods\x1b[2J wait", "5 pods\nwait"),
     }
-    return EventEntry(**(known | given))
+    return EventEntry(**(document | given))
 
 
 BORN = entry(reason="Created", message="", messages=(), source="condition", count=1, first_ns=NOW_NS, last_ns=NOW_NS)
@@ -129,13 +129,13 @@ TIMELESS = entry(
 
 def test_steps_of_one_instant_stand_in_their_order() -> None:
     rows = build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], now_ns=NOW_NS)
-    assert [one.reason for one in rows.items] == ["Launched", "Created", "X"]
+    assert [entry.reason for entry in rows.items] == ["Launched", "Created", "X"]
     for heading in TABLE.headings():
         assert len(build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], sort=Sort(heading.id), now_ns=NOW_NS)) == 3
 
 
 @pytest.mark.parametrize(
-    ("one", "head", "message"),
+    ("result", "head", "message"),
     [
         (
             entry(),
@@ -149,8 +149,8 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
         (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
     ],
 )
-def test_in_sentences(one: EventEntry, head: str, message: str) -> None:
-    assert ["".join(text for text, _ in line) for line in event_sentences(one, NOW_NS)] == [head, message]
+def test_in_sentences(result: EventEntry, head: str, message: str) -> None:
+    assert ["".join(text for text, _ in line) for line in event_sentences(result, NOW_NS)] == [head, message]
 
 
 def test_at_length() -> None:
@@ -168,10 +168,10 @@ def test_what_stayed_the_same_is_not_made_again() -> None:
     fleet.add(Kind.EVENT, event())
     view = view_of(fleet)
     first = timeline.entries(view)
-    assert [one.kind for one in first] == ["Node", "Node", "NodeClaim"]
+    assert [entry.kind for entry in first] == ["Node", "Node", "NodeClaim"]
     assert timeline.entries(ClusterView(view.state, view.statuses)) is first
     nodes = {**view.state.nodes, "m": Node(name="m", created_ns=NOW_NS)}
     grown = msgspec.structs.replace(view.state, objects={**view.state.objects, Kind.NODE: nodes})
     second = timeline.entries(ClusterView(grown, view.statuses))
     assert len(second) == 4
-    assert {id(one) for one in first} <= {id(one) for one in second}
+    assert {id(entry) for entry in first} <= {id(entry) for entry in second}

@@ -28,9 +28,9 @@ def a_row(
     version: str = "1.15.0",
     **figures: float | None,
 ) -> FleetRow:
-    known = {"nodes": 10, "per_hour": 2.5, "unpriced": 0, "held": 0.5, "pending": 3, **figures}
-    made = ClusterFigures(worst=worst, is_fine=worst is FINE, version=version, **known)  # type: ignore[arg-type]
-    return FleetRow(name, MemberLine(made, NOW_NS - age_ns, trouble), ended)
+    numbers = {"nodes": 10, "per_hour": 2.5, "unpriced": 0, "held": 0.5, "pending": 3, **figures}
+    result = ClusterFigures(worst=worst, is_fine=worst is FINE, version=version, **numbers)  # type: ignore[arg-type]
+    return FleetRow(name, MemberLine(result, NOW_NS - age_ns, trouble), ended)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_clusters_that_need_attention_are_first_and_unknown_numbers_are_dashes()
         FleetRow("gone\x1b[31m", MemberLine(trouble="refused \x1b[2J")),
         FleetRow("new"),
     ]
-    made = build_rows(TABLE, rows, query=parse_query("", TABLE.subject), sort=TABLE.default_sort, now_ns=NOW_NS)
-    shown = [[cell.text for cell in made[index].cells] for index in range(len(made))]
+    result = build_rows(TABLE, rows, query=parse_query("", TABLE.subject), sort=TABLE.default_sort, now_ns=NOW_NS)
+    shown = [[cell.text for cell in result[index].cells] for index in range(len(result))]
     assert [cells[0] for cells in shown][:3] == ["gone␛[31m", "errs", "warns"]
     assert shown[0][1:] == ["-", "-", "-", "-", "-", "n/a", "✘ refused ␛[2J"]
     assert shown[1][1:] == ["10", "2.50", "0.50", "3", "1.15.0", "0s", "✘ Disruption is paused"]

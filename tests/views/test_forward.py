@@ -64,8 +64,8 @@ def test_the_headline_says_what_it_comes_to() -> None:
 
 
 def test_nothing_to_do_is_said() -> None:
-    said = headline(a_play(moments=(BEFORE,)))
-    assert said == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
+    text = headline(a_play(moments=(BEFORE,)))
+    assert text == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
     assert foreign == "nothing is disrupted and nothing launched: 1 node", "made by nobody that this is about"
     unpriced = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0, 1),)))
@@ -77,9 +77,9 @@ def test_nothing_to_do_is_said() -> None:
 def test_nodes_that_expire_or_get_ready_are_no_nothing() -> None:
     expired = Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))
     started = Step(at_ns=NOW_NS, kind=StepKind.READY, nodes=("b",))
-    said = [headline(a_play(*steps, moments=(BEFORE, AFTER))) for steps in ((expired,), (started, started))]
-    assert said[0].startswith("1 node expires, nothing else is disrupted and nothing launched: 5 → 3 nodes, ")
-    assert said[1].startswith("nothing is disrupted and 2 nodes that were starting get ready: 5 → 3 nodes, ")
+    headlines = [headline(a_play(*steps, moments=(BEFORE, AFTER))) for steps in ((expired,), (started, started))]
+    assert headlines[0].startswith("1 node expires, nothing else is disrupted and nothing launched: 5 → 3 nodes, ")
+    assert headlines[1].startswith("nothing is disrupted and 2 nodes that were starting get ready: 5 → 3 nodes, ")
     by = headline(a_play(DELETED, expired, moments=(BEFORE, AFTER)))
     assert "nothing more: 1 command, 1 expiration, 3 evictions" in by
 
@@ -89,8 +89,8 @@ def test_steps_in_words() -> None:
     single = msgspec.structs.replace(DELETED, method="SingleNodeConsolidation")
     assert step_text(single, is_short=True).startswith("Single: delete a, b, c")
     claim = {"nodePool": "general", "instanceTypes": ["m5.large", "m6.large"], "cheapestPrice": 0.1}
-    made = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
-    assert step_text(made) == "launch 1 node in general (2 types, from $0.1000/h) for 1 pod"
+    step = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
+    assert step_text(step) == "launch 1 node in general (2 types, from $0.1000/h) for 1 pod"
     assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 pods to evict"
     rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
@@ -118,12 +118,12 @@ def test_charts_say_what_they_leave_out() -> None:
 def test_without_prices_no_dollars_are_said() -> None:
     claim = {"nodePool": "general", "instanceTypes": ["m5.large"], "cheapestPrice": 0.1}
     replaced = msgspec.structs.replace(DELETED, claims=(claim,))
-    said = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
-    assert "$" not in "".join(lines_of("prod", "", said))
-    document = plain(PLAYED, said)
+    result = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
+    assert "$" not in "".join(lines_of("prod", "", result))
+    document = plain(PLAYED, result)
     assert [step["savings"] for step in document["steps"]] == [None]
     assert {moment["pricePerHour"] for moment in (*document["series"], document["end"])} == {None}
-    assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
+    assert headline(result) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
 
 
 def text(lines: tuple[Pieces, ...]) -> list[str]:

@@ -27,7 +27,7 @@ LIVE = LiveUsage(
 )  # fmt: skip
 
 
-def said(lines: tuple[Pieces, ...]) -> str:
+def text_of(lines: tuple[Pieces, ...]) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
@@ -47,31 +47,31 @@ def said(lines: tuple[Pieces, ...]) -> str:
     ],
 )
 def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
-    ((found, found_tone),) = usage_note(live, NOW_NS)
-    assert found.startswith(text)
+    ((result, found_tone),) = usage_note(live, NOW_NS)
+    assert result.startswith(text)
     assert found_tone is tone
 
 
 def test_what_a_server_says_is_harmless() -> None:
-    ((found, _),) = usage_note(LiveUsage(is_asked=True, sentence="no \x1b[31m"), NOW_NS)
-    assert "\x1b" not in found
+    ((text, _),) = usage_note(LiveUsage(is_asked=True, sentence="no \x1b[31m"), NOW_NS)
+    assert "\x1b" not in text
 
 
 def test_a_node_beside_its_requests() -> None:
     entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
-    text = said(usage_lines(entry, LIVE, NOW_NS))
+    text = text_of(usage_lines(entry, LIVE, NOW_NS))
     assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text
     assert "the most of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
     assert "requests, not usage, decide what fits" in text
-    once = said(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
+    once = text_of(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
     assert "cpu 400m (20% of allocatable) · mem" in once
     assert "the most of" not in once
-    unknown = said(usage_lines(NodeEntry(a_node(), None), LIVE, NOW_NS))
+    unknown = text_of(usage_lines(NodeEntry(a_node(), None), LIVE, NOW_NS))
     assert unknown.startswith("Live usage\n  measured by metrics-server")
-    ledger = said(resource_lines(entry))
+    ledger = text_of(resource_lines(entry))
     assert "in use" in ledger
     assert ledger.partition("in use")[2].split()[:2] == ["300m", "3,072Mi"]
-    assert "in use" not in said(resource_lines(NodeEntry(a_node(), None)))
+    assert "in use" not in text_of(resource_lines(NodeEntry(a_node(), None)))
 
 
 def cells(entry: NodeEntry) -> dict[str, str]:
@@ -107,6 +107,6 @@ def test_entries_are_made_again_only_where_something_new_was_measured() -> None:
     assert ClusterView(state, statuses, first).node_entries is nodes
     newer = replace(LIVE, nodes={"node-1": TWICE.then(Sample(NOW_NS + MINUTE_NS, 1, 1))})
     second = ClusterView(state, statuses, first, live_usage=newer)
-    assert [one is other for one, other in zip(second.node_entries, nodes, strict=True)] == [False, True]
+    assert [entry is other for entry, other in zip(second.node_entries, nodes, strict=True)] == [False, True]
     again = {entry.pod.key: entry for entry in second.pod_entries}
     assert all(again[key] is entry for key, entry in pods.items())

@@ -36,12 +36,12 @@ from tests.builders import a_node, a_nodepool
 
 def view_of(nodes: Mapping[str, Mapping[str, str]], pools: int = 0) -> ClusterView:
     """Return a cluster of nodes with labels; its NodePools have the names ``pool-N``."""
-    made = {
+    result = {
         name: a_node(name=name, pool=labels[NODEPOOL], capacity_type=labels[CAPACITY_TYPE])
         for name, labels in nodes.items()
     }
     named = {f"pool-{number}": a_nodepool(name=f"pool-{number}") for number in range(pools)}
-    deltas = {Kind.NODE: KindDelta(made), Kind.NODEPOOL: KindDelta(named)}
+    deltas = {Kind.NODE: KindDelta(result), Kind.NODEPOOL: KindDelta(named)}
     return ClusterView(reduce(EMPTY, Batch(deltas)), {})
 
 
@@ -79,9 +79,9 @@ def test_many_nodepools_share_a_label() -> None:
 @pytest.fixture
 def server() -> Iterator[MetricsServer]:
     hostile: dict[Metric, Values] = {NODES: {('a"b\\c\nd', "spot"): 3.0}}
-    made = MetricsServer("127.0.0.1", 0, lambda: hostile, lambda: "Pod was last read 300 s ago")
-    yield made
-    made.stop()
+    metricsserver = MetricsServer("127.0.0.1", 0, lambda: hostile, lambda: "Pod was last read 300 s ago")
+    yield metricsserver
+    metricsserver.stop()
 
 
 def request(server: MetricsServer, path: str, method: str = "GET") -> tuple[int, str]:

@@ -61,12 +61,12 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
         )
         values = report_values(ClusterView(view.state, view.statuses, view, analysis=analysis))
         assert values is not None
-        return values["savings_per_hour"], [one["savings_per_hour"] for one in values["commands"]]
+        return values["savings_per_hour"], [command["savings_per_hour"] for command in values["commands"]]
 
-    first, known = NextCommand("terminate-first", ("a",), (), None), NextCommand("replace", ("b",), (), -0.238)
+    first, command = NextCommand("terminate-first", ("a",), (), None), NextCommand("replace", ("b",), (), -0.238)
     assert saved() == (0, [])
     assert saved(first) == (None, [None])
-    assert saved(first, known) == (-0.238, [None, -0.238])
+    assert saved(first, command) == (-0.238, [None, -0.238])
 
 
 def test_nodes_that_would_go() -> None:
@@ -102,8 +102,8 @@ def test_pods_without_an_owner_are_said_to_be_lost() -> None:
     study = DisruptionStudy(prepared, 1)
     study_all(study)
     study.simulate_next_pass()
-    report, found = present(study.analysis.next), study.analysis.findings["claim/claim-node-1"]
-    assert [one.lost_pods for one in report.commands] == [found.lost_pods] == [("tools/psql",)]
+    report, findings = present(study.analysis.next), study.analysis.findings["claim/claim-node-1"]
+    assert [command.lost_pods for command in report.commands] == [findings.lost_pods] == [("tools/psql",)]
     text = "\n".join("".join(part for part, _ in line) for line in next_lines(report, overview_of(NO_VIEW)))
     assert "  delete node-1\n  ✘ 1 pod would be lost (no owner): tools/psql\n" in text
-    assert verdict_text(present(found.outlook).now).startswith("would be deleted: 1 pod is lost (no owner), saves")
+    assert verdict_text(present(findings.outlook).now).startswith("would be deleted: 1 pod is lost (no owner), saves")

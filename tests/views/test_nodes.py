@@ -32,13 +32,13 @@ STARTUP = (Taint("a/b", "NoSchedule"),)
 
 
 def node(**given: Any) -> Node:
-    known: dict[str, Any] = {"name": "n1", "conditions": READY, "created_ns": NOW_NS - HOUR}
-    return Node(**(known | given))
+    document: dict[str, Any] = {"name": "n1", "conditions": READY, "created_ns": NOW_NS - HOUR}
+    return Node(**(document | given))
 
 
 def claim(**given: Any) -> NodeClaim:
-    known: dict[str, Any] = {"name": "c1", "conditions": DONE, "created_ns": NOW_NS - HOUR}
-    return NodeClaim(**(known | given))
+    document: dict[str, Any] = {"name": "c1", "conditions": DONE, "created_ns": NOW_NS - HOUR}
+    return NodeClaim(**(document | given))
 
 
 REBOOT_GRACE = "karpenter.sh/reboot-termination-grace-period"
@@ -220,10 +220,10 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
     ],
 )
 def test_the_state_that_matters_most(entry: NodeEntry, text: str, tone: Tone, words: str) -> None:
-    found = node_status(entry)
-    assert (found.text(NOW_NS), found.tone) == (text, tone)
-    assert words in found.sentence
-    assert is_faulty(found) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
+    status = node_status(entry)
+    assert (status.text(NOW_NS), status.tone) == (text, tone)
+    assert words in status.sentence
+    assert is_faulty(status) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
 
 
 def entry_of(name: str) -> NodeEntry:
@@ -329,24 +329,24 @@ def test_filters(text: str, count: int) -> None:
     assert sum(map(test, view_of(a_fleet()).node_entries)) == count
 
 
-def said(entry: NodeEntry) -> str:
+def info_text(entry: NodeEntry) -> str:
     return "".join(text for text, _ in explain_node(entry, NOW_NS, has_prices=False))
 
 
 def test_a_node_in_words() -> None:
-    assert said(entry_of("12-88")) == (
+    assert info_text(entry_of("12-88")) == (
         "Ready · 46 pods request cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · free 3530m 33.6Gi 188 slots"
         " · cpu is the scarcest resource"
     )
-    assert said(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
-    assert said(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
-    assert said(entry_of("x7k2p")).endswith("launched for pods requesting cpu 6500m mem 21Gi")
-    assert said(entry_of("5-160")).endswith("has −16Mi compared with its NodeClaim")
-    assert said(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it · ")
-    assert said(NodeEntry(None, claim())).startswith("Node gone")
+    assert info_text(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
+    assert info_text(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
+    assert info_text(entry_of("x7k2p")).endswith("launched for pods requesting cpu 6500m mem 21Gi")
+    assert info_text(entry_of("5-160")).endswith("has −16Mi compared with its NodeClaim")
+    assert info_text(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it · ")
+    assert info_text(NodeEntry(None, claim())).startswith("Node gone")
     whole = entry_of("12-88")
-    assert "pods may not be listed" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN))
-    assert "pods are loading" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
+    assert "pods may not be listed" in info_text(NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN))
+    assert "pods are loading" in info_text(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
 
 
 def facts_of(
@@ -385,7 +385,10 @@ def test_totals() -> None:
 def test_totals_of_some_nodes_say_of_which() -> None:
     view = view_of(a_fleet())
     entries = view.node_entries
-    nodes, claims = [one for one in entries if one.node is not None], [one for one in entries if one.node is None]
+    nodes, claims = (
+        [entry for entry in entries if entry.node is not None],
+        [entry for entry in entries if entry.node is None],
+    )
     shown = [*nodes[:2], *claims]
     every = view.totals
 
@@ -402,7 +405,7 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     )
     assert marked_scope(some(nodes[:1])).text == "1 marked:"
     facts = [fact.text for fact in cluster_facts(view.totals_of(shown, 7), scope)]
-    asked, offered = sum(one.cpu.requested for one in shown), sum(one.cpu.capacity for one in shown)
+    asked, offered = sum(entry.cpu.requested for entry in shown), sum(entry.cpu.capacity for entry in shown)
     assert facts[0] == scope.text
     assert "7 pods" in facts
     assert any(text.startswith(f"cpu {100 * asked // offered}% ") for text in facts)
@@ -434,8 +437,8 @@ def test_a_claim_that_may_not_be_seen_is_not_none() -> None:
 
 def test_a_claim_whose_node_may_not_be_seen_is_not_without_one() -> None:
     seen = NodeEntry(None, claim(), hidden=frozenset({"Node"}))
-    assert said(seen).startswith("Initialized: its node cannot be shown: nodes may not be listed")
-    early = replace(claim(), conditions=tuple(one for one in claim().conditions if one.type != "Initialized"))
+    assert info_text(seen).startswith("Initialized: its node cannot be shown: nodes may not be listed")
+    early = replace(claim(), conditions=tuple(item for item in claim().conditions if item.type != "Initialized"))
     assert cells_of(NodeEntry(None, early, hidden=frozenset({"Node"})))["status"] == "Registered"
 
 
@@ -535,7 +538,7 @@ def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
     entry = NodeEntry(node(allocatable=given), claim(), used)
     table = nodes_table(resources=("cpu", name, "hugepages-2Mi", name))
     cells = build_rows(table, [entry], now_ns=NOW_NS)[0].cells
-    row = dict(zip([one.id for one in table.headings()], cells, strict=True))
+    row = dict(zip([heading.id for heading in table.headings()], cells, strict=True))
     assert (row[f"resource:{name}"].text, row["resource:hugepages-2Mi"].text) == ("3/9", "-")
     assert "mem" not in row
     assert (row["free"].text, row["free"].tone) == ("2500m −1,024Mi", Tone.WARNING)

@@ -9,9 +9,9 @@ from karptui.disruption.drain import DrainState
 from karptui.karpenter.nodeclaim import DrainStage
 from karptui.views.nodes.sentences import explain_node, node_details
 from tests.builders import MINUTE_NS, NOW_NS
-from tests.views.why.test_words import analysed, said
+from tests.views.why.test_words import analysed, text_of
 
-ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-204")
+ENTRY = next(entry for entry in analysed().node_entries if entry.name == "ip-10-0-71-204")
 
 
 def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
@@ -27,5 +27,5 @@ def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
             drain=DrainState(DrainStage.DELETING, since_ns),
         ),
     )
-    assert said(explain_node(deleting, NOW_NS)).startswith("deleting  deleting for 10m, its drain has not begun")
+    assert text_of(explain_node(deleting, NOW_NS)).startswith("deleting  deleting for 10m, its drain has not begun")
     assert node_details(deleting) == ()

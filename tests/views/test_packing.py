@@ -54,10 +54,10 @@ def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
 def test_the_bins_of_a_cluster_hold_what_its_nodes_do() -> None:
     view = view_of(a_fleet())
     entries = {entry.key: entry for entry in view.node_entries}
-    for one in bins_of(view):
-        share = entries[one.key].cpu
-        assert one.daemons.cpu == share.daemons
-        assert abs(sum(pod.cpu for pod in one.pods) - share.workload) <= len(one.pods)
+    for item in bins_of(view):
+        share = entries[item.key].cpu
+        assert item.daemons.cpu == share.daemons
+        assert abs(sum(pod.cpu for pod in item.pods) - share.workload) <= len(item.pods)
 
 
 SCENARIO = Scenario("less")
@@ -78,8 +78,8 @@ FOUND = Packed(
 )
 
 
-def text_of(found: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
-    return ["".join(text for text, _ in line) for line in packed_lines(found, SCENARIO, resource, width)]
+def text_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
+    return ["".join(text for text, _ in line) for line in packed_lines(packed, SCENARIO, resource, width)]
 
 
 def test_the_answer_stands_first_and_changed_pools_before_others() -> None:

@@ -26,9 +26,9 @@ from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, status, view_of
 
 
 def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
-    made = PodTemplate(**({"namespace": "web"} | (template or {})))
-    known: dict[str, Any] = {"name": "p", "template": made, "phase": "Running", "node_name": "n1"}
-    return PodEntry(Pod(**(known | given)), "general")
+    podtemplate = PodTemplate(**({"namespace": "web"} | (template or {})))
+    document: dict[str, Any] = {"name": "p", "template": podtemplate, "phase": "Running", "node_name": "n1"}
+    return PodEntry(Pod(**(document | given)), "general")
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_protection_and_owner(template: dict[str, Any], protection: str, owner: 
 
 
 def protected(value: str, **given: Any) -> PodEntry:
-    known: dict[str, Any] = {"start_ns": NOW_NS - 10 * MINUTE}
-    return entry({"annotations": {karpenter_labels.DO_NOT_DISRUPT: value}}, **(known | given))
+    document: dict[str, Any] = {"start_ns": NOW_NS - 10 * MINUTE}
+    return entry({"annotations": {karpenter_labels.DO_NOT_DISRUPT: value}}, **(document | given))
 
 
 @pytest.mark.parametrize(
-    ("made", "sentence"),
+    ("entry", "sentence"),
     [
         (protected("banana"), 'karpenter.sh/do-not-disrupt "banana" protects nothing'),
         (protected("-1h"), 'karpenter.sh/do-not-disrupt "-1h" protects nothing'),
@@ -85,23 +85,23 @@ def protected(value: str, **given: Any) -> PodEntry:
         (protected("true", deletion_ns=NOW_NS), ""),
     ],
 )
-def test_what_protects_nothing_is_no_protection(made: PodEntry, sentence: str) -> None:
-    assert made.protection_text(NOW_NS) == ""
-    row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
-    assert row.cells[[one.id for one in TABLE.headings()].index("protection")].text == "-"
-    assert TABLE.values(made, NOW_NS)["protection"] is None
-    assert not build_rows(TABLE, [made], is_notable_only=True, now_ns=NOW_NS) or made.pod.is_terminating
-    said = "".join(text for text, _ in explain_pod(made, NOW_NS))
-    assert "keeps its node" not in said
-    assert sentence in said
+def test_what_protects_nothing_is_no_protection(entry: PodEntry, sentence: str) -> None:
+    assert entry.protection_text(NOW_NS) == ""
+    row = build_rows(TABLE, [entry], now_ns=NOW_NS)[0]
+    assert row.cells[[heading.id for heading in TABLE.headings()].index("protection")].text == "-"
+    assert TABLE.values(entry, NOW_NS)["protection"] is None
+    assert not build_rows(TABLE, [entry], is_notable_only=True, now_ns=NOW_NS) or entry.pod.is_terminating
+    result = "".join(text for text, _ in explain_pod(entry, NOW_NS))
+    assert "keeps its node" not in result
+    assert sentence in result
 
 
 def test_a_duration_protects_until_it_is_over() -> None:
-    made = protected("15m")
-    assert made.protection_text(NOW_NS) == "do-not-disrupt 15m"
-    assert made.protection_text(NOW_NS + 5 * MINUTE) == ""
+    entry = protected("15m")
+    assert entry.protection_text(NOW_NS) == "do-not-disrupt 15m"
+    assert entry.protection_text(NOW_NS + 5 * MINUTE) == ""
     assert protected("15m", start_ns=0).protection_text(NOW_NS) == "do-not-disrupt 15m"
-    rows = build_rows(TABLE, [made, protected("5m", name="over")], sort=Sort("protection"), now_ns=NOW_NS)
+    rows = build_rows(TABLE, [entry, protected("5m", name="over")], sort=Sort("protection"), now_ns=NOW_NS)
     assert [item.pod.name for item in rows.items] == ["p", "over"]
 
 
@@ -158,16 +158,16 @@ def test_protection_follows_the_disruption_budget_and_nothing_else_is_made_anew(
 
 
 def test_what_a_disruption_budget_keeps_in_words() -> None:
-    one, several = replace(entry(), kept_by=("front",)), replace(entry(), kept_by=("front", "too"))
-    row = build_rows(TABLE, [one], is_notable_only=True, now_ns=NOW_NS)[0]
+    result, several = replace(entry(), kept_by=("front",)), replace(entry(), kept_by=("front", "too"))
+    row = build_rows(TABLE, [result], is_notable_only=True, now_ns=NOW_NS)[0]
     cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
     assert (cell.text, cell.short, cell.tone) == ("PDB front", "PDB", Tone.WARNING)
-    said = "".join(text for text, _ in explain_pod(one, NOW_NS))
-    assert "PodDisruptionBudget front allows no eviction now: it blocks its node's removal" in said
-    said = "".join(text for text, _ in explain_pod(several, NOW_NS))
+    outcome = "".join(text for text, _ in explain_pod(result, NOW_NS))
+    assert "PodDisruptionBudget front allows no eviction now: it blocks its node's removal" in outcome
+    outcome = "".join(text for text, _ in explain_pod(several, NOW_NS))
     assert (
         "several PodDisruptionBudgets select it (front, too), so it is never evicted: it blocks its node's removal"
-        in said
+        in outcome
     )
 
 
@@ -195,18 +195,18 @@ def test_filters(text: str, count: int) -> None:
     assert sum(map(test, view_of(a_fleet()).pod_entries)) == count
 
 
-def said(name: str) -> str:
-    found = next(entry for entry in view_of(a_fleet()).pod_entries if entry.pod.name == name)
-    return "".join(text for text, _ in explain_pod(found, NOW_NS))
+def explained(name: str) -> str:
+    result = next(entry for entry in view_of(a_fleet()).pod_entries if entry.pod.name == name)
+    return "".join(text for text, _ in explain_pod(result, NOW_NS))
 
 
 def test_a_pod_in_words() -> None:
-    assert said("runner-7f2c4") == (
+    assert explained("runner-7f2c4") == (
         "Running · on ip-10-0-71-204 of runners · requests cpu 500m mem 2,048Mi"
         " · karpenter.sh/do-not-disrupt blocks its node's removal"
     )
-    assert said("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
-    assert said("aws-node-08x").endswith("ends with its node")
+    assert explained("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
+    assert explained("aws-node-08x").endswith("ends with its node")
     lone = PodEntry(entry().pod)
     assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
 

@@ -9,7 +9,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
 from karptui.views.types.ledger import account_lines
 from karptui.views.types.pools import aws_sentence, settings_words, source_lines
-from tests.stories import pool_of, said, stories_view, type_of
+from tests.stories import plain_text, pool_of, stories_view, type_of
 
 LIVE = FactStatus(phase=FactPhase.LIVE)
 VIEW = stories_view()
@@ -19,10 +19,10 @@ def test_the_ledger_names_the_deployment() -> None:
     info = ControllerInfo(title="Deployment kube-system/karpenter", settings={"VM_MEMORY_OVERHEAD_PERCENT": "0.05"})
     view = ClusterView(VIEW.state, {}, evidence=with_controller(Evidence(), info, LIVE))
     trino = pool_of(view, "trino")
-    told = said(account_lines(type_of(trino, "r5a.8xlarge"), None, view.evidence.overhead_origin))
+    told = plain_text(account_lines(type_of(trino, "r5a.8xlarge"), None, view.evidence.overhead_origin))
     assert "VM overhead 0.05" in told
     assert "Deployment kube-system/karpenter" in told
-    lines = said(source_lines(trino.entry, view.evidence, view.prices))
+    lines = plain_text(source_lines(trino.entry, view.evidence, view.prices))
     assert "VM overhead 0.05 (Deployment kube-system/karpenter)" in lines
 
 

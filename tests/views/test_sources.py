@@ -15,8 +15,8 @@ NOW_NS = 1_795_521_607 * SECOND
 
 
 def status(kind: Kind, phase: Phase, **given: Any) -> SourceStatus:
-    known: dict[str, Any] = {"kind": kind, "phase": phase, "since_ns": NOW_NS - 3 * SECOND}
-    return SourceStatus(**(known | given))
+    document: dict[str, Any] = {"kind": kind, "phase": phase, "since_ns": NOW_NS - 3 * SECOND}
+    return SourceStatus(**(document | given))
 
 
 LIVE = status(Kind.NODE, Phase.LIVE)
@@ -67,8 +67,8 @@ def test_notices_say_what_is_missing_and_what_for() -> None:
     assert notice({}, consequences, NOW_NS) is None
     assert notice({"Node": LIVE}, consequences, NOW_NS) is None
     forbidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden.")
-    said = notice({"Node": LIVE, "Pod": forbidden}, consequences, NOW_NS)
-    assert said == ("no permission to list pods. Requests need it. ? has the ClusterRole.", Tone.WARNING)
+    pair = notice({"Node": LIVE, "Pod": forbidden}, consequences, NOW_NS)
+    assert pair == ("no permission to list pods. Requests need it. ? has the ClusterRole.", Tone.WARNING)
     assert notice({"Pod": status(Kind.POD, Phase.FORBIDDEN)}, consequences, NOW_NS) == (
         "pods: forbidden. Requests need it. ? has the ClusterRole.",
         Tone.WARNING,
@@ -78,9 +78,9 @@ def test_notices_say_what_is_missing_and_what_for() -> None:
 def test_a_notice_names_all_that_is_missing() -> None:
     hidden = {str(kind): status(kind, Phase.FORBIDDEN) for kind in (Kind.NODE, Kind.POD, Kind.NODECLAIM, Kind.JOB)}
     consequences = {"Node": "Nothing without.", "Pod": "Requests need it.", "NodeClaim": "Drift needs it."}
-    said = notice(hidden, consequences, NOW_NS)
-    assert said is not None
-    assert said[0] == (
+    pair = notice(hidden, consequences, NOW_NS)
+    assert pair is not None
+    assert pair[0] == (
         "nodes: forbidden. Nothing without. Nor may pods and NodeClaims be listed. ? has the ClusterRole."
     )
 
@@ -108,9 +108,9 @@ def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
     gone: dict[str, KindStatus] = {
         kind: status(kind, Phase.DISCONNECTED, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()
     }
-    said = notice(gone, {}, NOW_NS)
-    assert said is not None
-    assert said[0].endswith("What you see is from 11:59:25Z.")
+    pair = notice(gone, {}, NOW_NS)
+    assert pair is not None
+    assert pair[0].endswith("What you see is from 11:59:25Z.")
 
 
 def test_notices_say_what_could_not_be_read() -> None:
@@ -138,8 +138,8 @@ def test_notices_say_what_could_not_be_read() -> None:
     ],
 )
 def test_an_empty_table_says_which_kind_of_empty(phase: Phase | None, given: dict[str, Any], lines: list[str]) -> None:
-    known = None if phase is None else status(Kind.NODE, phase, **given)
-    assert [text for text, _ in no_rows(known, "nodes", NOW_NS)] == lines
+    result = None if phase is None else status(Kind.NODE, phase, **given)
+    assert [text for text, _ in no_rows(result, "nodes", NOW_NS)] == lines
 
 
 def test_filtered_to_nothing_is_not_empty() -> None:

@@ -18,7 +18,7 @@ from karptui.views.types.ledger import fit_lines, observed_lines, title_pieces
 from karptui.views.types.pools import reason_lines, source_lines
 from tests import builders
 from tests.builders.clusters import state_of
-from tests.stories import pool_of, said, type_of
+from tests.stories import plain_text, pool_of, type_of
 from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of
 
 UNPRICED = InstanceType(
@@ -26,8 +26,8 @@ UNPRICED = InstanceType(
     requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "x1.large"),),
     capacity=builders.amounts({"cpu": "2", "memory": "8Gi", "pods": "10"}),
     offerings=tuple(
-        msgspec.structs.replace(one, is_available=False)
-        for one in builders.an_instance_type(prices={"on-demand": 0.0}).offerings
+        msgspec.structs.replace(offering, is_available=False)
+        for offering in builders.an_instance_type(prices={"on-demand": 0.0}).offerings
     ),
 )
 
@@ -58,14 +58,14 @@ def test_limits_rule_a_type_out() -> None:
     pool = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
     offered = builders.an_instance_type(name="m5.large")
     entry = pool_of(a_view(offered, nodepools=(pool,)), "general")
-    assert "✘ ruled out: limits: cpu short by" in said(fit_lines(type_of(entry, "m5.large"), None))
+    assert "✘ ruled out: limits: cpu short by" in plain_text(fit_lines(type_of(entry, "m5.large"), None))
 
 
 def test_no_percent_is_named_where_there_is_no_ledger() -> None:
     offered = builders.an_instance_type(name="made.up")
     view = a_view(offered, pods=(builders.a_pod(memory="100Gi"),))
     pool = pool_of(view, "general")
-    told = said(fit_lines(type_of(pool, "made.up"), pool.fit(type_of(pool, "made.up"))))
+    told = plain_text(fit_lines(type_of(pool, "made.up"), pool.fit(type_of(pool, "made.up"))))
     assert "memory short by" in told
     assert "VM_MEMORY_OVERHEAD_PERCENT" not in told
 
@@ -75,7 +75,7 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
         builders.a_node(instance_type="m5.large"), allocatable=builders.amounts({"cpu": "1"})
     )
     pool: TypesOfPool = pool_of(a_view(builders.an_instance_type(), nodes=(node,)), "general")
-    told = said(observed_lines(pool.entry, type_of(pool, "m5.large")))
+    told = plain_text(observed_lines(pool.entry, type_of(pool, "m5.large")))
     assert "1 node reports" in told
     assert "compared with the plan" not in told
 
@@ -83,10 +83,12 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
 def test_daemonsets_that_take_too_much_memory() -> None:
     heavy = builders.a_daemonset(memory="100Gi")
     pool = pool_of(a_view(builders.an_instance_type(), daemonsets=(heavy,)), "general")
-    assert "DaemonSets do not fit: memory −1" in said(reason_lines(pool.entry))
+    assert "DaemonSets do not fit: memory −1" in plain_text(reason_lines(pool.entry))
 
 
 def test_trouble_with_sources_stands_beside_them() -> None:
     gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found")
     evidence = Evidence(fact_statuses=dict.fromkeys(FactKind, gone))
-    assert said(source_lines(None, evidence, a_view(UNPRICED).prices)).endswith(" · no AWS credentials were found")
+    assert plain_text(source_lines(None, evidence, a_view(UNPRICED).prices)).endswith(
+        " · no AWS credentials were found"
+    )

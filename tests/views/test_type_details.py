@@ -19,7 +19,7 @@ from karptui.views.types.ledger import account_lines, fit_lines, observed_lines,
 from karptui.views.types.pools import note_of, reason_lines
 from tests import builders
 from tests.builders.clusters import state_of
-from tests.stories import pool_of, said, stories_view, type_of
+from tests.stories import plain_text, pool_of, stories_view, type_of
 from tests.views.test_types import a_type, offering
 
 SUBNETS = [{"id": "s-1", "zone": "us-east-1a", "zoneID": "use1-az4"}]
@@ -64,19 +64,19 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
     )
     pool = general(view)
     entry = type_of(pool, "r5a.8xlarge")
-    account = said(account_lines(entry, pool.fit(entry), view.evidence.overhead_origin))
+    account = plain_text(account_lines(entry, pool.fit(entry), view.evidence.overhead_origin))
     assert "VM overhead          −12,144" in account
     assert "reported, so 0.075 is not used" in account
     assert "as a node reported it" in account
-    fit = said(fit_lines(entry, pool.fit(entry)))
+    fit = plain_text(fit_lines(entry, pool.fit(entry)))
     assert "VM_MEMORY_OVERHEAD_PERCENT changes nothing" in fit
-    assert "allocatable 246,000Mi: −" in said(observed_lines(pool.entry, entry))
+    assert "allocatable 246,000Mi: −" in plain_text(observed_lines(pool.entry, entry))
 
 
 def test_no_percent_and_no_type_help() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(memory="9999Gi"),))
     pool = general(view)
-    text = said(fit_lines(type_of(pool, "r5a.large"), pool.fit(type_of(pool, "r5a.large"))))
+    text = plain_text(fit_lines(type_of(pool, "r5a.large"), pool.fit(type_of(pool, "r5a.large"))))
     assert "no VM_MEMORY_OVERHEAD_PERCENT makes it fit" in text
     assert "no other type of the pool fits it" in text
     assert note_of(pool.entry)[0] == "none left: pod"
@@ -85,7 +85,7 @@ def test_no_percent_and_no_type_help() -> None:
 def test_another_family_where_its_own_has_nothing_larger() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("c5", "x2idn"),), pods=(builders.a_pod(cpu="80", memory="900Gi"),))
     pool = general(view)
-    text = said(fit_lines(type_of(pool, "c5.large"), pool.fit(type_of(pool, "c5.large"))))
+    text = plain_text(fit_lines(type_of(pool, "c5.large"), pool.fit(type_of(pool, "c5.large"))))
     assert "cpu short by" in text
     assert "or on the next type that fits: x2idn." in text
 
@@ -96,8 +96,8 @@ def test_a_nodeclass_rules_types_out() -> None:
     entry = type_of(pool, "a1.large")
     assert entry.ruled_out == "a1 types cannot boot AL2023"
     assert {offer.availability for offer in entry.offers} == {Availability.RULED_OUT}
-    assert "a1 types cannot boot AL2023" in said(fit_lines(entry, None))
-    assert "not available: sold out, or excluded by the NodeClass −" in said(reason_lines(pool.entry))
+    assert "a1 types cannot boot AL2023" in plain_text(fit_lines(entry, None))
+    assert "not available: sold out, or excluded by the NodeClass −" in plain_text(reason_lines(pool.entry))
 
 
 def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:
@@ -130,7 +130,7 @@ def test_reservations_count_what_is_left() -> None:
     pool_entry = general(
         ClusterView(state_of(Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
     )
-    assert "spot from $0.2000/h" in said([title_pieces(pool_entry.entry, pool_entry.types[0])])
+    assert "spot from $0.2000/h" in plain_text([title_pieces(pool_entry.entry, pool_entry.types[0])])
 
 
 def test_an_overlaid_price_says_so() -> None:
@@ -140,26 +140,26 @@ def test_an_overlaid_price_says_so() -> None:
         {},
         evidence=Evidence(instance_types=(a_type("a", overlaid),)),
     )
-    found = general(view)
-    price = found.types[0].on_demand
+    pool = general(view)
+    price = pool.types[0].on_demand
     assert price is not None
     assert (price.per_hour, price.origin.label) == (0.4, "NodeOverlay")
-    assert "prices by a NodeOverlay, not those that AWS bills" in said([title_pieces(found.entry, found.types[0])])
+    assert "prices by a NodeOverlay, not those that AWS bills" in plain_text([title_pieces(pool.entry, pool.types[0])])
 
 
 def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:
-    own = stories_view()
+    result = stories_view()
     types = tuple(
-        one.instance_type
-        for one in pool_of(own, "trino").pool_types.verdicts
-        if one.instance_type.name.startswith("r5a.")
+        verdict.instance_type
+        for verdict in pool_of(result, "trino").pool_types.verdicts
+        if verdict.instance_type.name.startswith("r5a.")
     )
-    view = ClusterView(own.state, {}, evidence=Evidence(settings=own.evidence.settings, instance_types=types))
+    view = ClusterView(result.state, {}, evidence=Evidence(settings=result.evidence.settings, instance_types=types))
     entry = type_of(pool_of(view, "trino"), "r5a.8xlarge")
     assert entry.ledger is not None
     assert "recorded with the snapshot" in pool_of(view, "trino").entry.origin
     other = Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": "0.2"}), instance_types=types)
-    assert type_of(pool_of(ClusterView(own.state, {}, evidence=other), "trino"), "r5a.8xlarge").ledger is None
+    assert type_of(pool_of(ClusterView(result.state, {}, evidence=other), "trino"), "r5a.8xlarge").ledger is None
 
 
 @pytest.mark.parametrize("spec", [{"kubelet": "many"}, {}])

@@ -37,7 +37,7 @@ from karptui.views.types.pools import (
 from tests import builders
 from tests.aws.builders import a_nodeclass
 from tests.builders.clusters import state_of
-from tests.stories import AT_NS, pool_of, said, stories_view, type_of
+from tests.stories import AT_NS, plain_text, pool_of, stories_view, type_of
 
 VIEW = stories_view()
 TRINO = pool_of(VIEW, "trino")
@@ -60,7 +60,7 @@ def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available:
 
 
 def test_story_d_account() -> None:
-    account = said(account_lines(BIG, TRINO.fit(BIG), VIEW.evidence.overhead_origin))
+    account = plain_text(account_lines(BIG, TRINO.fit(BIG), VIEW.evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
         "advertised": "262,144",
@@ -85,7 +85,7 @@ def test_story_d_fit() -> None:
     assert fit.overhead_percent == 0.0488
     assert fit.next_type is not None
     assert fit.next_type.name == "r5a.12xlarge"
-    assert said(fit_lines(BIG, TRINO.fit(BIG))).splitlines() == [
+    assert plain_text(fit_lines(BIG, TRINO.fit(BIG))).splitlines() == [
         "✘ trino/worker-0 does not fit: memory short by 6,846Mi",
         "  → fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
         "  → or with a pod of at most 238,914Mi (233Gi)",
@@ -104,8 +104,8 @@ def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None
 
 def test_a_pod_that_fits_and_none_at_all() -> None:
     larger = type_of(TRINO, "r5a.12xlarge")
-    assert said(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
-    assert "so there is no pod to compare with" in said(fit_lines(type_of(SMALL, "t3.large"), None))
+    assert plain_text(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
+    assert "so there is no pod to compare with" in plain_text(fit_lines(type_of(SMALL, "t3.large"), None))
 
 
 def test_what_nodes_report() -> None:
@@ -113,13 +113,13 @@ def test_what_nodes_report() -> None:
     assert reported_bytes(node) == 127_540 << 20
     assert matching_percent(node) == 0.027
     assert safe_percent(TRINO.entry) == 0.027
-    assert said(observed_lines(TRINO.entry, node)).splitlines() == [
+    assert plain_text(observed_lines(TRINO.entry, node)).splitlines() == [
         "1 node reports 127,540Mi of memory",
         "allocatable 124,500Mi: +6,188Mi compared with the plan",
         "overhead 0.0270 would match them",
         "safe VM overhead for this pool: 0.0270, by 1 of its types that have nodes",
     ]
-    assert said(observed_lines(SMALL.entry, type_of(SMALL, "t3.large"))) == (
+    assert plain_text(observed_lines(SMALL.entry, type_of(SMALL, "t3.large"))) == (
         "no node of this type runs here, so its real memory is unknown"
     )
 
@@ -134,20 +134,20 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     assert values["daemonset_pods"] == 11
     assert values["removed_by"] == "daemonsets"
     assert values["why"] == "DaemonSets: pod slots short by 3: 8 of 11"
-    assert said(fit_lines(entry, None)).splitlines()[0] == (
+    assert plain_text(fit_lines(entry, None)).splitlines()[0] == (
         "✘ ruled out: 11 DaemonSet pods do not fit: pod slots short by 3: 8 of 11"
     )
     assert carries(SMALL.entry) == "11 ds 460m 896Mi"
 
 
 def test_filters_with_counts_and_reasons() -> None:
-    lines = said(filter_lines(SMALL.entry)).splitlines()
+    lines = plain_text(filter_lines(SMALL.entry)).splitlines()
     assert lines[0] == (
         f"{len(SMALL.types):,} types −{len(SMALL.types) - 21:,} requirements −7 DaemonSets do not fit"
         " −2 no pod fits after them = 12 left"
     )
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
-    assert said(reason_lines(SMALL.entry)).splitlines() == [
+    assert plain_text(reason_lines(SMALL.entry)).splitlines() == [
         f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(SMALL.types) - 21:,}",
         (
             "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
@@ -158,12 +158,12 @@ def test_filters_with_counts_and_reasons() -> None:
 
 
 def test_findings_say_what_to_do() -> None:
-    text = said(finding_lines(SMALL.entry))
+    text = plain_text(finding_lines(SMALL.entry))
     assert "NodePool small: 9 of 21 types have no pod slot left after the DaemonSets" in text
     assert "EC2NodeClass small: userData sets maxPods 110" in text
     assert "→ Set spec.kubelet.maxPods: 110" in text
     flex = pool_of(VIEW, "flex")
-    assert "* is not a wildcard" in said(finding_lines(flex.entry))
+    assert "* is not a wildcard" in plain_text(finding_lines(flex.entry))
     assert note_of(flex.entry)[0] == "none left: requirements"
 
 
@@ -279,7 +279,7 @@ def test_a_nodeclass_of_which_nothing_is_known() -> None:
     entry = pool_of(a_view(), "general")
     why = "EC2NodeClass default was not read, and no node shows its zone"
     assert note_of(entry.entry)[0] == why
-    assert said(filter_lines(entry.entry)) == f"✘ {why}"
+    assert plain_text(filter_lines(entry.entry)) == f"✘ {why}"
     assert build_rows(TABLE, [entry.entry], now_ns=0)[0].cells[3].text == "-"
 
 
@@ -309,9 +309,11 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     assert types_table(entry.name, entry.fit).values(only, AT_NS)["mem_allocatable_bytes"] == 12 << 30
     assert only.offered == {"on-demand": ("eastus-1", "eastus-2")}
     assert entry.entry.origin.startswith("from nodes")
-    account = said(account_lines(only, None, view.evidence.overhead_origin))
+    account = plain_text(account_lines(only, None, view.evidence.overhead_origin))
     assert "advertised" not in account
-    assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry.entry, only))
+    assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in plain_text(
+        observed_lines(entry.entry, only)
+    )
     assert types_table(entry.name, entry.fit).values(only, AT_NS)["mem_advertised_bytes"] is None
     nothing = pool_of(a_view(pool=pool), "general")
     assert note_of(nothing.entry)[0] == "AKSNodeClass default: its types are unknown, and no node shows them"
@@ -335,14 +337,14 @@ def test_types_that_came_with_a_snapshot() -> None:
         a_type("d", offering("z-1", "spot", 0.3)),
     )
     entry = pool_of(a_view(types=types), "general")
-    assert [(one.name, one.removed_by) for one in entry.types] == [
+    assert [(item.name, item.removed_by) for item in entry.types] == [
         ("a", None), ("b", "offerings"), ("c", "reserved"), ("d", "offerings"),
     ]  # fmt: skip
     first = entry.types[0]
     assert first.on_demand is not None
     assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
-    assert [one.availability for one in first.offers] == [Availability.OFFERED, Availability.NOT_ALLOWED]
-    assert [one.availability for one in entry.types[1].offers] == [Availability.UNAVAILABLE]
+    assert [offer.availability for offer in first.offers] == [Availability.OFFERED, Availability.NOT_ALLOWED]
+    assert [offer.availability for offer in entry.types[1].offers] == [Availability.UNAVAILABLE]
     assert (
         types_table(entry.name, entry.fit).values(entry.types[2], AT_NS)["why"]
         == "reserved > node: memory short by 1,024Mi"
@@ -355,15 +357,15 @@ def test_hostile_names_are_cleaned() -> None:
     entry = pool_of(a_view(types=types, pool=builders.a_nodepool(name=evil)), evil)
     row = build_rows(types_table(), entry.types, now_ns=0)[0]
     texts = [cell.text for cell in row.cells]
-    texts += [said([title_pieces(entry.entry, entry.types[0])]), said(filter_lines(entry.entry))]
+    texts += [plain_text([title_pieces(entry.entry, entry.types[0])]), plain_text(filter_lines(entry.entry))]
     assert not any("\x1b" in text or "\u202e" in text for text in texts)
 
 
 def test_expressions_stand_beside_what_they_come_to() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
     settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
-    verdict = next(one for one in TRINO.pool_types.verdicts if one.instance_type.name == BIG.name)
+    verdict = next(verdict for verdict in TRINO.pool_types.verdicts if verdict.instance_type.name == BIG.name)
     context = msgspec.structs.replace(TRINO.context, nodeclass=nodeclass, settings=settings)
-    lines = said(account_lines(TypeReader(context, verdict, {}).read(), None, "")).splitlines()
+    lines = plain_text(account_lines(TypeReader(context, verdict, {}).read(), None, "")).splitlines()
     assert next(line for line in lines if line.startswith("capacity")).endswith("as planned, pods 64 = vcpus * 2")
     assert next(line for line in lines if line.startswith("systemReserved")).endswith("cpu 1000m = vcpus * 31")

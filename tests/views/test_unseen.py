@@ -36,13 +36,13 @@ ALLOCATABLE = amounts(cpu="4", memory="8Gi", pods="10", **{"ephemeral-storage": 
 ORIGIN = PriceOrigin(PriceSource.BUILT_IN, NOW_NS)
 
 
-def said(words: str, tone: Tone = Tone.NORMAL, *, joins: bool = False) -> tuple[str, Words[str]]:
+def worded(words: str, tone: Tone = Tone.NORMAL, *, joins: bool = False) -> tuple[str, Words[str]]:
     return words, Words(0, lambda item, now_ns: (f"{words}{item}{now_ns}", tone), joins=joins)
 
 
 def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], item: str, now_ns: int) -> list[str]:
     """Return the facts of a table with these columns, whose places are in their order."""
-    made = tuple(
+    result = tuple(
         Column(
             Heading(name, name),
             lambda _i, _n: Cell(""),
@@ -51,7 +51,7 @@ def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], 
         )
         for place, (name, words) in enumerate(columns)
     )
-    spec = TableSpec("things", made[::-1], key=str, default_sort=Sort("a"), text=str)
+    spec = TableSpec("things", result[::-1], key=str, default_sort=Sort("a"), text=str)
     return texts(spec.facts_without_room(unseen, item, now_ns))
 
 
@@ -66,14 +66,14 @@ def words_of(spec: TableSpec[Any], item: Any, *seen: str) -> list[str]:
 
 class TestWhichFactsAreTold:
     def test_only_those_of_columns_that_are_not_drawn_in_their_order(self) -> None:
-        columns = (said("b"), said("a"), said("c"))
+        columns = (worded("b"), worded("a"), worded("c"))
         assert facts_of(columns, {"a", "b"}, "-", 7) == ["b-7", "a-7"]
         assert facts_of(columns, (), "-", 7) == []
 
 
 def a_claim(**given: Any) -> NodeClaim:
-    known: dict[str, Any] = {"name": "c1", "labels": LABELS, "created_ns": NOW_NS - HOUR, "image_id": "ami-1"}
-    return NodeClaim(**(known | given))
+    document: dict[str, Any] = {"name": "c1", "labels": LABELS, "created_ns": NOW_NS - HOUR, "image_id": "ami-1"}
+    return NodeClaim(**(document | given))
 
 
 def a_node(**given: Any) -> NodeEntry:
@@ -133,8 +133,8 @@ class TestNodes:
 class TestPods:
     @staticmethod
     def a_pod(**template: Any) -> PodEntry:
-        made = PodTemplate(**({"namespace": "web", "requests": amounts(**{"nvidia.com/gpu": "2"})} | template))
-        return PodEntry(Pod(name="p", template=made, node_name="n1", created_ns=NOW_NS - HOUR), "general")
+        podtemplate = PodTemplate(**({"namespace": "web", "requests": amounts(**{"nvidia.com/gpu": "2"})} | template))
+        return PodEntry(Pod(name="p", template=podtemplate, node_name="n1", created_ns=NOW_NS - HOUR), "general")
 
     def test_what_the_sentence_does_not_tell(self) -> None:
         owners = (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)

@@ -23,7 +23,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
 
 
 @pytest.mark.parametrize(
-    ("finding", "said"),
+    ("finding", "text"),
     [
         (
             a_finding(FindingCode.STOPPED, names=("a", "b", "c"), nodes=20),
@@ -266,8 +266,8 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
     ],
 )
-def test_what_is_said(finding: ClusterFinding, said: str) -> None:
-    assert sentence(finding, NOW_NS, {}) == said
+def test_what_is_said(finding: ClusterFinding, text: str) -> None:
+    assert sentence(finding, NOW_NS, {}) == text
 
 
 def test_money_says_that_more_may_come() -> None:
@@ -284,11 +284,11 @@ def test_no_finding_is_cut_and_every_one_is_on_a_page(texts: list[str], width: i
     told = [(a_finding(FindingCode.PDB, price_per_hour=float(i)), text) for i, text in enumerate(texts)]
     worst, *pages = verdict_pages(told, width, Room(few, lines), Room(len(told), 8))
     drawn = ["".join(text for text, _ in line) for page in (pages or [worst]) for line in page.lines]
-    assert all(sum(1 if one.isascii() else 2 for one in line) <= width for line in drawn)
+    assert all(sum(1 if text.isascii() else 2 for text in line) <= width for line in drawn)
     assert sum(line.startswith(" ! ") for line in drawn) == len(told)
     letters = "".join("".join(text.split()) for text in texts)
-    said = "".join(_without_tail(line) for line in drawn)
-    assert "".join(said.split()) == letters
+    result = "".join(_without_tail(line) for line in drawn)
+    assert "".join(result.split()) == letters
     shown = sum(line.startswith(" ! ") for line in ("".join(text for text, _ in line) for line in worst.lines))
     assert shown + worst.more == len(told)
     assert 1 <= shown <= few
@@ -296,8 +296,8 @@ def test_no_finding_is_cut_and_every_one_is_on_a_page(texts: list[str], width: i
 
 def _without_tail(line: str) -> str:
     """Return what a line says, without mark, money and key."""
-    said = line[3:]
-    return said.rpartition("  6")[0].rpartition("  ")[0] if line.startswith(" ! ") else said
+    text = line[3:]
+    return text.rpartition("  6")[0].rpartition("  ")[0] if line.startswith(" ! ") else text
 
 
 def test_a_finding_that_only_informs_goes_on_below_too() -> None:

@@ -33,17 +33,17 @@ def snapshots(family: str) -> Iterator[Manifest]:
 def _after(line: dict[str, Any]) -> Manifest:
     snapshot, answer = line["snapshot"], line["expected"]["provisioning"]
     types = _types(snapshot["catalog"]) if "catalog" in snapshot else tuple(snapshot["instanceTypes"])
-    by_name = {one["name"]: one for one in types}
+    by_name = {document["name"]: document for document in types}
     decided_ns = parse_timestamp(snapshot["capturedAt"])
-    pods = {_key(one): one for one in snapshot["objects"] if one["kind"] == "Pod"}
+    pods = {_key(manifest): manifest for manifest in snapshot["objects"] if manifest["kind"] == "Pod"}
     for place in answer["existingNodes"]:
         for key in place["pods"]:
             _run(pods[key], place["name"])
-    for number, made in enumerate(answer["newNodeClaims"]):
+    for number, result in enumerate(answer["newNodeClaims"]):
         node_name = f"made-{number}"
-        snapshot["objects"] += _machine(made, by_name, node_name, decided_ns + number * SECOND_NS // 10)
-        snapshot["objects"].append(_daemons(made, pods, node_name))
-        for key in made["pods"]:
+        snapshot["objects"] += _machine(result, by_name, node_name, decided_ns + number * SECOND_NS // 10)
+        snapshot["objects"].append(_daemons(result, pods, node_name))
+        for key in result["pods"]:
             _run(pods[key], node_name)
     snapshot["capturedAt"] = format_timestamp(decided_ns + HOUR_NS)
     snapshot.pop("disruption", None)
@@ -59,23 +59,27 @@ def _run(pod: Manifest, node_name: str) -> None:
     pod["status"] = {"phase": "Running"}
 
 
-def _machine(made: dict[str, Any], types: dict[str, Any], node_name: str, created_ns: int) -> list[Manifest]:
+def _machine(document: dict[str, Any], types: dict[str, Any], node_name: str, created_ns: int) -> list[Manifest]:
     """Return a NodeClaim and its node, launched as the cheapest offering that it may have."""
-    name, offering = _launched(made, types)
+    name, offering = _launched(document, types)
     instance, stamp = types[name], format_timestamp(created_ns)
-    labels = {one["key"]: one["values"][0] for one in instance["requirements"] if len(one.get("values") or ()) == 1}
-    labels |= {one["key"]: one["values"][0] for one in offering["requirements"] if len(one.get("values") or ()) == 1}
-    labels |= {"karpenter.sh/nodepool": made["nodePool"], "node.kubernetes.io/instance-type": name}
-    allowed = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": made["instanceTypes"]}
-    done = [{"type": one, "status": "True", "lastTransitionTime": stamp} for one in LIFECYCLE]
+    labels = {item["key"]: item["values"][0] for item in instance["requirements"] if len(item.get("values") or ()) == 1}
+    labels |= {
+        requirement["key"]: requirement["values"][0]
+        for requirement in offering["requirements"]
+        if len(requirement.get("values") or ()) == 1
+    }
+    labels |= {"karpenter.sh/nodepool": document["nodePool"], "node.kubernetes.io/instance-type": name}
+    allowed = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": document["instanceTypes"]}
+    done = [{"type": text, "status": "True", "lastTransitionTime": stamp} for text in LIFECYCLE]
     claim = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",
         "metadata": {"name": node_name, "uid": node_name, "creationTimestamp": stamp, "labels": labels},
         "spec": {
             "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-            "requirements": [*made["requirements"], allowed],
-            "resources": {"requests": made["requests"]},
+            "requirements": [*document["requirements"], allowed],
+            "resources": {"requests": document["requests"]},
         },
         "status": {
             "nodeName": node_name,
@@ -107,10 +111,12 @@ def _machine(made: dict[str, Any], types: dict[str, Any], node_name: str, create
     return [claim, node]
 
 
-def _daemons(made: dict[str, Any], pods: dict[str, Manifest], node_name: str) -> Manifest:
+def _daemons(document: dict[str, Any], pods: dict[str, Manifest], node_name: str) -> Manifest:
     """Return a pod that asks what those of DaemonSets ask on a node: what Karpenter says less what its pods ask."""
-    rest = {name: parse_quantity(amount).nano for name, amount in made["requests"].items() if name in ("cpu", "memory")}
-    for key in made["pods"]:
+    rest = {
+        name: parse_quantity(amount).nano for name, amount in document["requests"].items() if name in ("cpu", "memory")
+    }
+    for key in document["pods"]:
         for name in rest:
             rest[name] -= requests_of(pods[key]).get(name, 0)
     asks = {"cpu": f"{max(rest.get('cpu', 0), 0)}n", "memory": str(max(rest.get("memory", 0), 0) // 10**9)}
@@ -135,17 +141,17 @@ def _requests_of(spec: str) -> Mapping[str, int]:
     return {name: amount.nano for name, amount in decoded(pod).requests.items()}
 
 
-def _launched(made: dict[str, Any], types: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    allowed = {one["key"]: set(one["values"]) for one in made["requirements"] if one["operator"] == "In"}
+def _launched(document: dict[str, Any], types: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    allowed = {item["key"]: set(item["values"]) for item in document["requirements"] if item["operator"] == "In"}
     offers = [
         (offering["price"], name, at)
-        for name in made["instanceTypes"]
+        for name in document["instanceTypes"]
         for at, offering in enumerate(types[name]["offerings"])
         if offering.get("available", True)
         and all(
-            set(one.get("values") or ()) & allowed[one["key"]]
-            for one in offering["requirements"]
-            if one["key"] in allowed
+            set(requirement.get("values") or ()) & allowed[requirement["key"]]
+            for requirement in offering["requirements"]
+            if requirement["key"] in allowed
         )
     ]
     _, name, at = min(offers)

@@ -60,20 +60,20 @@ REQUIREMENTS = ("spec", "template", "spec", "requirements")
 
 
 def another(name: str, **spec: Any) -> dict[str, Any]:
-    made = copy.deepcopy(POOL)
-    made["metadata"] = {"name": name, "uid": name}
-    made["spec"] = {**made["spec"], **spec}
-    return made
+    deepcopy = copy.deepcopy(POOL)
+    deepcopy["metadata"] = {"name": name, "uid": name}
+    deepcopy["spec"] = {**deepcopy["spec"], **spec}
+    return deepcopy
 
 
 def node(name: str, **fields: Any) -> tuple[Any, Any]:
-    made = a_node(name=name, **{"cpu": "1900m", **fields})
+    result = a_node(name=name, **{"cpu": "1900m", **fields})
     claim = a_nodeclaim(name=f"claim-{name}", node=name)
     marks = ("Launched", "Registered", "Initialized")
-    return made, replace(
+    return result, replace(
         claim,
-        provider_id=made.provider_id,
-        labels=made.labels,
+        provider_id=result.provider_id,
+        labels=result.labels,
         node_name=name,
         created_ns=NOW_NS - DAY_NS,
         conditions=tuple(a_condition(mark) for mark in marks),
@@ -81,20 +81,21 @@ def node(name: str, **fields: Any) -> tuple[Any, Any]:
 
 
 def fleet(*pods: Any, nodes: int = 2, manifests: tuple[dict[str, Any], ...] = (POOL,), **fields: Any) -> WhatIfBase:
-    made = [node(f"node-{i + 1}") for i in range(nodes)]
+    pairs = [node(f"node-{i + 1}") for i in range(nodes)]
     return base(
         *manifests,
         types=TYPES,
         pods=pods,
-        nodes=tuple(one for one, _ in made),
-        nodeclaims=tuple(claim for _, claim in made),
+        nodes=tuple(result for result, _ in pairs),
+        nodeclaims=tuple(claim for _, claim in pairs),
         **fields,
     )
 
 
 def consolidatable(start: WhatIfBase) -> WhatIfBase:
     claims = tuple(
-        replace(one, conditions=(*one.conditions, a_condition("Consolidatable"))) for one in start.inventory.nodeclaims
+        replace(claim, conditions=(*claim.conditions, a_condition("Consolidatable")))
+        for claim in start.inventory.nodeclaims
     )
     return WhatIfBase(replace(start.inventory, nodeclaims=claims), lambda *_: start.types, start.settings, NOW_NS)
 
@@ -109,23 +110,23 @@ def running(count: int, node: str, **fields: Any) -> tuple[Any, ...]:
 
 def test_pods_that_find_a_place_and_what_it_costs() -> None:
     start = fleet(a_pod(name="big", cpu="10"), nodes=1, manifests=(another("general", limits={"cpu": "2"}),))
-    found = changed(start, SetField(GENERAL, ("spec", "limits"), None))
-    assert (found.before.pending, found.after.pending) == (1, 0)
-    assert (found.before.nodes, found.after.nodes, found.after.launched) == (1, 2, 1)
-    assert found.price_delta_per_hour == pytest.approx(0.8)
-    assert found.price_delta_share == pytest.approx(8.0)
-    (gain,) = found.now_fit
+    result = changed(start, SetField(GENERAL, ("spec", "limits"), None))
+    assert (result.before.pending, result.after.pending) == (1, 0)
+    assert (result.before.nodes, result.after.nodes, result.after.launched) == (1, 2, 1)
+    assert result.price_delta_per_hour == pytest.approx(0.8)
+    assert result.price_delta_share == pytest.approx(8.0)
+    (gain,) = result.now_fit
     assert (gain.owner, gain.before, gain.after) == (
         "ReplicaSet/default/web",
         NOWHERE,
         PodPlace(PlaceKind.CLAIM, "general"),
     )
-    (claim,) = found.claims
+    (claim,) = result.claims
     assert claim.is_changed
     assert claim.cheapest is not None
     assert (claim.cheapest.name, claim.cheapest.capacity_type) == ("m5.4xlarge", "on-demand")
     assert dict(claim.requests)["cpu"] == "10"
-    (pool,) = found.pools
+    (pool,) = result.pools
     assert pool.is_changed
     assert (pool.nodes_before, pool.nodes_after, pool.launched_after) == (1, 2, 1)
 
@@ -135,8 +136,8 @@ def test_each_nodepool_says_how_many_pods_of_workloads_its_nodes_hold() -> None:
     pods = (*running(2, "node-1", cpu="100m"), *running(1, "node-2", cpu="100m"), daemon, a_pod(name="big", cpu="10"))
     start = fleet(*pods, manifests=(another("general", limits={"cpu": "2"}), another("spare")))
 
-    def counts(found: Difference) -> dict[str, tuple[int, int]]:
-        return {pool.name: (pool.pods_before, pool.pods_after) for pool in found.pools}
+    def counts(result: Difference) -> dict[str, tuple[int, int]]:
+        return {pool.name: (pool.pods_before, pool.pods_after) for pool in result.pools}
 
     assert counts(changed(start, SetField(GENERAL, ("spec", "weight"), 5))) == {"general": (3, 3), "spare": (1, 1)}
     gone = changed(start, RemoveNode("node-1"), mode=Replay.REMOVE)
@@ -146,20 +147,20 @@ def test_each_nodepool_says_how_many_pods_of_workloads_its_nodes_hold() -> None:
 
 def test_pods_that_no_longer_fit_say_why() -> None:
     start = fleet(a_pod(name="a", cpu="10"), a_pod(name="b", cpu="10"), nodes=0)
-    found = changed(
+    result = changed(
         start, SetField(GENERAL, ("spec", "limits", "cpu"), "1"), CopyPod(ObjectRef("Pod", "a", "default"), 1)
     )
-    assert [(one.pod_key, one.gate) for one in found.no_longer_fit] == [
+    assert [(unplaced.pod_key, unplaced.gate) for unplaced in result.no_longer_fit] == [
         ("default/a", "limits"),
         ("default/a-whatif-0", "limits"),
         ("default/b", "limits"),
     ]
-    first, copied, _ = found.no_longer_fit
+    first, copied, _ = result.no_longer_fit
     assert first.reason == "the limits of NodePool general leave no room for another node"
     assert first.karpenter_says.startswith("all available instance types exceed limits")
     assert first.was == PodPlace(PlaceKind.CLAIM, "general")
     assert copied.was is None
-    assert len(found.claims_before) == 2
+    assert len(result.claims_before) == 2
     again = changed(fleet(a_pod(cpu="99"), nodes=0), SetField(GENERAL, ("spec", "weight"), 3))
     (still,) = again.still_pending
     assert still.reason.startswith("the nearest type of NodePool general is m5.4xlarge, short of cpu 83")
@@ -169,9 +170,9 @@ def test_pods_that_no_longer_fit_say_why() -> None:
 def test_without_a_usable_nodepool_kube_scheduler_places_the_pods_of_a_removed_node(mode: Replay) -> None:
     static = {**POOL, "spec": {**POOL["spec"], "replicas": 2}}
     start = fleet(*running(3, "node-1"), manifests=(static,))
-    found = changed(start, RemoveNode("node-1"), mode=mode)
-    assert found.after.pending == 0
-    (move,) = found.moves
+    result = changed(start, RemoveNode("node-1"), mode=mode)
+    assert result.after.pending == 0
+    (move,) = result.moves
     assert (len(move.pods), move.after.node_name) == (3, "node-2")
 
 
@@ -186,10 +187,10 @@ def test_reasons_of_several_nodepools() -> None:
             },
         ),
     )
-    found = changed(fleet(a_pod(cpu="99", memory="900Gi", requests={"x/y": "3"}), nodes=0, manifests=pools))
-    assert found.still_pending[0].reason.endswith("(1 other NodePool matches worse)")
-    assert "memory 913,408Mi" in found.still_pending[0].reason
-    assert "x/y 3" in found.still_pending[0].reason
+    result = changed(fleet(a_pod(cpu="99", memory="900Gi", requests={"x/y": "3"}), nodes=0, manifests=pools))
+    assert result.still_pending[0].reason.endswith("(1 other NodePool matches worse)")
+    assert "memory 913,408Mi" in result.still_pending[0].reason
+    assert "x/y 3" in result.still_pending[0].reason
     nobody = changed(fleet(a_pod(), nodes=0, manifests=()))
     assert nobody.still_pending[0].reason.startswith("no existing node accepts it, and no NodePool accepts pods")
     assert nobody.still_pending[0].karpenter_says == ""
@@ -204,41 +205,41 @@ def test_reasons_of_several_nodepools() -> None:
 
 def test_many_kinds_of_pods_are_explained_without_numbers_in_the_end() -> None:
     pods = [a_pod(name=f"p-{i}", cpu="99", labels={"app": str(i)}) for i in range(20)]
-    found = changed(fleet(*pods, nodes=0))
-    assert sum("the nearest type" in one.reason for one in found.still_pending) == 16
-    assert sum("no instance type of NodePool general" in one.reason for one in found.still_pending) == 4
+    result = changed(fleet(*pods, nodes=0))
+    assert sum("the nearest type" in unplaced.reason for unplaced in result.still_pending) == 16
+    assert sum("no instance type of NodePool general" in unplaced.reason for unplaced in result.still_pending) == 4
 
 
 def test_pods_that_change_pool() -> None:
     start = fleet(a_pod(cpu="10"), nodes=0, manifests=(POOL, another("other", weight=5)))
-    found = changed(start, SetField(ObjectRef("NodePool", "other"), ("spec", "weight"), 50))
-    (move,) = found.moves
+    result = changed(start, SetField(ObjectRef("NodePool", "other"), ("spec", "weight"), 50))
+    (move,) = result.moves
     assert (move.before.pool_name, move.after.pool_name) == ("general", "other")
-    assert [pool.name for pool in found.pools] == ["other", "general"]
+    assert [pool.name for pool in result.pools] == ["other", "general"]
 
 
 def test_a_swap_of_equal_pods_is_no_move_but_of_pods_with_volumes_it_is() -> None:
     template = a_pod_template(owners=(an_owner(),), cpu="1500m")
     pods = tuple(a_pod(name=f"w-{i}", template=template) for i in range(2))
     start = fleet(*pods)
-    found = changed(start, SetField(ObjectRef("Pod", "w-0", "default"), ("metadata", "labels", "x"), "y"))
-    assert found.moves == ()
+    result = changed(start, SetField(ObjectRef("Pod", "w-0", "default"), ("metadata", "labels", "x"), "y"))
+    assert result.moves == ()
     removed = changed(start, RemoveNode("node-1"))
     assert len(removed.claims) == 1
 
 
 def test_pods_of_removed_nodes_move_from_them() -> None:
     start = fleet(*running(2, "node-1", cpu="500m"), a_pod(name="daemon", node="node-1", daemonset="agent"))
-    found = changed(start, RemoveNode("node-1"))
-    (move,) = found.moves
+    result = changed(start, RemoveNode("node-1"))
+    (move,) = result.moves
     assert move.before == PodPlace(PlaceKind.NODE, "general", "node-1")
     assert move.after == PodPlace(PlaceKind.NODE, "general", "node-2")
     assert move.pods == ("default/node-1-0", "default/node-1-1")
-    (line,) = found.nodes
+    (line,) = result.nodes
     assert (line.node_name, line.is_changed) == ("node-2", True)
-    assert (found.before.nodes, found.after.nodes) == (2, 1)
+    assert (result.before.nodes, result.after.nodes) == (2, 1)
     with_mode = changed(start, RemoveNode("node-1"), mode=Replay.REMOVE)
-    assert with_mode.moves == found.moves
+    assert with_mode.moves == result.moves
     assert with_mode.after.nodes == 1
     assert changed(start, mode=Replay.REMOVE).moves == ()
 
@@ -246,24 +247,24 @@ def test_pods_of_removed_nodes_move_from_them() -> None:
 @pytest.mark.parametrize("mode", [Replay.PENDING, Replay.REMOVE])
 def test_pods_without_an_owner_are_lost_with_the_nodes_that_edits_remove(mode: Replay) -> None:
     alone = a_pod(name="psql", node="node-1", template=a_pod_template(namespace="tools"))
-    found = changed(fleet(*running(1, "node-1", cpu="500m"), alone), RemoveNode("node-1"), mode=mode)
-    assert found.lost_pods == ("tools/psql",)
-    assert [move.pods for move in found.moves] == [("default/node-1-0",)]
-    assert found.after.pending == 0
+    result = changed(fleet(*running(1, "node-1", cpu="500m"), alone), RemoveNode("node-1"), mode=mode)
+    assert result.lost_pods == ("tools/psql",)
+    assert [move.pods for move in result.moves] == [("default/node-1-0",)]
+    assert result.after.pending == 0
     assert changed(fleet(alone), RemoveNode("node-1"), mode=Replay.SCRATCH).lost_pods == ()
 
 
 def test_a_removal_counts_on_no_node_that_is_not_initialized_as_consolidation_does_not() -> None:
-    made = (node("node-1"), node("node-2"))
-    nodes, claims = [one for one, _ in made], [claim for _, claim in made]
+    pair = (node("node-1"), node("node-2"))
+    nodes, claims = [result for result, _ in pair], [claim for _, claim in pair]
     nodes[1] = replace(nodes[1], labels={key: value for key, value in nodes[1].labels.items() if key != INITIALIZED})
     pool = another("general", disruption={"consolidateAfter": "Never"})
     pods = running(2, "node-1", cpu="500m")
     young = base(pool, types=TYPES, pods=pods, nodes=tuple(nodes), nodeclaims=tuple(claims))
     assert changed(young, RemoveNode("node-1")).moves != (), "new pods go there"
-    found = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
-    assert (found.moves, found.nodes) == ((), ())
-    assert [(one.pod_key, one.reason) for one in found.no_longer_fit] == [
+    result = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
+    assert (result.moves, result.nodes) == ((), ())
+    assert [(unplaced.pod_key, unplaced.reason) for unplaced in result.no_longer_fit] == [
         (f"default/node-1-{number}", "Karpenter schedules it to node-2, which does not count before it is initialized")
         for number in range(2)
     ]
@@ -285,38 +286,38 @@ def test_from_scratch() -> None:
 
 def test_pods_that_go_away() -> None:
     start = fleet(a_pod(name="a", cpu="10"), nodes=0)
-    found = changed(start, DeleteObject(ObjectRef("Pod", "a", "default")))
-    assert found.moves == ()
-    assert len(found.claims_before) == 1
-    assert found.before.launched == 1
-    assert found.after.launched == 0
+    result = changed(start, DeleteObject(ObjectRef("Pod", "a", "default")))
+    assert result.moves == ()
+    assert len(result.claims_before) == 1
+    assert result.before.launched == 1
+    assert result.after.launched == 0
 
 
 def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
     start = fleet(manifests=(POOL, another("zeta", weight=POOL["spec"].get("weight", 1)), another("alone", weight=90)))
     zeta = ObjectRef("NodePool", "zeta")
 
-    def found(*edits: AnyEdit) -> list[tuple[Any, ...]]:
+    def rows_of(*edits: AnyEdit) -> list[tuple[Any, ...]]:
         weights = changed(start, *edits).weights
-        return [(one.pool_name, one.ahead_of, one.behind, one.is_usable) for one in weights]
+        return [(change.pool_name, change.ahead_of, change.behind, change.is_usable) for change in weights]
 
-    assert found(SetField(zeta, ("spec", "weight"), 95)) == [("zeta", ("alone",), (), True)]
-    assert found(SetField(GENERAL, ("spec", "weight"), 60)) == [("general", ("zeta",), (), True)]
-    assert found(SetField(ObjectRef("NodePool", "alone"), ("spec", "weight"), 80)) == [("alone", (), (), True)]
+    assert rows_of(SetField(zeta, ("spec", "weight"), 95)) == [("zeta", ("alone",), (), True)]
+    assert rows_of(SetField(GENERAL, ("spec", "weight"), 60)) == [("general", ("zeta",), (), True)]
+    assert rows_of(SetField(ObjectRef("NodePool", "alone"), ("spec", "weight"), 80)) == [("alone", (), (), True)]
     no_type = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["*"]}]
     unusable = (SetField(zeta, REQUIREMENTS, no_type), SetField(zeta, ("spec", "weight"), 99))
-    assert found(*unusable) == [("zeta", ("alone",), (), False)]
+    assert rows_of(*unusable) == [("zeta", ("alone",), (), False)]
     assert changed(start, *unusable).without_types == ("zeta",)
     assert changed(start, unusable[1]).without_types == ()
-    assert found(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
+    assert rows_of(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
 
 
 def test_types_in_price_order() -> None:
-    found = changed(
+    result = changed(
         fleet(a_pod(), nodes=0), SetField(GENERAL, REQUIREMENTS, [{**SPOT, "values": ["spot", "on-demand"]}])
     )
-    (claim,) = found.claims
-    assert [(one.name, one.price_per_hour, one.capacity_type) for one in claim.types] == [
+    (claim,) = result.claims
+    assert [(option.name, option.price_per_hour, option.capacity_type) for option in claim.types] == [
         ("m5.large", 0.04, "spot"),
         ("m5.4xlarge", 0.8, "on-demand"),
     ]
@@ -326,22 +327,22 @@ def test_types_in_price_order() -> None:
 
 
 def test_prices_that_are_not_known() -> None:
-    made = node("odd", instance_type="x9.huge")
-    start = base(POOL, types=TYPES, nodes=(made[0],), nodeclaims=(made[1],))
-    found = changed(start)
-    assert (found.before.nodes, found.before.unpriced, found.before.price_per_hour) == (1, 1, 0.0)
-    assert found.before.unbounded == 1
-    assert [(pool.unpriced_before, pool.unpriced_after) for pool in found.pools] == [(1, 1)]
-    assert found.price_delta_share is None
-    lone = replace(made[1], labels={**made[1].labels, "karpenter.sh/nodepool": "gone"})
-    stray = replace(made[0], labels={**made[0].labels, "karpenter.sh/nodepool": "gone"})
+    pair = node("odd", instance_type="x9.huge")
+    start = base(POOL, types=TYPES, nodes=(pair[0],), nodeclaims=(pair[1],))
+    result = changed(start)
+    assert (result.before.nodes, result.before.unpriced, result.before.price_per_hour) == (1, 1, 0.0)
+    assert result.before.unbounded == 1
+    assert [(pool.unpriced_before, pool.unpriced_after) for pool in result.pools] == [(1, 1)]
+    assert result.price_delta_share is None
+    lone = replace(pair[1], labels={**pair[1].labels, "karpenter.sh/nodepool": "gone"})
+    stray = replace(pair[0], labels={**pair[0].labels, "karpenter.sh/nodepool": "gone"})
     assert changed(base(POOL, types=TYPES, nodes=(stray,), nodeclaims=(lone,))).before.unpriced == 1
 
 
 def test_budgets() -> None:
     path = ("spec", "disruption", "budgets")
-    found = changed(fleet(nodes=2), SetField(GENERAL, path, [{"nodes": "2", "reasons": ["Drifted"]}]))
-    by_reason = {line.reason: line for line in found.budgets}
+    result = changed(fleet(nodes=2), SetField(GENERAL, path, [{"nodes": "2", "reasons": ["Drifted"]}]))
+    by_reason = {line.reason: line for line in result.budgets}
     assert (by_reason["Drifted"].allowed_before, by_reason["Drifted"].allowed_after) == (1, 2)
     assert (by_reason["Empty"].allowed_after, by_reason["Empty"].left_after) == (None, None)
     gone = changed(fleet(nodes=2), DeleteObject(GENERAL))
@@ -362,15 +363,15 @@ def test_a_budget_closed_for_repair_is_a_change_if_repair_has_budgets() -> None:
 
 def test_the_next_disruption() -> None:
     start = consolidatable(fleet(*running(1, "node-1", cpu="100m"), nodes=2))
-    found = changed(start, SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": "0"}]), mode=Replay.NEXT)
-    assert found.next_before is not None
-    assert found.next_after is not None
-    (command,) = found.next_before.commands
+    result = changed(start, SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": "0"}]), mode=Replay.NEXT)
+    assert result.next_before is not None
+    assert result.next_after is not None
+    (command,) = result.next_before.commands
     assert (command.method, command.decision, command.nodes) == ("Emptiness", "delete", ("node-2",))
-    assert found.next_after.commands == ()
-    assert found.next_after.because == "disruption budgets allow none of 2 nodes to be removed"
-    assert (found.before.nodes, found.after.nodes) == (1, 2)
-    assert found.moves == ()
+    assert result.next_after.commands == ()
+    assert result.next_after.because == "disruption budgets allow none of 2 nodes to be removed"
+    assert (result.before.nodes, result.after.nodes) == (1, 2)
+    assert result.moves == ()
     drifting = changed(start, SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "24h"), mode=Replay.NEXT)
     assert drifting.after.drifted == 2
 
@@ -404,8 +405,8 @@ def test_blockers_that_come_and_go() -> None:
     policy = apply(start, (SetField(GENERAL, ("spec", "disruption", "consolidateAfter"), "Never"),))
     gained, _ = blocker_changes(start, policy)
     assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
-    *_, found = answers(start, Scenario("never", edits=policy.edits))
-    assert answer_values(found)["blockersGained"][0]["nodePool"] == "general"
+    *_, result = answers(start, Scenario("never", edits=policy.edits))
+    assert answer_values(result)["blockersGained"][0]["nodePool"] == "general"
 
 
 def test_replays_can_be_cancelled_and_report() -> None:
@@ -436,8 +437,8 @@ def test_pods_with_claims_of_their_own_are_not_equals() -> None:
         PersistentVolumeClaim(name=f"data-{i}", namespace="default", storage_class_name="") for i in range(2)
     )
     pods = tuple(a_pod(name=f"p-{i}", cpu="1", volumes=(PodVolume("data", f"data-{i}"),)) for i in range(2))
-    found = changed(fleet(*pods, claims=claims), SetSetting("PREFERENCE_POLICY", "Ignore"))
-    assert found.moves == ()
+    result = changed(fleet(*pods, claims=claims), SetSetting("PREFERENCE_POLICY", "Ignore"))
+    assert result.moves == ()
 
 
 # How far it can be trusted, and its JSON
@@ -454,26 +455,26 @@ def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
         SetField(ObjectRef("EC2NodeClass", "x"), ("spec", "subnetSelectorTerms"), []),
     )
     side = apply(start, edits[:2])
-    said = accuracy_of(start, replace_edits(side, edits), Replay.PENDING)
-    assert said.is_other_version
-    assert any("without a rollout" in one for one in said.approximated)
-    assert any("protections and budgets" in one for one in said.approximated)
-    assert any("amiSelectorTerms, subnetSelectorTerms" in one for one in said.not_modelled)
-    assert any("kube-scheduler" in one for one in said.not_modelled)
+    accuracy = accuracy_of(start, replace_edits(side, edits), Replay.PENDING)
+    assert accuracy.is_other_version
+    assert any("without a rollout" in text for text in accuracy.approximated)
+    assert any("protections and budgets" in text for text in accuracy.approximated)
+    assert any("amiSelectorTerms, subnetSelectorTerms" in text for text in accuracy.not_modelled)
+    assert any("kube-scheduler" in text for text in accuracy.not_modelled)
     for mode, words in (
         (Replay.SCRATCH, "all workload pods are created at once"),
         (Replay.REMOVE, "even if they are protected"),
         (Replay.NEXT, "of equal candidates"),
     ):
-        assert any(words in one for one in accuracy_of(start, side, mode).approximated)
+        assert any(words in text for text in accuracy_of(start, side, mode).approximated)
     start.prices = side.prices = NodePrices()
     side.inventory = replace(side.inventory, overlays=(NodeOverlay(name="dear", price="9"),))
     priced = accuracy_of(start, side, Replay.PENDING).approximated
-    assert any("the top bar counts" in one for one in priced)
-    assert any("NodeOverlays" in one for one in priced)
+    assert any("the top bar counts" in text for text in priced)
+    assert any("NodeOverlays" in text for text in priced)
     start.karpenter_version = "v1.14.0"
     assert not accuracy_of(start, side, Replay.NEXT).is_other_version
-    assert said.modelled_version == "1.15.0"
+    assert accuracy.modelled_version == "1.15.0"
 
 
 @pytest.mark.parametrize("mode", list(Replay))
@@ -484,21 +485,21 @@ def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) ->
     first, whole = answers(start, Scenario("freed", mode, edits))
     assert first.blockers_lost is None
     assert whole.blockers_lost
-    for one in (first, whole):
-        assert msgspec.json.decode(msgspec.json.encode(one), type=Answer) == one
+    for item in (first, whole):
+        assert msgspec.json.decode(msgspec.json.encode(item), type=Answer) == item
 
 
 def test_an_answer_without_difference_is_its_problem() -> None:
-    found = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
-    assert answer_values(found) == {"error": found.problem}
-    assert "nobody" in found.problem
+    result = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
+    assert answer_values(result) == {"error": result.problem}
+    assert "nobody" in result.problem
 
 
 def test_nothing_is_said_of_what_no_edit_touches() -> None:
     start = fleet(*running(1, "node-1"))
     side = apply(start, (CordonNode("node-1"),))
-    said = accuracy_of(start, side, Replay.PENDING)
-    plain = "\n".join((*said.approximated, *said.not_modelled))
+    accuracy = accuracy_of(start, side, Replay.PENDING)
+    plain = "\n".join((*accuracy.approximated, *accuracy.not_modelled))
     for words in (
         "without a rollout",
         "the top bar counts",
@@ -509,8 +510,8 @@ def test_nothing_is_said_of_what_no_edit_touches() -> None:
         assert words not in plain
     start.prices = side.prices = NodePrices()
     priced = accuracy_of(start, side, Replay.PENDING).approximated
-    assert any("the top bar counts" in one for one in priced)
-    assert not any("NodeOverlays" in one for one in priced)
+    assert any("the top bar counts" in text for text in priced)
+    assert not any("NodeOverlays" in text for text in priced)
 
 
 def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:
@@ -520,10 +521,10 @@ def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:
 
 def test_json_has_everything() -> None:
     start = fleet(a_pod(cpu="10"), a_pod(name="huge", cpu="900"), *running(1, "node-1", cpu="1"))
-    found = changed(start, RemoveNode("node-1"), SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "1h"))
-    document = plain(DIFFERENCE, found)
+    result = changed(start, RemoveNode("node-1"), SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "1h"))
+    document = plain(DIFFERENCE, result)
     assert msgspec.json.decode(msgspec.json.encode(document)) == document
-    assert document["before"]["pricePerHour"] == found.before.price_per_hour
+    assert document["before"]["pricePerHour"] == result.before.price_per_hour
     assert document["newNodeClaims"][0]["instanceTypes"][0]["capacityType"] == "on-demand"
     assert document["moves"][0]["before"] == {"kind": "node", "nodePool": "general", "node": "node-1"}
     assert document["stillPending"][0]["pod"] == "default/huge"
@@ -534,16 +535,16 @@ def test_json_has_everything() -> None:
     lost = changed(
         start, SetField(GENERAL, ("spec", "limits", "cpu"), "0"), CopyPod(ObjectRef("Pod", "huge", "default"), 1)
     )
-    before = {one["pod"]: one["before"] for one in plain(DIFFERENCE, lost)["noLongerFit"]}
+    before = {item["pod"]: item["before"] for item in plain(DIFFERENCE, lost)["noLongerFit"]}
     assert before["default/huge-whatif-0"] is None
     assert before["default/web-1"] == {"kind": "new node", "nodePool": "general", "node": ""}
 
 
 def test_a_replay_compared_with_itself() -> None:
     start = fleet(a_pod())
-    found = difference(start, start, Replay.PENDING)
-    assert found.before == found.after
-    assert found.budgets == ()
+    result = difference(start, start, Replay.PENDING)
+    assert result.before == result.after
+    assert result.budgets == ()
 
 
 @pytest.mark.parametrize("mode", list(Replay))
@@ -563,15 +564,15 @@ def test_an_edited_cluster_is_freed_with_its_answer(mode: Replay) -> None:
 
 
 def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
-    made = node("node-1", instance_type="m5.4xlarge", cpu="15900m")
-    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Consolidatable")))
-    claims: dict[str, Any] = {"nodes": (made[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
-    found = changed(base(POOL, types=TYPES, **claims), mode=Replay.NEXT)
-    assert found.next_after is not None
-    assert found.next_after.commands[0].decision == "replace"
-    assert found.after.price_per_hour in (0.1, 0.04)
-    assert found.after.launched == 1
-    document = plain(DIFFERENCE, found)
+    pair = node("node-1", instance_type="m5.4xlarge", cpu="15900m")
+    claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Consolidatable")))
+    claims: dict[str, Any] = {"nodes": (pair[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
+    result = changed(base(POOL, types=TYPES, **claims), mode=Replay.NEXT)
+    assert result.next_after is not None
+    assert result.next_after.commands[0].decision == "replace"
+    assert result.after.price_per_hour in (0.1, 0.04)
+    assert result.after.launched == 1
+    document = plain(DIFFERENCE, result)
     assert document["nextAfter"]["commands"][0]["replacements"] == [{"nodePool": "general", "instanceType": "m5.large"}]
 
 
@@ -579,23 +580,23 @@ def test_a_drifted_node_of_a_static_pool_is_replaced_from_its_template() -> None
     static = another("general", replicas=1)
     static["spec"].pop("weight")
     static["spec"]["limits"] = {"nodes": "5"}
-    made = node("node-1")
-    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Drifted")))
-    start = base(static, another("dynamic"), types=TYPES, nodes=(made[0],), nodeclaims=(claim,))
-    found = changed(start, mode=Replay.NEXT)
-    assert found.next_after is not None
-    (command,) = found.next_after.commands
+    pair = node("node-1")
+    claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Drifted")))
+    start = base(static, another("dynamic"), types=TYPES, nodes=(pair[0],), nodeclaims=(claim,))
+    result = changed(start, mode=Replay.NEXT)
+    assert result.next_after is not None
+    (command,) = result.next_after.commands
     assert (command.method, command.replacements) == ("StaticDrift", (("general", ""),))
-    assert (found.after.nodes, found.after.unpriced) == (1, 1)
+    assert (result.after.nodes, result.after.unpriced) == (1, 1)
 
 
 def test_a_pass_that_ends_early_says_why() -> None:
     unready = {**POOL, "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
-    made = node("node-1")
-    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Drifted")))
-    start = base(unready, types=TYPES, nodes=(made[0],), nodeclaims=(claim,), pods=running(1, "node-1", cpu="1"))
-    said = next_lines(replay(start, Replay.NEXT)).because
-    assert said == "the pass ends early: creating scheduler, no nodepools found"
+    pair = node("node-1")
+    claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Drifted")))
+    start = base(unready, types=TYPES, nodes=(pair[0],), nodeclaims=(claim,), pods=running(1, "node-1", cpu="1"))
+    because = next_lines(replay(start, Replay.NEXT)).because
+    assert because == "the pass ends early: creating scheduler, no nodepools found"
 
 
 def test_next_places_no_pods() -> None:
@@ -614,13 +615,13 @@ def test_price_orders_of_many_catalogues_are_forgotten(monkeypatch: pytest.Monke
 def test_from_scratch_keeps_the_nodes_of_static_nodepools() -> None:
     static = another("static", replicas=1)
     static["spec"].pop("weight")
-    made = [node("kept", pool="static"), node("gone")]
+    pairs = [node("kept", pool="static"), node("gone")]
     start = base(
         POOL,
         static,
         types=TYPES,
-        nodes=tuple(one for one, _ in made),
-        nodeclaims=tuple(claim for _, claim in made),
+        nodes=tuple(result for result, _ in pairs),
+        nodeclaims=tuple(claim for _, claim in pairs),
         pods=(*running(1, "kept", cpu="1"), *running(1, "gone", cpu="1")),
     )
     outcome = replay(start, Replay.SCRATCH)

@@ -23,17 +23,17 @@ Json = dict[str, Any]
 
 
 def pools(document: Json) -> list[Json]:
-    return [one for one in document["objects"] if one["kind"] == "NodePool"]
+    return [manifest for manifest in document["objects"] if manifest["kind"] == "NodePool"]
 
 
 def by_hand(document: Json, pool: str, path: tuple[str | int, ...], value: Any) -> Json:
     """Return a snapshot in which one field of a NodePool was changed."""
-    made = copy.deepcopy(document)
-    target: Any = next(one for one in pools(made) if one["metadata"]["name"] == pool)
+    deepcopy = copy.deepcopy(document)
+    target: Any = next(document for document in pools(deepcopy) if document["metadata"]["name"] == pool)
     for part in path[:-1]:
         target = target.setdefault(part, {}) if isinstance(target, dict) else target[part]
     target[path[-1]] = value
-    return made
+    return deepcopy
 
 
 def answer(document: Json, edits: tuple[AnyEdit, ...] = ()) -> Any:
@@ -72,20 +72,22 @@ def test_a_whole_nodepool_equals_the_snapshot_edited_by_hand(family: str) -> Non
     for document in islice(documents(family), PER_FAMILY):
         name = pools(document)[-1]["metadata"]["name"]
         edited = by_hand(document, name, ("spec", "weight"), 98)
-        text = to_yaml(next(one for one in pools(edited) if one["metadata"]["name"] == name))
+        text = to_yaml(next(pool for pool in pools(edited) if pool["metadata"]["name"] == name))
         assert answer(document, (PutObject(text),)) == answer(edited)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_taking_a_nodepool_away_equals_the_snapshot_without_it_where_it_has_no_nodes(family: str) -> None:
     for document in islice(documents(family), PER_FAMILY):
-        used = {one["metadata"].get("labels", {}).get("karpenter.sh/nodepool") for one in document["objects"]}
-        name = next((one["metadata"]["name"] for one in pools(document) if one["metadata"]["name"] not in used), None)
+        used = {manifest["metadata"].get("labels", {}).get("karpenter.sh/nodepool") for manifest in document["objects"]}
+        name = next(
+            (pool["metadata"]["name"] for pool in pools(document) if pool["metadata"]["name"] not in used), None
+        )
         if name is None:
             continue
         without = copy.deepcopy(document)
         without["objects"] = [
-            one for one in without["objects"] if (one["kind"], one["metadata"]["name"]) != ("NodePool", name)
+            item for item in without["objects"] if (item["kind"], item["metadata"]["name"]) != ("NodePool", name)
         ]
         assert answer(document, (DeleteObject(ObjectRef("NodePool", name)),)) == answer(without)
 
@@ -102,10 +104,10 @@ def test_a_setting_equals_the_snapshot_with_it(family: str) -> None:
 @pytest.mark.parametrize("family", ["existing", "mixed", "consolidation"])
 def test_a_cordoned_node_equals_the_snapshot_with_the_taint(family: str) -> None:
     for document in islice(documents(family), PER_FAMILY):
-        node = next(one for one in document["objects"] if one["kind"] == "Node")
+        node = next(manifest for manifest in document["objects"] if manifest["kind"] == "Node")
         given = copy.deepcopy(document)
-        own = next(one for one in given["objects"] if one["kind"] == "Node")
-        own.setdefault("spec", {}).setdefault("taints", []).append(
+        result = next(manifest for manifest in given["objects"] if manifest["kind"] == "Node")
+        result.setdefault("spec", {}).setdefault("taints", []).append(
             {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
         )
         assert answer(document, (CordonNode(node["metadata"]["name"]),)) == answer(given)
@@ -117,14 +119,21 @@ def test_no_edits_change_nothing(family: str, mode: Replay) -> None:
     base = base_of(next(documents(family)))
     edited = apply(base, ())
     assert edited.inventory is base.inventory
-    found = difference(base, edited, mode)
-    assert found.before == found.after
-    assert not any(one.is_changed for one in found.pools)
-    assert not any(one.is_changed for one in found.claims)
-    assert not any(one.is_changed for one in found.nodes)
-    empty = (found.claims_before, found.moves, found.no_longer_fit, found.now_fit, found.drift_gained, found.budgets)
+    result = difference(base, edited, mode)
+    assert result.before == result.after
+    assert not any(change.is_changed for change in result.pools)
+    assert not any(line.is_changed for line in result.claims)
+    assert not any(line.is_changed for line in result.nodes)
+    empty = (
+        result.claims_before,
+        result.moves,
+        result.no_longer_fit,
+        result.now_fit,
+        result.drift_gained,
+        result.budgets,
+    )
     assert empty == ((),) * 6
-    assert found.next_before == found.next_after
+    assert result.next_before == result.next_after
 
 
 @pytest.mark.parametrize("family", FAMILIES)

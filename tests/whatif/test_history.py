@@ -22,11 +22,11 @@ def test_steps_go_back_and_on_again() -> None:
 
 def test_keys_that_follow_each_other_are_one_step() -> None:
     history = History("").push("a", TYPING).push("ab", TYPING).push("ab!", "weight").push("ab!c", TYPING)
-    found = []
+    result = []
     while (moved := history.undo()) is not None:
         history, why = moved
-        found.append((history.present, why))
-    assert found == [("ab!", TYPING), ("ab", "weight"), ("", TYPING)]
+        result.append((history.present, why))
+    assert result == [("ab!", TYPING), ("ab", "weight"), ("", TYPING)]
 
 
 @given(st.lists(st.tuples(st.integers(), st.sampled_from(["a", "b"])), max_size=8))

@@ -67,7 +67,7 @@ def an_offering(capacity_type: str, price: float, *, is_available: bool = True) 
 def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
     offerings: tuple[Offering, ...], cost: Cost
 ) -> None:
-    dearer = tuple(replace(one, price_per_hour=one.price_per_hour + 1) for one in offerings)
+    dearer = tuple(replace(offering, price_per_hour=offering.price_per_hour + 1) for offering in offerings)
     types = (
         InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),
         InstanceType(name="m5.xlarge", requirements=(), capacity={}, offerings=dearer),

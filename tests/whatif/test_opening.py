@@ -46,10 +46,10 @@ def test_a_pool_comes_with_its_class(view: ClusterView) -> None:
 
 def test_a_node_is_removed_and_its_pool_opened(view: ClusterView) -> None:
     claim, node = next((claim, name) for claim, name in view.state.links.node_of_claim.items())
-    found = opening_for(view.state, "Node", node)
-    assert found.edits == (RemoveNode(node),)
-    assert found.replay is Replay.REMOVE
-    assert found.documents[0].kind == "NodePool"
+    opening = opening_for(view.state, "Node", node)
+    assert opening.edits == (RemoveNode(node),)
+    assert opening.replay is Replay.REMOVE
+    assert opening.documents[0].kind == "NodePool"
     assert opening_for(view.state, "NodeClaim", claim).edits == (RemoveNode(node),)
     waiting = next(iter(view.state.claims_without_node())).name
     assert opening_for(view.state, "NodeClaim", waiting).documents[0].kind == "NodePool"
@@ -72,20 +72,20 @@ def test_anything_else_opens_itself() -> None:
 
 
 def test_names_and_values_of_the_cluster_are_offered(view: ClusterView) -> None:
-    known = known_values(view)
-    assert "general" in known.node_pools
-    assert "default" in known.node_classes["EC2NodeClass"]
-    assert "m7i" in known.labels["karpenter.k8s.aws/instance-family"]
-    assert "spot" in known.labels["karpenter.sh/capacity-type"]
-    assert "dedicated" in known.taints
-    assert "front" in known.workloads
+    result = known_values(view)
+    assert "general" in result.node_pools
+    assert "default" in result.node_classes["EC2NodeClass"]
+    assert "m7i" in result.labels["karpenter.k8s.aws/instance-family"]
+    assert "spot" in result.labels["karpenter.sh/capacity-type"]
+    assert "dedicated" in result.taints
+    assert "front" in result.workloads
 
 
 def test_marked_nodes_are_removed_together_and_marked_pools_opened_together(view: ClusterView) -> None:
     nodes = [("Node", name) for name in list(view.state.nodes)[:3]]
-    found = opening_for_all(view.state, nodes)
-    assert (found.name, found.replay) == ("without 3 nodes", Replay.REMOVE)
-    assert found.edits == tuple(RemoveNode(name) for _, name in nodes)
+    opening = opening_for_all(view.state, nodes)
+    assert (opening.name, opening.replay) == ("without 3 nodes", Replay.REMOVE)
+    assert opening.edits == tuple(RemoveNode(name) for _, name in nodes)
     assert opening_for_all(view.state, nodes[:1]) == opening_for(view.state, *nodes[0])
     pools = opening_for_all(view.state, [("NodePool", "general"), ("NodePool", "trino")])
     assert (pools.name, pools.edits) == ("2 NodePools", ())
@@ -118,39 +118,39 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
 
 def test_blockers_that_go_are_told(view: ClusterView) -> None:
     pdb = next(iter(view.state.pdbs))
-    found = asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),)))[-1]
-    assert found.blockers_gained is not None
-    assert found.blockers_lost is not None
+    answer = asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),)))[-1]
+    assert answer.blockers_gained is not None
+    assert answer.blockers_lost is not None
     unedited = asked(view, Scenario())[-1]
     assert (unedited.blockers_gained, unedited.blockers_lost) == ((), ())
 
 
 def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
-    (found,) = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
-    assert "gone" in found.problem
-    assert found.difference is None
-    assert (trust_line(found), answer_lines(found), price_note(found)) == ((), (), "")
+    (answer,) = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
+    assert "gone" in answer.problem
+    assert answer.difference is None
+    assert (trust_line(answer), answer_lines(answer), price_note(answer)) == ((), (), "")
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("result", "text"),
     [
         ("", "model 1.15.0"),
         ("1.14.3", "model 1.15.0 = cluster 1.14.3"),
         ("1.9.0", "model 1.15.0 ≠ cluster 1.9.0: decisions may differ"),
     ],
 )
-def test_versions_are_told_apart(found: str, text: str) -> None:
-    assert version_text(Accuracy(("a",), (), (), found)) == text
+def test_versions_are_told_apart(result: str, text: str) -> None:
+    assert version_text(Accuracy(("a",), (), (), result)) == text
 
 
 def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> None:
-    def said(accuracy: Accuracy) -> str:
+    def accuracy_text(accuracy: Accuracy) -> str:
         (line,) = trust_line(Answer(Scenario(), accuracy=accuracy))
         return "".join(text for text, _ in line.pieces).strip()
 
-    assert said(Accuracy(("a",), (), ())) == "Exact"
-    assert said(Accuracy(("a",), ("b",), (), "1.9.0")).startswith(
+    assert accuracy_text(Accuracy(("a",), (), ())) == "Exact"
+    assert accuracy_text(Accuracy(("a",), ("b",), (), "1.9.0")).startswith(
         "Exact, except 1 approximation · model 1.15.0 ≠ cluster"
     )
 
@@ -162,15 +162,15 @@ def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings
     base = base_of(shown, NOW_NS)
     going = {state.name for state in base.prepared.states if state.claim is None or state.is_marked_for_deletion}
     told = total_of(entry for entry in shown.node_entries if entry.name not in going and entry.claim is not None)
-    found = asked(shown, Scenario())[0].difference
-    assert found is not None
-    assert found.before.launched == 0
-    assert found.before.price_per_hour == pytest.approx(told.per_hour)
-    assert (told.unpriced, found.before.unpriced) == (0, 0)
+    difference = asked(shown, Scenario())[0].difference
+    assert difference is not None
+    assert difference.before.launched == 0
+    assert difference.before.price_per_hour == pytest.approx(told.per_hour)
+    assert (told.unpriced, difference.before.unpriced) == (0, 0)
 
 
 def test_what_nobody_tells_a_price_of_is_bounded(view: ClusterView) -> None:
-    found = asked(view, Scenario())[0].difference
-    assert found is not None
-    assert found.before.unpriced > 0
-    assert found.before.unpriced_at_most_per_hour > 0
+    difference = asked(view, Scenario())[0].difference
+    assert difference is not None
+    assert difference.before.unpriced > 0
+    assert difference.before.unpriced_at_most_per_hour > 0

@@ -75,11 +75,11 @@ def test_edits() -> None:
     labels = {"app": "web", "pod-template-hash": "5c9"}
     template = a_pod_template(labels=labels)
     bare: PodTemplate = a_pod_template(labels={"pod-template-hash": "5c9"})
-    web, one = ObjectRef("Deployment", "web", "shop"), ObjectRef("Pod", "once", "shop")
+    web, ref = ObjectRef("Deployment", "web", "shop"), ObjectRef("Pod", "once", "shop")
     pools = {"primary": a_pool("primary", SPOT, {"key": LABEL, "operator": "Exists"}), "spare": a_pool("spare")}
     owners = (
         EditedOwner(web, template),
-        EditedOwner(one, template),
+        EditedOwner(ref, template),
         EditedOwner(ObjectRef("Deployment", "bare", "shop"), bare),
     )
     edits = proportion_edits({"primary": 2, "spare": 1}, pools, owners)
@@ -89,12 +89,12 @@ def test_edits() -> None:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
-    own = {"key": LABEL, "operator": "In"}
+    texts = {"key": LABEL, "operator": "In"}
     assert edits == (
-        SetField(ObjectRef("NodePool", "primary"), POOL_REQUIREMENTS, [SPOT, own | {"values": ["1", "2"]}]),
-        SetField(ObjectRef("NodePool", "spare"), POOL_REQUIREMENTS, [own | {"values": ["3"]}]),
+        SetField(ObjectRef("NodePool", "primary"), POOL_REQUIREMENTS, [SPOT, texts | {"values": ["1", "2"]}]),
+        SetField(ObjectRef("NodePool", "spare"), POOL_REQUIREMENTS, [texts | {"values": ["3"]}]),
         SetField(web, ("spec", "template", "spec", "topologySpreadConstraints"), [spread]),
-        SetField(one, ("spec", "topologySpreadConstraints"), [spread]),
+        SetField(ref, ("spec", "topologySpreadConstraints"), [spread]),
     )
 
 

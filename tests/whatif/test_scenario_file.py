@@ -67,7 +67,7 @@ def test_scenarios_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("", "file.yaml: holds no scenario"),
         ("a: [", "file.yaml: is not YAML: line "),
@@ -99,10 +99,10 @@ def test_scenarios_as_people_write_them() -> None:
         ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: must be a list"),
     ],
 )
-def test_what_cannot_be_read_names_file_scenario_and_field(text: str, said: str) -> None:
+def test_what_cannot_be_read_names_file_scenario_and_field(text: str, result: str) -> None:
     with pytest.raises(RequestError) as error:
         read_scenarios(text, "file.yaml")
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(result)
 
 
 WORDS = st.text(st.characters(categories=("Ll", "Nd"), include_characters="-. /:#'\"[]{}yn"), min_size=1, max_size=12)

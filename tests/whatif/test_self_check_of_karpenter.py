@@ -19,20 +19,20 @@ FAMILIES = (
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
-    made = [
-        one
+    claims = [
+        claim
         for document in snapshots(family)
-        for one in self_check(base_of(document)).claims
-        if one.claim_name.startswith("made-")
+        for claim in self_check(base_of(document)).claims
+        if claim.claim_name.startswith("made-")
     ]
-    assert made
-    assert [one for one in made if one.finding is not Reproduction.REPRODUCED or not one.has_same_types] == []
+    assert claims
+    assert [claim for claim in claims if claim.finding is not Reproduction.REPRODUCED or not claim.has_same_types] == []
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> tuple[dict[str, Any], Path]:
     """Return a snapshot of two NodePools with four NodeClaims that Karpenter has just made, and where to put it."""
-    document = next(one for one in snapshots("weights") if len(_made(one)) == 4)
+    document = next(snapshot for snapshot in snapshots("weights") if len(_made(snapshot)) == 4)
     packed = tmp_path / f"{document['catalog']}.gz"
     packed.parent.mkdir(parents=True, exist_ok=True)
     packed.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
@@ -40,23 +40,23 @@ def recorded(tmp_path: Path) -> tuple[dict[str, Any], Path]:
 
 
 def _made(document: dict[str, Any]) -> list[dict[str, Any]]:
-    claims = [one for one in document["objects"] if one["kind"] == "NodeClaim"]
-    return [one for one in claims if one["metadata"]["name"].startswith("made-")]
+    claims = [manifest for manifest in document["objects"] if manifest["kind"] == "NodeClaim"]
+    return [claim for claim in claims if claim["metadata"]["name"].startswith("made-")]
 
 
 def answer(document: dict[str, Any], path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
     """Return exit status, answer and table of ``karptui simulate --self-check``."""
     path.write_text(json.dumps(document))
     assert main(["simulate", str(path), "--self-check", "-o", "json"]) in (0, 1)
-    found = json.loads(capsys.readouterr().out)
-    return main(["simulate", str(path), "--self-check"]), found, capsys.readouterr().out
+    result = json.loads(capsys.readouterr().out)
+    return main(["simulate", str(path), "--self-check"]), result, capsys.readouterr().out
 
 
 def test_headless_all_are_reproduced(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     document, path = recorded
-    status, found, table = answer(document, path, capsys)
+    status, result, table = answer(document, path, capsys)
     assert status == 0
-    assert (found["reproduced"], found["comparable"]) == (4, 4)
+    assert (result["reproduced"], result["comparable"]) == (4, 4)
     assert "of the last 4 NodeClaims 4 can be compared; the model reproduces 4" in table
     assert table.count("with the same list of types") == 4
 
@@ -68,15 +68,15 @@ def test_headless_those_that_differ_are_named_with_the_reason(
     claim = _made(document)[2]
     right = claim["metadata"]["labels"]["karpenter.sh/nodepool"]
     wrong = next(
-        one["metadata"]["name"]
-        for one in document["objects"]
-        if one["kind"] == "NodePool" and one["metadata"]["name"] != right
+        manifest["metadata"]["name"]
+        for manifest in document["objects"]
+        if manifest["kind"] == "NodePool" and manifest["metadata"]["name"] != right
     )
     claim["metadata"]["labels"]["karpenter.sh/nodepool"] = wrong
-    status, found, table = answer(document, path, capsys)
+    status, result, table = answer(document, path, capsys)
     assert status == 1
-    assert (found["reproduced"], found["comparable"]) == (3, 4)
-    (other,) = [one for one in found["nodeClaims"] if one["finding"] != "reproduced"]
+    assert (result["reproduced"], result["comparable"]) == (3, 4)
+    (other,) = [node_claim for node_claim in result["nodeClaims"] if node_claim["finding"] != "reproduced"]
     assert other["name"] == "made-2"
     assert other["because"] == f"the model uses NodePool {right}"
     assert f"the model uses NodePool {right}" in table
@@ -86,12 +86,12 @@ def test_headless_what_was_edited_since_is_not_counted(recorded: Any, capsys: py
     document, path = recorded
     claim = _made(document)[1]
     document["objects"] = [
-        one
-        for one in document["objects"]
-        if one["kind"] != "Pod" or one["spec"].get("nodeName") != claim["status"]["nodeName"]
+        manifest
+        for manifest in document["objects"]
+        if manifest["kind"] != "Pod" or manifest["spec"].get("nodeName") != claim["status"]["nodeName"]
     ]
-    status, found, table = answer(document, path, capsys)
-    gone = {one["name"]: one["because"] for one in found["nodeClaims"] if one["finding"] == "not comparable"}
+    status, result, table = answer(document, path, capsys)
+    gone = {item["name"]: item["because"] for item in result["nodeClaims"] if item["finding"] == "not comparable"}
     assert gone["made-1"] == "the pods that it was created for are gone"
     assert status == 0
     assert "cannot be compared" in table

@@ -45,7 +45,7 @@ def test_values(text: str, values: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("weight", "is not PARAMETER=VALUES"),
         ("A=", "is not PARAMETER=VALUES"),
@@ -64,8 +64,8 @@ def test_values(text: str, values: list[str]) -> None:
         ("A=1s..99999999999999h", "duration"),
     ],
 )
-def test_what_is_no_sweep(text: str, said: str) -> None:
-    with pytest.raises(RequestError, match=said):
+def test_what_is_no_sweep(text: str, result: str) -> None:
+    with pytest.raises(RequestError, match=result):
         parse_sweep(text)
 
 
@@ -87,8 +87,8 @@ def cluster() -> WhatIfBase:
 
 
 def points(start: WhatIfBase, sweep: Sweep, jobs: int) -> list[Any]:
-    found = dict(Sweeper(start, sweep, Replay.PENDING, jobs).points())
-    return [found[position] for position in sorted(found)]
+    result = dict(Sweeper(start, sweep, Replay.PENDING, jobs).points())
+    return [result[position] for position in sorted(result)]
 
 
 LIMITS = parse_sweep("NodePool/general:spec.limits.cpu=0,2,16,many")

@@ -60,11 +60,11 @@ words = st.lists(st.text("abcdé日", min_size=1, max_size=9), max_size=12).map(
 
 @given(words, words, st.integers(8, 60))
 def test_nothing_is_lost_and_the_height_is_as_said(title: str, detail: str, width: int) -> None:
-    made = beside(title, detail)
-    strips = made.render_strips(width, None, Style.null(), OPTIONS)
-    assert len(strips) == made.get_height({}, width)
+    result = beside(title, detail)
+    strips = result.render_strips(width, None, Style.null(), OPTIONS)
+    assert len(strips) == result.get_height({}, width)
     assert all(strip.cell_length <= width for strip in strips)
     shown = "".join(strip.text for strip in strips).replace(" ", "")
     assert shown == f"{title}{detail}".replace(" ", "")
-    assert made.get_optimal_width({}, width) == cell_len(str(made))
-    assert len(made.render_strips(width, 1, Style.null(), OPTIONS)) == 1
+    assert result.get_optimal_width({}, width) == cell_len(str(result))
+    assert len(result.render_strips(width, 1, Style.null(), OPTIONS)) == 1

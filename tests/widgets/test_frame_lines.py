@@ -62,8 +62,8 @@ async def test_figures_of_the_top_bar_stand_apart(width: int) -> None:
     assert len(line) <= width
     for fact in FACTS:
         for text in {fact.text, fact.short} - {""}:
-            for found in re.finditer(re.escape(text), line):
-                assert line[: found.start()].endswith("  ") or line[found.start() - 1] in "+·", line
+            for match in re.finditer(re.escape(text), line):
+                assert line[: match.start()].endswith("  ") or line[match.start() - 1] in "+·", line
     assert "  ●" in line
 
 

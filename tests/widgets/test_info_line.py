@@ -44,8 +44,8 @@ def line(*texts: str) -> Pieces:
 
 
 def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]:
-    made = fitted(line(sentence) if sentence else (), [line(fact) for fact in facts], width, height)
-    return ["".join(text for text, _ in one) for one in made]
+    pairs = fitted(line(sentence) if sentence else (), [line(fact) for fact in facts], width, height)
+    return ["".join(text for text, _ in item) for item in pairs]
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ WORDS = st.text("ab界", min_size=1, max_size=6)
 
 @given(st.lists(WORDS, max_size=12), st.lists(WORDS, max_size=6), st.integers(12, 40), st.integers(1, 4))
 def test_lines_keep_to_the_room_and_no_fact_is_cut(words: list[str], facts: list[str], width: int, height: int) -> None:
-    made = lines(" ".join(words), facts, width, height)
-    assert len(made) <= height
-    assert all(cell_len(one) <= width for one in made)
+    texts = lines(" ".join(words), facts, width, height)
+    assert len(texts) <= height
+    assert all(cell_len(text) <= width for text in texts)
     alone = lines(" ".join(words), [], width, height)
     kept = " ".join(alone[: max(height - 1, 2)])
-    assert " ".join(made).startswith(kept) or "…" in kept or "…" in " ".join(made)
+    assert " ".join(texts).startswith(kept) or "…" in kept or "…" in " ".join(texts)

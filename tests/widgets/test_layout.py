@@ -125,6 +125,6 @@ def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, b
     layout = fit(headings, widths, available)
     spare = available - layout.width
     for placed in layout.columns:
-        known = widths[placed.index]
-        assert placed.width >= (known.text if placed.is_long else known.short) or spare <= 0
-        assert placed.is_long or known.text - placed.width > spare
+        width = widths[placed.index]
+        assert placed.width >= (width.text if placed.is_long else width.short) or spare <= 0
+        assert placed.is_long or width.text - placed.width > spare

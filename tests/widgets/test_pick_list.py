@@ -78,26 +78,26 @@ async def shown(
     """Show lines; the list has the keys."""
     app = Host()
     async with app.run_test(size=(40, 12)) as pilot:
-        found = app.screen.query_one(PickList)
-        found.focus()
-        found.set_picks(list(picks))
+        pick_list = app.screen.query_one(PickList)
+        pick_list.focus()
+        pick_list.set_picks(list(picks))
         await pilot.pause()
-        yield pilot, found, Canvas.behind(app, monkeypatch)
+        yield pilot, pick_list, Canvas.behind(app, monkeypatch)
 
 
-def drawn_anew(found: PickList) -> list[list[Cell]]:
+def drawn_anew(pick_list: PickList) -> list[list[Cell]]:
     """Return the list's cells as they are when nothing drawn before is used."""
-    kept = found._strips, found._drawn, found._lines, found._column
-    found._strips, found._drawn, found._lines, found._column = {}, {}, {}, None
+    kept = pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column
+    pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column = {}, {}, {}, None
     try:
-        return Canvas(found.render_lines(found.outer_size.region)).rows
+        return Canvas(pick_list.render_lines(pick_list.outer_size.region)).rows
     finally:
-        found._strips, found._drawn, found._lines, found._column = kept
+        pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column = kept
 
 
-def ground_of(canvas: Canvas, found: PickList, y: int) -> str:
+def ground_of(canvas: Canvas, pick_list: PickList, y: int) -> str:
     """Return the colour that a line stands on, by its name or by its parts."""
-    style = canvas.at(found.region)[y][1][1]
+    style = canvas.at(pick_list.region)[y][1][1]
     assert style is not None
     assert style.bgcolor is not None
     return style.bgcolor.name
@@ -110,11 +110,11 @@ YELLOW, BLUE, GREEN = "#ffff00", "#0000ff", "#008000"
 
 
 async def test_keys_move_by_lines_and_pages_and_stop_at_the_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20, headings=(0, 4), gaps=(4,))) as (pilot, found, _):
+    async with shown(monkeypatch, many(20, headings=(0, 4), gaps=(4,))) as (pilot, pick_list, _):
         places = []
         for key in ("up", "down", "j", "k", "pagedown", "pagedown", "pageup", "end", "down", "G", "home", "pageup"):
             await pilot.press(key)
-            places.append(found.current_key)
+            places.append(pick_list.current_key)
         assert places == ["1", "2", "3", "2", "6", "11", "6", "19", "19", "19", "1", "1"]
 
 
@@ -122,59 +122,59 @@ async def test_keys_move_by_lines_and_pages_and_stop_at_the_ends(monkeypatch: py
 async def test_keys_do_nothing_where_there_is_nothing_to_pick(
     monkeypatch: pytest.MonkeyPatch, picks: list[Pick]
 ) -> None:
-    async with shown(monkeypatch, picks) as (pilot, found, _):
+    async with shown(monkeypatch, picks) as (pilot, pick_list, _):
         await pilot.press("down", "up", "pagedown", "pageup", "home", "end")
-        found.action_select()
+        pick_list.action_select()
         await pilot.click(PickList, offset=(3, 1))
-        assert found.current_key == ""
+        assert pick_list.current_key == ""
         assert picked(pilot) == []
 
 
 async def test_the_owner_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20, headings=(0,))) as (_, found, _canvas):
-        found.move_to("17")
-        assert (found.current_key, found.scroll_offset.y) == ("17", 12)
-        found.move_to_start()
-        assert (found.current_key, found.scroll_offset.y) == ("1", 0)
+    async with shown(monkeypatch, many(20, headings=(0,))) as (_, pick_list, _canvas):
+        pick_list.move_to("17")
+        assert (pick_list.current_key, pick_list.scroll_offset.y) == ("17", 12)
+        pick_list.move_to_start()
+        assert (pick_list.current_key, pick_list.scroll_offset.y) == ("1", 0)
         with pytest.raises(StopIteration):
-            found.move_to("0")
+            pick_list.move_to("0")
 
 
 # What is seen
 
 
 async def test_a_scrolled_list_shows_the_heading_above_its_first_line_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20, headings=(0,))) as (pilot, found, canvas):
+    async with shown(monkeypatch, many(20, headings=(0,))) as (pilot, pick_list, canvas):
         await pilot.press("end")
-        assert found.scroll_offset.y == 14
+        assert pick_list.scroll_offset.y == 14
         await pilot.press(*["up"] * 18)
-        assert found.current_key == "1"
-        assert canvas.texts(found.region)[0].startswith(" line 0")
+        assert pick_list.current_key == "1"
+        assert canvas.texts(pick_list.region)[0].startswith(" line 0")
 
 
 async def test_more_headings_than_fit_do_not_push_the_cursor_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(30, headings=range(10))) as (pilot, found, _):
+    async with shown(monkeypatch, many(30, headings=range(10))) as (pilot, pick_list, _):
         await pilot.press("end", "home")
-        assert found.current_key == "10"
-        assert found.scroll_offset.y <= 10 < found.scroll_offset.y + HEIGHT
+        assert pick_list.current_key == "10"
+        assert pick_list.scroll_offset.y <= 10 < pick_list.scroll_offset.y + HEIGHT
 
 
 async def test_the_cursor_is_as_far_from_the_edge_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20)) as (pilot, found, _):
+    async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):
         await pilot.press(*["down"] * 8)
-        assert found.scroll_offset.y == 3
-        found.set_picks([a_pick(str(at), f"other {at}") for at in range(20)])
+        assert pick_list.scroll_offset.y == 3
+        pick_list.set_picks([a_pick(str(at), f"other {at}") for at in range(20)])
         await pilot.pause()
-        assert (found.current_key, found.scroll_offset.y) == ("8", 3)
+        assert (pick_list.current_key, pick_list.scroll_offset.y) == ("8", 3)
 
 
 async def test_fewer_lines_scroll_no_further_than_they_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20)) as (pilot, found, canvas):
+    async with shown(monkeypatch, many(20)) as (pilot, pick_list, canvas):
         await pilot.press("end")
-        found.set_picks([*many(3), a_pick("19")])
+        pick_list.set_picks([*many(3), a_pick("19")])
         await pilot.pause()
-        assert (found.current_key, found.scroll_offset.y) == ("19", 0)
-        assert [text.strip() for text in canvas.texts(found.region)] == [
+        assert (pick_list.current_key, pick_list.scroll_offset.y) == ("19", 0)
+        assert [text.strip() for text in canvas.texts(pick_list.region)] == [
             "line 0",
             "line 1",
             "line 2",
@@ -185,20 +185,20 @@ async def test_fewer_lines_scroll_no_further_than_they_reach(monkeypatch: pytest
 
 
 async def test_a_cursor_whose_line_is_gone_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20)) as (pilot, found, _):
+    async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):
         await pilot.press("end")
-        found.set_picks(many(19, headings=(0,)))
+        pick_list.set_picks(many(19, headings=(0,)))
         await pilot.pause()
-        assert (found.current_key, found.scroll_offset.y) == ("1", 0)
-        found.set_picks(many(19, headings=(0, 1)))
-        assert found.current_key == "2", "what has become a heading is left"
+        assert (pick_list.current_key, pick_list.scroll_offset.y) == ("1", 0)
+        pick_list.set_picks(many(19, headings=(0, 1)))
+        assert pick_list.current_key == "2", "what has become a heading is left"
 
 
 async def test_of_several_lines_with_one_key_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     picks = [a_pick("a", "first"), a_pick("b"), a_pick("a", "second")]
-    async with shown(monkeypatch, picks) as (_, found, canvas):
-        assert found.picks == tuple(picks[:2])
-        assert [text.strip() for text in canvas.texts(found.region)][:3] == ["first", "line b", ""]
+    async with shown(monkeypatch, picks) as (_, pick_list, canvas):
+        assert pick_list.picks == tuple(picks[:2])
+        assert [text.strip() for text in canvas.texts(pick_list.region)][:3] == ["first", "line b", ""]
 
 
 WORDS = (
@@ -213,51 +213,51 @@ WORDS = (
 
 @pytest.mark.parametrize("look", ["", "narrow", "wide"])
 async def test_every_line_fills_its_width_and_no_more(monkeypatch: pytest.MonkeyPatch, look: str) -> None:
-    async with shown(monkeypatch, [a_pick(word, word) for word in WORDS]) as (pilot, found, canvas):
-        found.set_classes(look)
+    async with shown(monkeypatch, [a_pick(word, word) for word in WORDS]) as (pilot, pick_list, canvas):
+        pick_list.set_classes(look)
         await pilot.pause()
-        for strip in found.render_lines(found.outer_size.region):
-            assert sum(cell_len(segment.text) for segment in strip) == strip.cell_length == found.outer_size.width
-        assert canvas.at(found.region) == drawn_anew(found)
+        for strip in pick_list.render_lines(pick_list.outer_size.region):
+            assert sum(cell_len(segment.text) for segment in strip) == strip.cell_length == pick_list.outer_size.width
+        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
         if look != "narrow":
-            first = canvas.texts(found.region)
+            first = canvas.texts(pick_list.region)
             assert first[0].rstrip() == " short"
-            assert first[2][: found.size.width - 1].rstrip().endswith("…")
+            assert first[2][: pick_list.size.width - 1].rstrip().endswith("…")
 
 
 async def test_a_list_without_room_draws_nothing_and_keeps_its_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20)) as (pilot, found, _):
+    async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):
         await pilot.press("end")
-        found.set_classes("none")
+        pick_list.set_classes("none")
         await pilot.pause()
         await pilot.press("up", "pageup")
-        found.set_classes("")
+        pick_list.set_classes("")
         await pilot.pause()
-        assert found.current_key == "17"
-        assert found.scroll_offset.y <= 17 < found.scroll_offset.y + HEIGHT
+        assert pick_list.current_key == "17"
+        assert pick_list.scroll_offset.y <= 17 < pick_list.scroll_offset.y + HEIGHT
 
 
 async def test_a_list_that_is_as_high_as_its_lines_grows_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(2)) as (pilot, found, canvas):
-        found.set_classes("auto")
+    async with shown(monkeypatch, many(2)) as (pilot, pick_list, canvas):
+        pick_list.set_classes("auto")
         await pilot.pause()
         for count, height in ((3, 3), (20, 5), (40, 5), (1, 1)):
-            found.set_picks(many(count))
+            pick_list.set_picks(many(count))
             await pilot.pause()
-            assert found.size.height == height
-            assert canvas.at(found.region) == drawn_anew(found)
+            assert pick_list.size.height == height
+            assert canvas.at(pick_list.region) == drawn_anew(pick_list)
 
 
 # The pointer
 
 
 async def test_a_click_moves_the_cursor_and_picks(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20, headings=(0,), gaps=(2,))) as (pilot, found, _):
+    async with shown(monkeypatch, many(20, headings=(0,), gaps=(2,))) as (pilot, pick_list, _):
         for y in (0, 2):
             await pilot.click(PickList, offset=(3, y))
             assert picked(pilot) == []
         await pilot.click(PickList, offset=(3, 4))
-        assert found.current_key == "3"
+        assert pick_list.current_key == "3"
         assert picked(pilot) == ["3"]
         await pilot.click(PickList, offset=(WIDTH - 1, 5))
         assert picked(pilot) == ["3"], "the scroll bar is no line"
@@ -265,59 +265,59 @@ async def test_a_click_moves_the_cursor_and_picks(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("times", [2, 3])
 async def test_clicks_in_a_row_select_no_text(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-    async with shown(monkeypatch, many(3)) as (pilot, found, canvas):
+    async with shown(monkeypatch, many(3)) as (pilot, pick_list, canvas):
         await pilot.click(PickList, offset=(3, 2), times=times)
         await pilot.pause()
-        assert canvas.at(found.region) == drawn_anew(found)
+        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
         assert not pilot.app.screen.selections
 
 
 async def test_the_line_under_the_pointer_is_lit(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20, headings=(3,))) as (pilot, found, canvas):
-        plain = ground_of(canvas, found, 2)
+    async with shown(monkeypatch, many(20, headings=(3,))) as (pilot, pick_list, canvas):
+        plain = ground_of(canvas, pick_list, 2)
         await pilot.hover(PickList, offset=(3, 2))
-        assert [ground_of(canvas, found, y) for y in range(4)] == [YELLOW, plain, GREEN, plain]
+        assert [ground_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, GREEN, plain]
         await pilot.hover(PickList, offset=(3, 3))
-        assert [ground_of(canvas, found, y) for y in range(4)] == [YELLOW, plain, plain, plain], "a heading is not"
+        assert [ground_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, plain, plain], "a heading is not"
         await pilot.hover(PickList, offset=(3, 0))
-        assert ground_of(canvas, found, 0) == YELLOW, "the cursor stays what it is"
+        assert ground_of(canvas, pick_list, 0) == YELLOW, "the cursor stays what it is"
         await pilot.hover(PickList, offset=(3, 1))
         await pilot.hover(Button)
-        assert ground_of(canvas, found, 1) == plain
+        assert ground_of(canvas, pick_list, 1) == plain
 
 
 # What is drawn again
 
 
 async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(20)) as (pilot, found, _):
+    async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):
         asked: list[int] = []
-        draw = found.draw_line
+        draw = pick_list.draw_line
 
         def noted(y: int, first: Any, body: Any) -> Any:
             asked.append(y)
             return draw(y, first, body)
 
-        monkeypatch.setattr(found, "draw_line", noted)
+        monkeypatch.setattr(pick_list, "draw_line", noted)
         await pilot.press("down")
         assert sorted(asked) == [0, 1]
         asked.clear()
-        found.set_picks([*many(4), a_pick("4", "other"), *many(20)[5:]])
+        pick_list.set_picks([*many(4), a_pick("4", "other"), *many(20)[5:]])
         await pilot.pause()
         assert asked == [4]
         asked.clear()
-        found.set_picks(found.picks)
+        pick_list.set_picks(pick_list.picks)
         await pilot.pause()
         assert asked == []
 
 
 async def test_lines_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch) as (pilot, found, canvas):
+    async with shown(monkeypatch) as (pilot, pick_list, canvas):
         for at in range(30):
-            found.set_picks([a_pick("a", f"{at}"), a_pick("b", f"{at + 100}")])
+            pick_list.set_picks([a_pick("a", f"{at}"), a_pick("b", f"{at + 100}")])
             await pilot.pause()
-        assert len(found._strips) <= 2 * 2 + HEIGHT + HEIGHT
-        assert canvas.at(found.region) == drawn_anew(found)
+        assert len(pick_list._strips) <= 2 * 2 + HEIGHT + HEIGHT
+        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -325,7 +325,7 @@ async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chance = random.Random(seed)
-    async with shown(monkeypatch, many(12, headings=(0, 5), gaps=(5,))) as (pilot, found, canvas):
+    async with shown(monkeypatch, many(12, headings=(0, 5), gaps=(5,))) as (pilot, pick_list, canvas):
         for _ in range(40):
             done = chance.choice(("key", "key", "key", "picks", "hover", "click", "wheel", "theme", "focus", "size"))
             match done:
@@ -334,7 +334,7 @@ async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
                 case "picks":
                     count = chance.choice((0, 3, 12, 40))
                     heads = chance.sample(range(count + 1), min(count, 2))
-                    found.set_picks(
+                    pick_list.set_picks(
                         [
                             a_pick(str(at), chance.choice(WORDS), is_heading=at in heads, has_gap=chance.random() < 0.2)
                             for at in range(count)
@@ -345,19 +345,19 @@ async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
                 case "click":
                     await pilot.click(PickList, offset=(chance.randrange(3), chance.randrange(4)))
                 case "wheel":
-                    found.scroll_relative(y=chance.choice((-3, 3)), animate=False, immediate=True)
+                    pick_list.scroll_relative(y=chance.choice((-3, 3)), animate=False, immediate=True)
                 case "theme":
                     pilot.app.theme = chance.choice(("textual-dark", "textual-light"))
                 case "focus":
-                    (found if chance.random() < 0.7 else pilot.app.screen.query_one(Button)).focus()
+                    (pick_list if chance.random() < 0.7 else pilot.app.screen.query_one(Button)).focus()
                 case "size":
-                    found.set_classes(chance.choice(("", "", "wide", "narrow")))
+                    pick_list.set_classes(chance.choice(("", "", "wide", "narrow")))
             await pilot.pause()
-            assert canvas.at(found.region) == drawn_anew(found), done
+            assert canvas.at(pick_list.region) == drawn_anew(pick_list), done
             assert canvas.rows == Canvas(pilot.app.screen._compositor.render_strips()).rows, done
 
 
 async def test_a_line_drawn_before_the_new_width_is_heard_of_has_that_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(3)) as (_, found, _):
+    async with shown(monkeypatch, many(3)) as (_, pick_list, _):
         for width in (34, 12, WIDTH - 1):
-            assert found.draw_line(1, 0, Size(width, HEIGHT)).cell_length == width
+            assert pick_list.draw_line(1, 0, Size(width, HEIGHT)).cell_length == width

@@ -186,14 +186,14 @@ async def test_keys_before_the_first_rows_are_kept_for_them(table: RowTable) -> 
         app.heard.clear()
         await shown(pilot, table, many(5))
         assert table.cursor_index == 2
-        assert [getattr(one, "key", "") for one in app.heard if isinstance(one, RowSelected)] == ["row-000002"]
+        assert [getattr(item, "key", "") for item in app.heard if isinstance(item, RowSelected)] == ["row-000002"]
         assert table.marked == {"row-000002"}
         table.awaits_rows = False
         await shown(pilot, table, rows_of())
         await pilot.press("down", "enter")
         app.heard.clear()
         await shown(pilot, table, many(5))
-        assert not any(isinstance(one, RowSelected) for one in app.heard)
+        assert not any(isinstance(message, RowSelected) for message in app.heard)
 
 
 async def test_keys_of_rows_that_never_come_are_forgotten(table: RowTable) -> None:
@@ -205,7 +205,7 @@ async def test_keys_of_rows_that_never_come_are_forgotten(table: RowTable) -> No
         table.awaits_rows = False
         await shown(pilot, table, rows_of())
         await shown(pilot, table, many(5))
-        assert not any(isinstance(one, RowSelected) for one in app.heard)
+        assert not any(isinstance(message, RowSelected) for message in app.heard)
 
 
 async def test_an_empty_table_says_why(table: RowTable) -> None:

@@ -56,8 +56,8 @@ async def test_only_another_height_lays_the_screen_out_anew(monkeypatch: pytest.
             update(self, content, layout=layout)
 
         monkeypatch.setattr(Sentences, "update", noting)
-        one, two = (("one", Tone.NORMAL),), (("two", Tone.NORMAL),)
-        for lines in ((one,), (two,), (one, two), (two, one), (LONG, one), (one, two), (), (two,)):
+        result, two = (("one", Tone.NORMAL),), (("two", Tone.NORMAL),)
+        for lines in ((result,), (two,), (result, two), (two, result), (LONG, result), (result, two), (), (two,)):
             sentences.set_lines(lines)
             await pilot.pause()
         assert laid_out == [True, False, True, False, True, True, True, True]

@@ -18,5 +18,5 @@ from karptui.widgets.titled_pane import fitted_title
     ],
 )
 def test_a_title_has_as_many_parts_as_have_room(width: int, expected: str) -> None:
-    made = fitted_title(plain(" abc ─ 界 · def · gh "), width)
-    assert made.plain == expected
+    content = fitted_title(plain(" abc ─ 界 · def · gh "), width)
+    assert content.plain == expected

@@ -59,8 +59,8 @@ def run(heard: Heard) -> Iterator[Callable[..., Children]]:
         return started[-1]
 
     yield begin
-    for one in started:
-        one.stop()
+    for item in started:
+        item.stop()
 
 
 def test_a_killed_child_is_started_again_and_others_go_on(run: Callable[..., Children], heard: Heard) -> None:

@@ -118,11 +118,11 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     snapshots.insert(1, tmp_path / "none.json")
     manifest = tmp_path / "pool.yaml"
     manifest.write_text(EXTRA_POOL)
-    fleet, one = list(map(str, snapshots)), str(snapshots[0])
+    fleet, text = list(map(str, snapshots)), str(snapshots[0])
     commands = (
         ["sweep", *fleet, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.1", "-o", "json"],
-        ["plan", one, "-f", str(manifest), "--horizon", "10m", "-o", "json"],
-        ["solve", "consolidate-after", "--evictions", "9", "-o", "json", one],
+        ["plan", text, "-f", str(manifest), "--horizon", "10m", "-o", "json"],
+        ["solve", "consolidate-after", "--evictions", "9", "-o", "json", text],
         ["drill", "--snapshots", *fleet, "-o", "json"],
     )
     told = {}
@@ -133,11 +133,11 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     assert [json.loads(line)["name"] for line in told["sweep"].splitlines()] == ["0", str(snapshots[1]), "1", "2"]
     assert json.loads(told["plan"])["rollout"]["series"]
     assert json.loads(told["solve"])["search"]["tried"]
-    assert {one["cluster"] for one in json.loads(told["drill"])} == {"0", "1", "2"}
+    assert {item["cluster"] for item in json.loads(told["drill"])} == {"0", "1", "2"}
 
     (tmp_path / "marks").mkdir()
-    found = list(in_order(workers.run(questions.dies_once, (str(tmp_path / "marks"), 3), range(20))))
-    assert found == list(range(20))
+    result = list(in_order(workers.run(questions.dies_once, (str(tmp_path / "marks"), 3), range(20))))
+    assert result == list(range(20))
     assert (tmp_path / "marks" / "3").exists()
     assert workers.count == 1
     workers.close()

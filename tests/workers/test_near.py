@@ -19,8 +19,8 @@ from tests.workers import questions
 @pytest.mark.parametrize("count", [1, 2])
 def test_results_come_in_the_order_of_the_items(count: int) -> None:
     common = MappingProxyType({"by": 3})
-    found = list(in_order(NearWorkers(count).run(questions.times, common, range(12))))
-    assert found == [3 * item for item in range(12)]
+    result = list(in_order(NearWorkers(count).run(questions.times, common, range(12))))
+    assert result == [3 * item for item in range(12)]
     assert list(NearWorkers(count).run(questions.times, common, ())) == []
 
 
@@ -36,8 +36,8 @@ def test_one_worker_is_this_process() -> None:
 
 def test_a_process_that_dies_costs_a_retry_and_nothing_else(tmp_path: Path) -> None:
     deadly = 3
-    found = list(in_order(NearWorkers(2).run(questions.dies_once, (str(tmp_path), deadly), range(8))))
-    assert found == list(range(8))
+    result = list(in_order(NearWorkers(2).run(questions.dies_once, (str(tmp_path), deadly), range(8))))
+    assert result == list(range(8))
     assert (tmp_path / str(deadly)).exists()
 
 

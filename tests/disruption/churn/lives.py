@@ -29,7 +29,7 @@ def a_leaver(
 ) -> NodeClaim:
     """Return a NodeClaim that is being deleted, by a disruption command where ``why`` is given."""
     reached = ("Launched", "Registered", "Initialized")[: ("", "Launched", "Registered", "Initialized").index(stage)]
-    conditions = [a_condition(one, since_ns=ago(born)) for one in reached]
+    conditions = [a_condition(text, since_ns=ago(born)) for text in reached]
     if why:
         conditions.append(a_condition("DisruptionReason", reason=why, since_ns=ago(left + 1)))
     return a_nodeclaim(
@@ -46,7 +46,7 @@ def gone(claim: NodeClaim, minutes: float = 9) -> GoneClaim:
     return GoneClaim(claim, ago(minutes))
 
 
-def said(about: str, reason: str, message: str = "", *, at: float = 10, first: float | None = None) -> Event:
+def event_at(about: str, reason: str, message: str = "", *, at: float = 10, first: float | None = None) -> Event:
     """Return an event about a NodeClaim, unless ``about`` names a kind."""
     from msgspec.structs import replace
 

@@ -10,7 +10,7 @@ from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import format_timestamp
 from tests.builders import HOUR_NS, MINUTE_NS, a_nodeclaim, a_nodepool
-from tests.disruption.churn.lives import a_leaver, ago, gone, said
+from tests.disruption.churn.lives import a_leaver, ago, event_at, gone
 
 POOL = a_nodepool()
 AT_ONCE = {TERMINATION_TIMESTAMP: format_timestamp(ago(10))}
@@ -24,10 +24,10 @@ AT_ONCE = {TERMINATION_TIMESTAMP: format_timestamp(ago(10))}
         (a_leaver(why="Drifted"), None, (), Removal.DRIFTED),
         (a_leaver(expire_after_ns=50 * MINUTE_NS), POOL, (), Removal.EXPIRED),
         (a_leaver(annotations=AT_ONCE, termination_grace_period_ns=HOUR_NS), POOL, (), Removal.REPAIRED),
-        (a_leaver(), POOL, (said("general-a", "SpotInterrupted"),), Removal.INTERRUPTED),
-        (a_leaver(), POOL, (said("Node/node-general-a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
-        (a_leaver(), POOL, (said("Node/node-general-a", "InstanceTerminating"),), Removal.DELETED),
-        (a_leaver(), POOL, (said("Node/another", "DisruptionBlocked"),), Removal.DELETED),
+        (a_leaver(), POOL, (event_at("general-a", "SpotInterrupted"),), Removal.INTERRUPTED),
+        (a_leaver(), POOL, (event_at("Node/node-general-a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
+        (a_leaver(), POOL, (event_at("Node/node-general-a", "InstanceTerminating"),), Removal.DELETED),
+        (a_leaver(), POOL, (event_at("Node/another", "DisruptionBlocked"),), Removal.DELETED),
         (a_leaver(), POOL, (), Removal.DELETED),
         (a_leaver(), None, (), Removal.POOL_DELETED),
         (a_leaver(), a_nodepool(replicas=2), (), Removal.SCALED_DOWN),
@@ -37,7 +37,7 @@ AT_ONCE = {TERMINATION_TIMESTAMP: format_timestamp(ago(10))}
         (
             replace(a_leaver(), deletion_ns=0),
             POOL,
-            (said("general-a", "DisruptionTerminating", "Disrupting NodeClaim: Drifted"),),
+            (event_at("general-a", "DisruptionTerminating", "Disrupting NodeClaim: Drifted"),),
             Removal.DRIFTED,
         ),
         (replace(a_leaver(), deletion_ns=0), POOL, (), Removal.UNKNOWN),
@@ -51,11 +51,11 @@ def test_why(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> 
     ("events", "why"),
     [
         ((), Removal.UNKNOWN),
-        ((said("a", "DisruptionBlocked", "Pod has annotation"),), Removal.UNKNOWN),
-        ((said("a", "DisruptionTerminating", "Disrupting NodeClaim: Empty"),), Removal.EMPTY),
-        ((said("a", "DisruptionTerminating", "in other words"),), Removal.UNKNOWN),
-        ((said("a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
-        ((said("a", "InsufficientCapacityError"),), Removal.LAUNCH_FAILED),
+        ((event_at("a", "DisruptionBlocked", "Pod has annotation"),), Removal.UNKNOWN),
+        ((event_at("a", "DisruptionTerminating", "Disrupting NodeClaim: Empty"),), Removal.EMPTY),
+        ((event_at("a", "DisruptionTerminating", "in other words"),), Removal.UNKNOWN),
+        ((event_at("a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
+        ((event_at("a", "InsufficientCapacityError"),), Removal.LAUNCH_FAILED),
     ],
 )
 def test_removal_reason_from_events(events: tuple[Event, ...], why: Removal) -> None:
@@ -88,15 +88,15 @@ def test_a_claim_that_is_leaving_and_one_that_has_gone() -> None:
 
 def test_lives_known_from_events_alone() -> None:
     events = (
-        said("general-new", "DisruptionLaunching", "Launching NodeClaim: Drifted", at=20, first=25),
-        said("general-new", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=6, first=7),
-        said("Pod/web/a", "Nominated", "Pod should schedule on: nodeclaim/general-old, node/x", at=30, first=58),
-        said("Pod/web/b", "Nominated", "Pod should schedule on: nodeclaim/general-old", at=30, first=59),
-        said("Pod/web/c", "Nominated", "Pod should schedule on: node/y"),
-        said("general-old", "DisruptionBlocked", "Pdb prevents pod evictions", at=30, first=50),
-        said("Node/node-9", "DisruptionTerminating", "Disrupting Node: Empty"),
-        said("other-pool-zzzzz", "Unconsolidatable", "Can't replace", at=3),
-        said("NodePool/general", "DisruptionBlocked"),
+        event_at("general-new", "DisruptionLaunching", "Launching NodeClaim: Drifted", at=20, first=25),
+        event_at("general-new", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=6, first=7),
+        event_at("Pod/web/a", "Nominated", "Pod should schedule on: nodeclaim/general-old, node/x", at=30, first=58),
+        event_at("Pod/web/b", "Nominated", "Pod should schedule on: nodeclaim/general-old", at=30, first=59),
+        event_at("Pod/web/c", "Nominated", "Pod should schedule on: node/y"),
+        event_at("general-old", "DisruptionBlocked", "Pdb prevents pod evictions", at=30, first=50),
+        event_at("Node/node-9", "DisruptionTerminating", "Disrupting Node: Empty"),
+        event_at("other-pool-zzzzz", "Unconsolidatable", "Can't replace", at=3),
+        event_at("NodePool/general", "DisruptionBlocked"),
     )
     by_name = {life.claim: life for life in lives((), (), events, POOLS)}
     assert sorted(by_name) == ["general-new", "general-old", "other-pool-zzzzz"]
@@ -108,6 +108,6 @@ def test_lives_known_from_events_alone() -> None:
 
 
 def test_an_event_about_an_existing_claim_is_not_counted_twice() -> None:
-    events = (said("general-abcde", "DisruptionLaunching", "Launching NodeClaim: Underutilized"),)
+    events = (event_at("general-abcde", "DisruptionLaunching", "Launching NodeClaim: Underutilized"),)
     (life,) = lives((a_nodeclaim(),), (), events, POOLS)
     assert (life.made_for, life.why) == (Removal.UNDERUTILIZED, None)

@@ -17,8 +17,8 @@ from tests.builders import MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago
 
 
-def names(found: tuple[Life, ...]) -> list[str]:
-    return [life.claim for life in found]
+def names(lives: tuple[Life, ...]) -> list[str]:
+    return [life.claim for life in lives]
 
 
 LEFT = a_life("left", left=10, commanded_ns=ago(12))
@@ -29,7 +29,7 @@ LATE = a_life("late", born=8)
 
 
 @pytest.mark.parametrize(
-    ("life", "others", "events_since", "found"),
+    ("life", "others", "events_since", "texts"),
     [
         # Events name the replacements, in whatever NodePool they are.
         (LEFT, (MEANT, ELSEWHERE, BYSTANDER, LATE), 60, ["meant", "elsewhere"]),
@@ -50,9 +50,9 @@ LATE = a_life("late", born=8)
         (a_life("stays"), (LATE,), 0, []),
     ],
 )
-def test_successors(life: Life, others: tuple[Life, ...], events_since: int, found: list[str]) -> None:
+def test_successors(life: Life, others: tuple[Life, ...], events_since: int, texts: list[str]) -> None:
     since_ns = ago(events_since) if events_since else 0
-    assert names(Succession((life, *others), since_ns).of(life)) == found
+    assert names(Succession((life, *others), since_ns).of(life)) == texts
 
 
 def test_the_same_again() -> None:
@@ -75,9 +75,9 @@ def test_what_is_not_known_is_not_the_same() -> None:
     assert Succession((life, a_life("late", born=5, instance_type="")), 0).again(life, 6 * MINUTE_NS) == ()
 
 
-def loops_of(*found: Life) -> list[LoopKind]:
-    by_pool = {"general": [life for life in found if life.removed_ns]}
-    return [loop.kind for loop in pool_loops(by_pool, Succession(found, 0))]
+def loops_of(*result: Life) -> list[LoopKind]:
+    by_pool = {"general": [life for life in result if life.removed_ns]}
+    return [loop.kind for loop in pool_loops(by_pool, Succession(result, 0))]
 
 
 def test_short_lives() -> None:
@@ -115,8 +115,8 @@ def test_the_same_type_comes_back() -> None:
 
 def test_one_launch_takes_back_one_removal() -> None:
     left = [a_life(name, born=900, left=30, why=Removal.EMPTY) for name in "abc"]
-    found = relaunches(left, Succession((*left, a_life("back", born=25)), 0))
-    assert {name: life.claim for name, life in found.items()} == {"a": "back"}
+    lives = relaunches(left, Succession((*left, a_life("back", born=25)), 0))
+    assert {name: life.claim for name, life in lives.items()} == {"a": "back"}
 
 
 def test_drift_replaces_by_the_same_as_it_should() -> None:
@@ -145,11 +145,11 @@ def test_workloads_that_are_moved_again_and_again() -> None:
         return Moved(workload=f"Deployment/web/{moves}-{pods}", moves=moves, pods=pods, first_ns=ago(50),
                      last_ns=ago(5))  # fmt: skip
 
-    found = list(workload_loops((moved(4, 2), moved(3, 2), moved(2, 1), moved(3, 0))))
-    assert [(loop.workload, loop.times, loop.pods) for loop in found] == [
+    loops = list(workload_loops((moved(4, 2), moved(3, 2), moved(2, 1), moved(3, 0))))
+    assert [(loop.workload, loop.times, loop.pods) for loop in loops] == [
         ("Deployment/web/4-2", 4, 2),
         ("Deployment/web/3-0", 3, 0),
     ]
-    assert found[0].kind is LoopKind.MOVED
+    assert loops[0].kind is LoopKind.MOVED
     drained = Moved(workload="Deployment/web/one-drain", moves=3, pods=0, first_ns=ago(5), last_ns=ago(4))
     assert not list(workload_loops((drained,)))

@@ -12,7 +12,7 @@ from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
-from tests.disruption.churn.lives import ago, said
+from tests.disruption.churn.lives import ago, event_at
 
 
 def a_replicaset(name: str, *, deployment: str = "", namespace: str = "web") -> Workload:
@@ -73,7 +73,7 @@ def test_workload_of_a_removed_pod_by_its_controller(kind: str, name: str, workl
 
 def an_eviction(pod: str, uid: str, message: str = "Evicted pod: Drifted", **when: float) -> Event:
     reason = "Evicted" if message.startswith("Evicted") else "Disrupted"
-    return replace(said(f"Pod/{pod}", reason, message, **when), involved_uid=uid)
+    return replace(event_at(f"Pod/{pod}", reason, message, **when), involved_uid=uid)
 
 
 def test_a_move_reported_twice_counts_once() -> None:
@@ -83,8 +83,8 @@ def test_a_move_reported_twice_counts_once() -> None:
         an_eviction("web/front-5d4f-bbbbb", "b", "Deleting the pod to accommodate", at=6),
         an_eviction("web/front-5d4f-bbbbb", "b", at=12),
         an_eviction("web/nobody-0", "", at=4),
-        said("Pod/web/front-5d4f-ccccc", "Nominated"),
-        said("Node/node-1", "Evicted"),
+        event_at("Pod/web/front-5d4f-ccccc", "Nominated"),
+        event_at("Node/node-1", "Evicted"),
         replace(an_eviction("web/front-5d4f-ddddd", "d", "Evicted: over its limit"), source="kubelet"),
     )
     gone = (
@@ -94,7 +94,7 @@ def test_a_move_reported_twice_counts_once() -> None:
                 at_ns=ago(5)),
     )  # fmt: skip
     moves = moves_of(events, gone, NAMES)
-    assert [(one.pod, one.node, one.at_ns, one.reason) for one in moves] == [
+    assert [(move.pod, move.node, move.at_ns, move.reason) for move in moves] == [
         ("web/front-5d4f-bbbbb", "", ago(12), "Drifted"),
         ("web/front-5d4f-aaaaa", "node-1", ago(9), "Drifted"),
         ("web/redis-0", "node-2", ago(5), ""),

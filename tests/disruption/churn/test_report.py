@@ -7,7 +7,7 @@ from karptui.disruption.churn.loops import LoopKind
 from karptui.disruption.churn.report import ChurnWindow, churn_of
 from karptui.karpenter.inventory import ClusterHistory, GonePod, Inventory
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodeclaim, a_nodepool
-from tests.disruption.churn.lives import a_leaver, ago, gone, said
+from tests.disruption.churn.lives import a_leaver, ago, event_at, gone
 
 
 def test_the_window_begins_at_the_oldest_information() -> None:
@@ -24,9 +24,9 @@ def test_report_of_a_pool_with_a_churn_loop() -> None:
         nodepools=(a_nodepool(), a_nodepool(name="quiet")),
         nodeclaims=(a_nodeclaim(created_ns=ago(28)), a_nodeclaim(name="lost", pool="", created_ns=ago(500)), left[-1]),
         events=(
-            said("gone-pool-xxxxx", "DisruptionBlocked", at=40),
+            event_at("gone-pool-xxxxx", "DisruptionBlocked", at=40),
             replace(
-                said("Pod/web/front-5d4f9-bcdfg", "Evicted", "Evicted pod: Underutilized", at=100), involved_uid="z"
+                event_at("Pod/web/front-5d4f9-bcdfg", "Evicted", "Evicted pod: Underutilized", at=100), involved_uid="z"
             ),
         ),
     )

@@ -11,9 +11,9 @@ from tests.screens.whatif.hand import Cluster, Keys, Listener
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> Keys:
-    made = Keys()
-    monkeypatch.setattr(controller, "KEYBOARD", made)
-    return made
+    result = Keys()
+    monkeypatch.setattr(controller, "KEYBOARD", result)
+    return result
 
 
 @pytest.fixture
@@ -28,6 +28,6 @@ def listener() -> Listener:
 
 @pytest.fixture
 def whatif(cluster: Cluster, listener: Listener, keys: Keys) -> WhatIf:
-    made = WhatIf(cluster, cluster.session)
-    made.show_to(listener)
-    return made
+    what_if = WhatIf(cluster, cluster.session)
+    what_if.show_to(listener)
+    return what_if

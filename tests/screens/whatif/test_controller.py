@@ -78,9 +78,9 @@ async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf
     assert not whatif.documents.is_taken_apart
     assert whatif.explain(0) is None, "what was said of the text before stands"
     assert whatif.documents.problems
-    said = "".join(text for text, _ in whatif.explain(0) or ())
-    assert said.startswith("✘ line ")
-    assert "spec.weight" in said
+    result = "".join(text for text, _ in whatif.explain(0) or ())
+    assert result.startswith("✘ line ")
+    assert "spec.weight" in result
 
 
 async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: Cluster) -> None:
@@ -127,13 +127,13 @@ async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
     assert not whatif.follow(), "nothing is asked yet"
     whatif.ask()
     assert cluster.replays.are_first[0]
-    for said, follows in (
+    for state, follows in (
         (ReplayState(number=1, is_due=True), False),
         (ReplayState(number=1, is_outdated=True), False),
         (ReplayState(number=1, is_outdated=True, is_due=True, is_busy=True), False),
         (ReplayState(number=1, is_outdated=True, is_due=True), True),
     ):
-        cluster.replays.said = said
+        cluster.replays.said = state
         assert whatif.follow() is follows
     keys.is_typing = True
     whatif.follow()

@@ -54,7 +54,7 @@ async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: 
     book = whatif.book
     await whatif.open(Opening("general", (POOL,)))
     await whatif.open(CORDON)
-    assert [one.name for one in book.unsaved()] == ["cordon"]
+    assert [scenario.name for scenario in book.unsaved()] == ["cordon"]
     assert book.to_ask_about() == 0, "the same key makes it again"
     whatif.put_edits((CordonNode("n2"),), "work")
     assert (book.to_ask_about(), book.to_ask_about()) == (1, 0)
@@ -63,7 +63,7 @@ async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: 
     whatif.save_scenarios(str(tmp_path / "all.yaml"))
     assert book.unsaved() == []
     whatif.put_edits((CordonNode("n3"),), "more")
-    assert [one.name for one in book.unsaved()] == ["lighter"]
+    assert [scenario.name for scenario in book.unsaved()] == ["lighter"]
     assert book.to_ask_about() == 1
 
 
@@ -101,16 +101,16 @@ async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(
     restoring.cancel()
     await asyncio.gather(restoring, return_exceptions=True)
     left.keep()
-    assert [one.name for one in KEPT.read()] == ["lighter"]
+    assert [scenario.name for scenario in KEPT.read()] == ["lighter"]
     await left.open(CORDON)
     left.keep()
     left.keep()
-    assert [one.name for one in KEPT.read()] == ["lighter", "cordon"]
+    assert [scenario.name for scenario in KEPT.read()] == ["lighter", "cordon"]
     slow.answers.set()
     assert (await left.restore(), await left.restore()) == (1, 0)
     assert names(left) == ["lighter", "cordon"]
     left.keep()
-    assert [one.name for one in KEPT.read()] == ["lighter", "cordon"]
+    assert [scenario.name for scenario in KEPT.read()] == ["lighter", "cordon"]
 
 
 async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Cluster) -> None:
@@ -131,7 +131,7 @@ def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.name.startswith("prod-eu-1-")
     assert KeptScenarios("prod-eu-1").read() == ()
-    assert [one.name for one in KEPT.read()] == ["a"]
+    assert [scenario.name for scenario in KEPT.read()] == ["a"]
     assert KEPT.write([])
     assert list(path.parent.iterdir()) == []
 
@@ -140,13 +140,13 @@ def test_two_at_once_keep_the_scenarios_of_both() -> None:
     """Each process has read the same file; the second that ends must not write over what the first has kept."""
     shared, dropped, first, second = (Scenario(name, edits=(CordonNode(name),)) for name in ("a", "b", "c", "d"))
     KeptScenarios("prod").write([shared, dropped])
-    one, other = KeptScenarios("prod"), KeptScenarios("prod")
-    assert one.read() == other.read() == (shared, dropped)
-    assert one.write([shared, first])
+    scenarios, other = KeptScenarios("prod"), KeptScenarios("prod")
+    assert scenarios.read() == other.read() == (shared, dropped)
+    assert scenarios.write([shared, first])
     assert other.write([shared, dropped, second])
     assert {scenario.name for scenario in KeptScenarios("prod").read()} == {"a", "b", "c", "d"}
     assert other.write([shared])
-    assert one.write([])
+    assert scenarios.write([])
     assert KeptScenarios("prod").read() == (), "both have thrown away, or saved, what they had"
 
 
@@ -159,7 +159,7 @@ def test_a_folder_that_another_process_has_locked_is_waited_for_and_then_written
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
     os.close(descriptor)
-    assert [one.name for one in KEPT.read()] == ["a"]
+    assert [scenario.name for scenario in KEPT.read()] == ["a"]
 
 
 @pytest.mark.parametrize("data", [b"no: [scenario", b"\xff\xfe"])
@@ -181,7 +181,7 @@ def test_what_is_too_large_or_not_to_be_opened_is_set_aside_too(monkeypatch: pyt
     assert KEPT.write([Scenario("closed", edits=(CordonNode("n"),))])
     monkeypatch.setattr("karptui.screens.whatif.workbook.read_file", _refuse)
     assert KEPT.read() == ()
-    aside = [one.read_text() for one in sorted((state_dir() / "whatif").iterdir())]
+    aside = [path.read_text() for path in sorted((state_dir() / "whatif").iterdir())]
     assert ["closed" in aside[0], "large" in aside[1], len(aside)] == [True, True, 2]
 
 

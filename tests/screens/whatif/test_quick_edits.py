@@ -23,9 +23,9 @@ def quick(whatif: WhatIf) -> QuickEdits:
 async def the_pool(whatif: WhatIf) -> Document:
     if whatif.documents.parsed.find(POOL) is None:
         await whatif.open(Opening("more", (POOL,)))
-    found = whatif.documents.parsed.find(POOL)
-    assert found is not None
-    return found
+    document = whatif.documents.parsed.find(POOL)
+    assert document is not None
+    return document
 
 
 async def test_a_step_changes_one_line_and_reset_takes_it_back(whatif: WhatIf, quick: QuickEdits) -> None:
@@ -45,18 +45,18 @@ async def test_a_document_that_cannot_be_read_is_not_edited(
     quick.step("quick/nodepool.weight", 1, None)
     quick.reset("quick/nodepool.weight", None)
     assert whatif.book.sheet.text == "kind: ["
-    assert all("is invalid" in said for said in listener.said)
+    assert all("is invalid" in text for text in listener.said)
     assert len(listener.said) == 2
 
 
 async def test_a_setting_that_is_as_the_cluster_has_it_is_no_edit(whatif: WhatIf, quick: QuickEdits) -> None:
     setting = control_of("setting/VM_MEMORY_OVERHEAD_PERCENT").setting
     assert setting is not None
-    own = quick.setting_value(setting)
+    setting_value = quick.setting_value(setting)
     quick.put_setting(setting, "0.08")
     assert whatif.book.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
     assert quick.setting_value(setting) == "0.08"
-    quick.put_setting(setting, own)
+    quick.put_setting(setting, setting_value)
     assert whatif.book.sheet.edits == ()
     quick.step("setting/VM_MEMORY_OVERHEAD_PERCENT", 1, None)
     assert len(whatif.book.sheet.edits) == 1
@@ -76,7 +76,7 @@ async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: Quic
 
 
 async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: WhatIf, quick: QuickEdits) -> None:
-    action = next(one for one in QUICK_ACTIONS if one.id == "remove-node")
+    action = next(action for action in QUICK_ACTIONS if action.id == "remove-node")
     for _ in range(2):
         quick.act(action, ObjectRef("Node", "node-0"), {})
     assert whatif.book.sheet.edits == (RemoveNode("node-0"),)
@@ -88,7 +88,7 @@ async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: 
 async def test_what_is_refused_changes_nothing_and_says_why(
     whatif: WhatIf, quick: QuickEdits, listener: Listener
 ) -> None:
-    action = next(one for one in QUICK_ACTIONS if one.id == "copies")
+    action = next(action for action in QUICK_ACTIONS if action.id == "copies")
     quick.act(action, ObjectRef("Pod", "web", "shop"), {name: "many" for name, _ in action.asks})
     assert whatif.book.sheet.edits == ()
     assert listener.said[0].startswith(f"{action.title}: ")

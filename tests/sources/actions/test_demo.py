@@ -44,9 +44,9 @@ class Demo:
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Demo]:
-    found = Demo(tmp_path / "audit")
-    yield found
-    found.source.stop()
+    result = Demo(tmp_path / "audit")
+    yield result
+    result.source.stop()
 
 
 @pytest.mark.parametrize("operation", [Operation.CORDON, Operation.DO_NOT_DISRUPT, Operation.DO_NOT_REPAIR])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore import exceptions as known
+from botocore import exceptions
 
 from karptui.sources.aws import calls
 from karptui.sources.aws.calls import Caller, aws_error
@@ -19,9 +19,9 @@ from .conftest import REGION, FakeAws, Pauses
 ACTION = "ec2:DescribeSubnets"
 
 
-def client_error(code: str, status: int = 400, message: str = "no") -> known.ClientError:
+def client_error(code: str, status: int = 400, message: str = "no") -> exceptions.ClientError:
     response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return known.ClientError(response, "DescribeSubnets")
+    return exceptions.ClientError(response, "DescribeSubnets")
 
 
 CASES: list[tuple[Exception, Trouble, str]] = [
@@ -36,35 +36,47 @@ CASES: list[tuple[Exception, Trouble, str]] = [
     (client_error("Unusual", 429), Trouble.THROTTLED, f"AWS throttles {ACTION}"),
     (client_error("InvalidParameterValue"), Trouble.OTHER, f"{ACTION} answered InvalidParameterValue: no"),
     (client_error("", 418), Trouble.OTHER, f"{ACTION} answered 418: no"),
-    (known.ProfileNotFound(profile="dev"), Trouble.NO_PROFILE, "profile dev is not in the AWS configuration"),
-    (known.ConfigParseError(path="/c"), Trouble.NO_PROFILE, "the AWS configuration cannot be used: Unable to parse"),
-    (known.NoRegionError(), Trouble.NO_REGION, "no AWS region is configured"),
-    (known.UnauthorizedSSOTokenError(), Trouble.EXPIRED, "aws sso login --profile dev renews it"),
-    (known.SSOTokenLoadError(error_msg="x"), Trouble.EXPIRED, "the SSO session of profile dev has ended"),
-    (known.TokenRetrievalError(provider="sso", error_msg="x"), Trouble.EXPIRED, "the SSO session of profile dev"),
-    (known.LoginRefreshRequired(), Trouble.EXPIRED, "aws login --profile dev renews it"),
-    (known.NoCredentialsError(), Trouble.NO_CREDENTIALS, "no AWS credentials were found"),
-    (known.PartialCredentialsError(provider="env", cred_var="k"), Trouble.NO_CREDENTIALS, "are incomplete"),
+    (exceptions.ProfileNotFound(profile="dev"), Trouble.NO_PROFILE, "profile dev is not in the AWS configuration"),
     (
-        known.CredentialRetrievalError(provider="custom-process", error_msg="vault is locked"),
+        exceptions.ConfigParseError(path="/c"),
+        Trouble.NO_PROFILE,
+        "the AWS configuration cannot be used: Unable to parse",
+    ),
+    (exceptions.NoRegionError(), Trouble.NO_REGION, "no AWS region is configured"),
+    (exceptions.UnauthorizedSSOTokenError(), Trouble.EXPIRED, "aws sso login --profile dev renews it"),
+    (exceptions.SSOTokenLoadError(error_msg="x"), Trouble.EXPIRED, "the SSO session of profile dev has ended"),
+    (exceptions.TokenRetrievalError(provider="sso", error_msg="x"), Trouble.EXPIRED, "the SSO session of profile dev"),
+    (exceptions.LoginRefreshRequired(), Trouble.EXPIRED, "aws login --profile dev renews it"),
+    (exceptions.NoCredentialsError(), Trouble.NO_CREDENTIALS, "no AWS credentials were found"),
+    (exceptions.PartialCredentialsError(provider="env", cred_var="k"), Trouble.NO_CREDENTIALS, "are incomplete"),
+    (
+        exceptions.CredentialRetrievalError(provider="custom-process", error_msg="vault is locked"),
         Trouble.NO_CREDENTIALS,
         "cannot get the AWS credentials of profile dev: Error when retrieving credentials from custom-process",
     ),
-    (known.SSLError(endpoint_url="u", error="e"), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs"),
-    (known.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy for the AWS APIs"),
-    (known.ConnectTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
-    (known.EndpointConnectionError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
-    (known.ReadTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
-    (known.UnknownServiceError(service_name="x", known_service_names="y"), Trouble.OTHER, f"{ACTION} did not work"),
+    (exceptions.SSLError(endpoint_url="u", error="e"), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs"),
+    (exceptions.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy for the AWS APIs"),
+    (exceptions.ConnectTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
+    (
+        exceptions.EndpointConnectionError(endpoint_url="u"),
+        Trouble.NO_NETWORK,
+        "the AWS APIs cannot be reached from here",
+    ),
+    (exceptions.ReadTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
+    (
+        exceptions.UnknownServiceError(service_name="x", known_service_names="y"),
+        Trouble.OTHER,
+        f"{ACTION} did not work",
+    ),
     (ValueError("surprise"), Trouble.OTHER, f"{ACTION} returned an unreadable answer: surprise"),
 ]
 
 
 @pytest.mark.parametrize(("error", "trouble", "words"), CASES, ids=[type(case[0]).__name__ for case in CASES])
 def test_every_trouble_has_its_sentence(error: Exception, trouble: Trouble, words: str) -> None:
-    found = aws_error(error, action=ACTION, profile="dev")
-    assert found.trouble is trouble
-    assert words in str(found)
+    result = aws_error(error, action=ACTION, profile="dev")
+    assert result.trouble is trouble
+    assert words in str(result)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +85,9 @@ def test_every_trouble_has_its_sentence(error: Exception, trouble: Trouble, word
         (client_error("Throttling"), True),
         (client_error("InternalError", 500), True),
         (client_error("Unavailable", 503), True),
-        (known.ReadTimeoutError(endpoint_url="u"), True),
-        (known.ConnectionClosedError(endpoint_url="u"), True),
-        (known.ConnectTimeoutError(endpoint_url="u"), False),
+        (exceptions.ReadTimeoutError(endpoint_url="u"), True),
+        (exceptions.ConnectionClosedError(endpoint_url="u"), True),
+        (exceptions.ConnectTimeoutError(endpoint_url="u"), False),
         (client_error("UnauthorizedOperation", 403), False),
         (ValueError("x"), False),
     ],

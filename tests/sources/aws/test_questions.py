@@ -21,9 +21,9 @@ def one_type_of_each_family(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Leave moto one type of each family and TYPES: it draws up all thousand in ten seconds. Return the families."""
     from moto.ec2.models.instance_types import InstanceTypeBackend
 
-    by_family = {one["InstanceType"].partition(".")[0]: one for one in InstanceTypeBackend.instance_types}
-    named = [one for one in InstanceTypeBackend.instance_types if one.get("InstanceType") in TYPES]
-    left = {one.get("InstanceType"): one for one in (*by_family.values(), *named)}
+    by_family = {item["InstanceType"].partition(".")[0]: item for item in InstanceTypeBackend.instance_types}
+    named = [item for item in InstanceTypeBackend.instance_types if item.get("InstanceType") in TYPES]
+    left = {instance_type.get("InstanceType"): instance_type for instance_type in (*by_family.values(), *named)}
     monkeypatch.setattr(InstanceTypeBackend, "instance_types", list(left.values()))
     return set(by_family)
 
@@ -35,7 +35,7 @@ def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for by_region in INSTANCE_TYPE_OFFERINGS.values():
         offerings = by_region[REGION]
-        left = [one for one in offerings if one["InstanceType"] == "m5.large"]
+        left = [offering for offering in offerings if offering["InstanceType"] == "m5.large"]
         monkeypatch.setitem(by_region, REGION, offerings[::50] + left)
 
 
@@ -43,30 +43,30 @@ class TestMoto:
     def test_instance_types_agree_with_the_catalogue(
         self, moto: AwsClients, caller: Caller, one_type_of_each_family: set[str]
     ) -> None:
-        found = questions.instance_types(caller, moto.client("ec2", REGION))
+        facts = questions.instance_types(caller, moto.client("ec2", REGION))
         assert "mac2" in one_type_of_each_family
-        assert len({name.partition(".")[0] for name in found}) > 100
-        assert all(name in instance_type_facts() for name in found)
-        assert {name for name in found if name.startswith("mac")} == set()
+        assert len({name.partition(".")[0] for name in facts}) > 100
+        assert all(name in instance_type_facts() for name in facts)
+        assert {name for name in facts if name.startswith("mac")} == set()
         for name in TYPES:
-            assert found[name] == instance_type_facts()[name]
+            assert facts[name] == instance_type_facts()[name]
 
     def test_offerings_by_zone_id(self, moto: AwsClients, caller: Caller, few_offerings: None) -> None:
-        found = questions.zones_by_type(caller, moto.client("ec2", REGION))
-        assert list(found) == sorted(found)
-        assert "use1-az4" in found["m5.large"]
-        assert found["m5.large"] == tuple(sorted(found["m5.large"]))
+        zones = questions.zones_by_type(caller, moto.client("ec2", REGION))
+        assert list(zones) == sorted(zones)
+        assert "use1-az4" in zones["m5.large"]
+        assert zones["m5.large"] == tuple(sorted(zones["m5.large"]))
 
     def test_subnets(self, moto: AwsClients, caller: Caller) -> None:
-        found = questions.subnets(caller, moto.client("ec2", REGION))
-        assert {(subnet.zone, subnet.zone_id) for subnet in found} >= {("us-east-1a", "use1-az6")}
-        assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in found)
+        subnets = questions.subnets(caller, moto.client("ec2", REGION))
+        assert {(subnet.zone, subnet.zone_id) for subnet in subnets} >= {("us-east-1a", "use1-az6")}
+        assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in subnets)
 
     def test_spot_prices_get_their_zone_id_from_the_accounts_zones(
         self, moto: AwsClients, caller: Caller, few_offerings: None
     ) -> None:
-        found = questions.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
-        assert found["m5.large"]["use1-az6"] == 0.00001
+        spot_prices = questions.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
+        assert spot_prices["m5.large"]["use1-az6"] == 0.00001
 
 
 TYPE = """<item><instanceType>m5.large</instanceType>
@@ -84,9 +84,9 @@ class TestScripted:
         item = TYPE.format(architecture="x86_64", network=ADDRESSES)
         other = item.replace("m5.large", "z9.large")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}{other}</instanceTypeSet>")
-        found = questions.instance_types(caller, session.client("ec2", REGION))
-        assert found["m5.large"].branch_enis == instance_type_facts()["m5.large"].branch_enis
-        assert (found["z9.large"].branch_enis, found["z9.large"].network_mbps) == (0, None)
+        facts = questions.instance_types(caller, session.client("ec2", REGION))
+        assert facts["m5.large"].branch_enis == instance_type_facts()["m5.large"].branch_enis
+        assert (facts["z9.large"].branch_enis, facts["z9.large"].network_mbps) == (0, None)
         (_, request) = fake.requests[-1]
         assert (request["Filter.1.Name"], request["Filter.1.Value.1"]) == ("supported-virtualization-type", "hvm")
         assert (request["Filter.2.Value.1"], request["Filter.2.Value.2"]) == ("arm64", "x86_64")
@@ -119,8 +119,8 @@ class TestScripted:
             f"<spotPriceHistorySet>{second}</spotPriceHistorySet>",
         )
         fake.xml("DescribeAvailabilityZones", "<availabilityZoneInfo/>")
-        found = questions.spot_prices(caller, session.client("ec2", REGION), now_ns=NOW)
-        assert found == {"m5.large": {"use1-az1": 0.0413}, "p5.xl": {"use1-az1": 2.5}}
+        spot_prices = questions.spot_prices(caller, session.client("ec2", REGION), now_ns=NOW)
+        assert spot_prices == {"m5.large": {"use1-az1": 0.0413}, "p5.xl": {"use1-az1": 2.5}}
         request = fake.requests[0][1]
         assert request["StartTime"] == "2026-11-21T10:05:30Z"
         assert {request["ProductDescription.1"], request["ProductDescription.2"]} == {

@@ -82,7 +82,7 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         "# list and watch follow the cluster; get shows one object in full (y)",
         *(_rule(group, plurals, "get, list, watch") for group, plurals in by_group.items()),
         "# NodeClasses: as above; remove the providers that you do not use",
-        *(f"{_rule(one.group, one.plurals, 'get, list, watch')}  # {one.provider}" for one in PROVIDER_GROUPS),
+        *(f"{_rule(group.group, group.plurals, 'get, list, watch')}  # {group.provider}" for group in PROVIDER_GROUPS),
         "# get: the schemas and rules of Karpenter's kinds, to validate documents in the what-if",
         _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
         "# who Karpenter is: its Service (list), and the lease that its replicas hold, which is followed",

@@ -104,4 +104,4 @@ class WatchedMailbox(Mailbox):
 
     def summary(self) -> list[tuple[str, str, int, str]]:
         """Return how every kind stands, in short."""
-        return [(one.kind.value, one.phase.value, one.count, one.last_error) for one in self.statuses.values()]
+        return [(item.kind.value, item.phase.value, item.count, item.last_error) for item in self.statuses.values()]

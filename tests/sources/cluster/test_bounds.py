@@ -339,10 +339,10 @@ def test_plugin_that_complains_without_an_end() -> None:
 
 
 def test_plugin_that_closes_its_output_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = plugin("-c", "import os, time\nos.close(1); os.close(2); time.sleep(60)")
-    monkeypatch.setattr(one, "_timeout_seconds", 0.3)
+    credential = plugin("-c", "import os, time\nos.close(1); os.close(2); time.sleep(60)")
+    monkeypatch.setattr(credential, "_timeout_seconds", 0.3)
     with pytest.raises(CredentialError, match=r"did not finish within 0\.3 s"):
-        one.current()
+        credential.current()
 
 
 def test_plugin_that_prints_nested_deeply() -> None:

@@ -298,5 +298,5 @@ def test_a_password_in_the_servers_url_is_a_credential_and_not_shown(tmp_path: P
 
 
 def test_urls_are_shown_without_passwords() -> None:
-    said = 'proxyconnect to "http://me:hunter2@proxy:3128" for https://api.test/a@b failed'
-    assert without_password(said) == 'proxyconnect to "http://proxy:3128" for https://api.test/a@b failed'
+    text = 'proxyconnect to "http://me:hunter2@proxy:3128" for https://api.test/a@b failed'
+    assert without_password(text) == 'proxyconnect to "http://proxy:3128" for https://api.test/a@b failed'

@@ -34,12 +34,12 @@ KARPENTER = group(
 )
 
 
-def found(serve: Serve, document: dict[str, Any]) -> list[tuple[Kind, str, str]]:
+def discovered(serve: Serve, document: dict[str, Any]) -> list[tuple[Kind, str, str]]:
     server = serve(lambda call: call.json(document))
     resources = discover(transport_to(server))
     assert [call.path for call in server.calls] == ["/apis"]
     assert server.calls[0].headers["Accept"] == AGGREGATED
-    return [(one.kind, one.api_version, one.api_kind) for one in resources]
+    return [(resource.kind, resource.api_version, resource.api_kind) for resource in resources]
 
 
 def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
@@ -52,7 +52,7 @@ def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
         group("example.com", v1=[resource("nodeclasses", "NodeClass")]),
         group("node.k8s.io", v1=[resource("runtimeclasses", "RuntimeClass")]),
     )
-    assert found(serve, aggregated(KARPENTER, *providers)) == [
+    assert discovered(serve, aggregated(KARPENTER, *providers)) == [
         (Kind.NODEPOOL, "karpenter.sh/v1", "NodePool"),
         (Kind.NODECLAIM, "karpenter.sh/v1", "NodeClaim"),
         (Kind.NODEOVERLAY, "karpenter.sh/v1alpha1", "NodeOverlay"),
@@ -77,7 +77,7 @@ def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
 )
 def test_karpenters_version_that_is_known_best(serve: Serve, served: list[str], chosen: str) -> None:
     versions = {version: [resource("nodepools", "NodePool")] for version in served}
-    assert found(serve, aggregated(group("karpenter.sh", **versions))) == [
+    assert discovered(serve, aggregated(group("karpenter.sh", **versions))) == [
         (Kind.NODEPOOL, f"karpenter.sh/{chosen}", "NodePool")
     ]
 
@@ -85,7 +85,7 @@ def test_karpenters_version_that_is_known_best(serve: Serve, served: list[str], 
 def test_a_providers_version_is_the_servers_choice(serve: Serve) -> None:
     classes = [resource("ec2nodeclasses", "EC2NodeClass")]
     document = aggregated(group("karpenter.k8s.aws", v1beta1=classes, v1=classes))
-    assert found(serve, document) == [(Kind.NODECLASS, "karpenter.k8s.aws/v1beta1", "EC2NodeClass")]
+    assert discovered(serve, document) == [(Kind.NODECLASS, "karpenter.k8s.aws/v1beta1", "EC2NodeClass")]
 
 
 def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> None:
@@ -111,7 +111,7 @@ def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> Non
 
     server = serve(answer)
     resources = discover(transport_to(server))
-    assert [(one.kind, one.api_version) for one in resources] == [
+    assert [(resource.kind, resource.api_version) for resource in resources] == [
         (Kind.NODEPOOL, "karpenter.sh/v1"),
         (Kind.NODECLASS, "karpenter.k8s.aws/v1"),
     ]
@@ -126,9 +126,9 @@ def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> Non
 def test_namespaced_node_classes(serve: Serve) -> None:
     classes = [resource("xnodeclasses", "XNodeClass", scope="Namespaced")]
     server = serve(lambda call: call.json(aggregated(group("karpenter.x", v1=classes))))
-    (one,) = discover(transport_to(server))
-    assert one.is_namespaced
-    assert one.title == "xnodeclasses.karpenter.x"
+    (result,) = discover(transport_to(server))
+    assert result.is_namespaced
+    assert result.title == "xnodeclasses.karpenter.x"
 
 
 def test_forbidden(serve: Serve) -> None:

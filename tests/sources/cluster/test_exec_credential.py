@@ -204,7 +204,7 @@ def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("token: k8s-aws-v1.aHR0cHM6Ly9zdHMuYW1h", "token: …"),
         ('{"access_token":"abc123def", "x": 1}', '{"access_token":"…", "x": 1}'),
@@ -219,8 +219,8 @@ def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
         ("no file /home/me/.aws/sso/cache/x1.json", "no file /home/me/.aws/sso/cache/x1.json"),
     ],
 )
-def test_what_a_plugin_says_is_shown_without_secrets(said: str, shown: str) -> None:
-    assert without_secrets(said) == shown
+def test_what_a_plugin_says_is_shown_without_secrets(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
 
 
 def test_missing_command_shows_the_hint() -> None:

@@ -851,11 +851,11 @@ def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:
     newest = answer(event("MODIFIED", named("a", version="11")), expired())
     bench, _ = live(serve, newest, old, lambda call: call.json(new), names=("a", "b"))
     bench.step()
-    known = bench.mailbox.objects[Kind.NODE]["a"]
+    a = bench.mailbox.objects[Kind.NODE]["a"]
     bench.step()
     assert bench.status.phase is Phase.STALE
     assert bench.keys == {"a", "b"}
-    assert bench.mailbox.objects[Kind.NODE]["a"] is known
+    assert bench.mailbox.objects[Kind.NODE]["a"] is a
     bench.step()
     assert bench.keys == {"a", "b"}
     assert not bench.mailbox.objects[Kind.NODE]["a"].is_unschedulable

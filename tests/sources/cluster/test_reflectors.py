@@ -175,8 +175,8 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
     assert selectors == {
-        one.field_selector
-        for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, NODE_EVENTS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
+        resource.field_selector
+        for resource in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, NODE_EVENTS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
     }
 
 
@@ -346,11 +346,11 @@ def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
     """A server that starts refuses some once more after it has answered others."""
     with Following(serve(karpenter())) as following:
         following.until_live(*ALL)
-        one, other = (reflector for reflector, _, _ in list(following.reflectors._followed.values())[:2])
+        result, other = (reflector for reflector, _, _ in list(following.reflectors._followed.values())[:2])
         for _ in range(5):
             waited = other._backoff.next_seconds()
         assert waited == 16.0
-        one._recovered()
+        result._recovered()
         assert other._backoff.next_seconds() == 1.0
 
 
@@ -589,8 +589,8 @@ def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(s
         waits = sorted(seconds for seconds in following.paused if 4.9 < seconds < 12)
         assert len(waits) >= 2
         is_forbidden.clear()
-        found = {one.resource.kind: (one, bell) for one, _, bell in following.reflectors._followed.values()}
-        found[Kind.NODE][1].ring()
+        pairs = {result.resource.kind: (result, bell) for result, _, bell in following.reflectors._followed.values()}
+        pairs[Kind.NODE][1].ring()
         following.reflectors.refresh()
         following.until_live(*ALL)
 
@@ -618,6 +618,6 @@ def test_any_names() -> None:
         "api_kind": "P",
         "is_namespaced": True,
     }
-    one, other = (type(EVENTS)(version=version, **fields) for version in ("v1", "v2"))
-    assert one.identity == other.identity
-    assert one.object_path("my ns", "a/b") == "/apis/g/v1/namespaces/my%20ns/p/a%2Fb"
+    resource, other = (type(EVENTS)(version=version, **fields) for version in ("v1", "v2"))
+    assert resource.identity == other.identity
+    assert resource.object_path("my ns", "a/b") == "/apis/g/v1/namespaces/my%20ns/p/a%2Fb"

@@ -21,20 +21,22 @@ def verbs_on(group: str, plural: str) -> set[str]:
     return {verb for rule in rules for verb in rule["verbs"]}
 
 
-@pytest.mark.parametrize("resource", [NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS], ids=lambda one: one.identity)
+@pytest.mark.parametrize(
+    "resource", [NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS], ids=lambda item: item.identity
+)
 def test_what_is_followed_may_be_listed_and_watched(resource: Resource) -> None:
     assert verbs_on(resource.group, resource.plural) == {"get", "list", "watch"}
 
 
-@pytest.mark.parametrize("one", PROVIDER_GROUPS, ids=lambda one: one.group)
-def test_nodeclasses_of_other_providers_may_be_read_by_their_name(one: ProviderGroup) -> None:
-    assert may_hold_nodeclasses(one.group)
-    assert all(plural.endswith("nodeclasses") for plural in one.plurals)
-    assert all(verbs_on(one.group, plural) == {"get", "list", "watch"} for plural in one.plurals)
+@pytest.mark.parametrize("group", PROVIDER_GROUPS, ids=lambda item: item.group)
+def test_nodeclasses_of_other_providers_may_be_read_by_their_name(group: ProviderGroup) -> None:
+    assert may_hold_nodeclasses(group.group)
+    assert all(plural.endswith("nodeclasses") for plural in group.plurals)
+    assert all(verbs_on(group.group, plural) == {"get", "list", "watch"} for plural in group.plurals)
 
 
 def test_every_group_has_one_rule() -> None:
-    groups = [one.group for one in PROVIDER_GROUPS]
+    groups = [group.group for group in PROVIDER_GROUPS]
     assert {AWS_GROUP, *OTHER_PROVIDERS} <= set(groups)
     assert len(groups) == len(set(groups))
 
@@ -71,7 +73,7 @@ def test_nothing_may_be_changed_and_no_secret_read() -> None:
 
 
 def test_every_kind_that_a_screen_lists_is_among_them() -> None:
-    followed = {one.kind for one in (NODES, *KARPENTER_KINDS, *LATER)}
+    followed = {resource.kind for resource in (NODES, *KARPENTER_KINDS, *LATER)}
     on_demand = {Kind.NODECLASS, Kind.CRONJOB, Kind.REPLICATION_CONTROLLER, Kind.SERVICE, Kind.VPA}
     in_snapshots_only = {Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE}
     assert set(Kind) - followed - on_demand - in_snapshots_only == set()

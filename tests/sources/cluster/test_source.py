@@ -40,7 +40,7 @@ def test_life_of_a_source(serve: Serve) -> None:
     api.put(NODES.path, named("n2"))
     mailbox.until(lambda: mailbox.keys(Kind.NODE) == {"n1", "n2"})
     source.refresh()
-    threads = [one for one in threading.enumerate() if one not in others and one.name.startswith("karptui")]
+    threads = [thread for thread in threading.enumerate() if thread not in others and thread.name.startswith("karptui")]
     assert threads
     assert all(thread.daemon for thread in threads)
     began = time.monotonic()
@@ -160,7 +160,7 @@ def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: py
     assert (captured.out, captured.err) == ("", "")
 
 
-@pytest.mark.parametrize(("skips", "said"), [(True, "TLS not verified"), (False, "")])
-def test_the_banner_says_that_nobody_checks_the_server(skips: bool, said: str) -> None:
+@pytest.mark.parametrize(("skips", "text"), [(True, "TLS not verified"), (False, "")])
+def test_the_banner_says_that_nobody_checks_the_server(skips: bool, text: str) -> None:
     source = ClusterSource(Connection(server="https://api.test", context="x", skip_tls_verify=skips))
-    assert ClusterFollower(source).caution == said
+    assert ClusterFollower(source).caution == text

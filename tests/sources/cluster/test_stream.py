@@ -12,7 +12,7 @@ ROOM = 64
 
 
 def chunked(contents: list[bytes]) -> bytes:
-    return b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in contents) + b"0\r\n\r\n"
+    return b"".join(b"%x\r\n%b\r\n" % (len(content), content) for content in contents) + b"0\r\n\r\n"
 
 
 def read(buffer: LineBuffer, data: bytes) -> list[bytes]:

@@ -32,8 +32,8 @@ def pod(name: str, phase: str, **env: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "karpenter"}, "spec": spec, "status": {"phase": phase}}
 
 
-def _is_in(one: Any, namespace: str) -> bool:
-    metadata = one.get("metadata")
+def _is_in(result: Any, namespace: str) -> bool:
+    metadata = result.get("metadata")
     return not isinstance(metadata, dict) or metadata.get("namespace") == namespace
 
 
@@ -52,18 +52,18 @@ class Api:
         if call.path in self.answers:
             call.json(self.answers[call.path])
             return
-        found = self.lists.get(call.path)
+        result = self.lists.get(call.path)
         within = re.fullmatch(r"(.*)/namespaces/([^/]+)(/[^/]+)", call.path)
-        if found is None and within is not None:
-            found = self.lists.get(within[1] + within[3])
-            if isinstance(found, list):
-                found = [one for one in found if _is_in(one, within[2])]
-        if found is None:
+        if result is None and within is not None:
+            result = self.lists.get(within[1] + within[3])
+            if isinstance(result, list):
+                result = [item for item in result if _is_in(item, within[2])]
+        if result is None:
             call.error(self.status)
-        elif isinstance(found, bytes):
-            call.text(found)
+        elif isinstance(result, bytes):
+            call.text(result)
         else:
-            call.json({"items": found})
+            call.json({"items": result})
 
 
 @pytest.fixture

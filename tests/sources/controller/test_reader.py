@@ -16,8 +16,8 @@ OWN_DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
 
 def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [deployment("z", RESERVED_ENIS="9", replicas=0), deployment(RESERVED_ENIS="1")]
-    found = read_controller(client)
-    assert found == ControllerInfo(
+    info = read_controller(client)
+    assert info == ControllerInfo(
         title="Deployment kube-system/karpenter",
         namespace="kube-system",
         version="1.14.1",
@@ -33,9 +33,9 @@ def test_a_tenant_changes_nothing_and_is_named(api: Api, client: Transport) -> N
     theirs = pod("karpenter-x", "Running")
     theirs["metadata"]["namespace"] = "shop"
     api.lists[PODS] = [theirs]
-    found = read_controller(client)
-    assert (found.title, found.settings) == ("Deployment kube-system/karpenter", {"RESERVED_ENIS": "1"})
-    assert found.others == ("Deployment aaa/karpenter", "Pod shop/karpenter-x")
+    info = read_controller(client)
+    assert (info.title, info.settings) == ("Deployment kube-system/karpenter", {"RESERVED_ENIS": "1"})
+    assert info.others == ("Deployment aaa/karpenter", "Pod shop/karpenter-x")
 
 
 def test_a_tenant_alone_is_not_taken_for_karpenter(api: Api, client: Transport) -> None:
@@ -57,8 +57,8 @@ def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
         lease("platform", "karpenter-6f9-abcde", "2026-01-01T00:00:00Z"),
         lease("elsewhere", "karpenter-6f9-abcde", "2020-01-01T00:00:00Z"),
     ]
-    found = read_controller(client)
-    assert (found.settings, found.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
+    info = read_controller(client)
+    assert (info.settings, info.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
 
 
 @pytest.fixture
@@ -112,14 +112,14 @@ def test_a_lease_held_in_kube_system_outweighs_a_tenants(tenant: Api, client: Tr
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     (theirs,) = tenant.lists[LEASES]
     theirs["spec"]["renewTime"] = "2099-01-01T00:00:00Z"
-    own = lease("kube-system", "karpenter-outside", "2026-01-01T00:00:00Z", "2026-11-20T12:00:00.000000Z")
-    tenant.lists[LEASES] = [theirs, own]
-    for made in ("2020-01-01T00:00:00Z", "2026-11-20T12:00:30Z", "never"):
-        theirs["metadata"]["creationTimestamp"] = made
+    result = lease("kube-system", "karpenter-outside", "2026-01-01T00:00:00Z", "2026-11-20T12:00:00.000000Z")
+    tenant.lists[LEASES] = [theirs, result]
+    for item in ("2020-01-01T00:00:00Z", "2026-11-20T12:00:30Z", "never"):
+        theirs["metadata"]["creationTimestamp"] = item
         assert refused(client) == ("Deployment shop/karpenter",)
     theirs["metadata"]["creationTimestamp"] = "2026-11-20T12:05:00Z"
     assert read_controller(client).doubt, "Karpenter has moved there, as nobody renews the other any more"
-    own["spec"]["holderIdentity"] = ""
+    result["spec"]["holderIdentity"] = ""
     theirs["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
     assert read_controller(client).doubt, "nor where it was given back"
 
@@ -127,18 +127,18 @@ def test_a_lease_held_in_kube_system_outweighs_a_tenants(tenant: Api, client: Tr
 def test_a_service_account_outweighs_every_lease(tenant: Api, client: Transport) -> None:
     """Who may write NodeClaims is said by whoever runs the cluster."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
-    own = deployment(namespace="platform", RESERVED_ENIS="1")
-    own["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter-account"
-    tenant.lists[DEPLOYMENTS].append(own)
+    manifest = deployment(namespace="platform", RESERVED_ENIS="1")
+    manifest["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter-account"
+    tenant.lists[DEPLOYMENTS].append(manifest)
     tenant.lists[BINDINGS] = [
         binding("view", "shop", "default", name="karpenter-of-the-shop"),
         binding("karpenter", "platform", "karpenter-account"),
     ]
     tenant.answers[f"{ROLES}/view"] = role("get", "list", "watch")
     tenant.answers[f"{ROLES}/karpenter"] = role("get", "patch")
-    found = read_controller(client)
-    assert (found.settings, found.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
-    tenant.lists[DEPLOYMENTS].remove(own)
+    info = read_controller(client)
+    assert (info.settings, info.others) == ({"RESERVED_ENIS": "1"}, ("Deployment shop/karpenter",))
+    tenant.lists[DEPLOYMENTS].remove(manifest)
     assert refused(client) == ("Deployment shop/karpenter",)
 
 
@@ -173,8 +173,8 @@ def test_bindings_that_make_everybody_an_administrator_tell_nothing(tenant: Api,
 def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) -> None:
     api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[PODS] = [pod("a", "Failed", RESERVED_ENIS="1"), pod("b", "Running", RESERVED_ENIS="2")]
-    found = read_controller(client)
-    assert (found.title, found.settings) == ("Pod karpenter/b", {"RESERVED_ENIS": "2"})
+    info = read_controller(client)
+    assert (info.title, info.settings) == ("Pod karpenter/b", {"RESERVED_ENIS": "2"})
 
 
 def test_nothing_may_be_listed(client: Transport) -> None:

@@ -28,9 +28,9 @@ def turns() -> Turns:
 
 @pytest.fixture
 def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[ControllerSource]:
-    made = ControllerSource(client, clock=clock, wait=turns.wait)
-    yield made
-    turns.end(made)
+    controllersource = ControllerSource(client, clock=clock, wait=turns.wait)
+    yield controllersource
+    turns.end(controllersource)
 
 
 def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: Turns, clock: FrozenClock) -> None:

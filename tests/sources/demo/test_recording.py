@@ -50,7 +50,7 @@ def test_no_node_holds_more_than_it_has(state: ClusterState) -> None:
 def test_claims_are_in_every_stage_of_their_life(state: ClusterState) -> None:
     alone = list(state.claims_without_node())
     assert {claim.is_true("Launched") for claim in alone} == {True, False}
-    assert [one.reason for claim in alone for one in claim.conditions if one.message] == ["RequestLimitExceeded"]
+    assert [item.reason for claim in alone for item in claim.conditions if item.message] == ["RequestLimitExceeded"]
     assert any(not claim.is_true("Initialized") for claim in state.nodeclaims.values() if state.node_of(claim.name))
     assert sum(claim.is_deleting for claim in state.nodeclaims.values()) == 2
     assert any(claim.is_true("Drifted") for claim in state.nodeclaims.values())
@@ -79,7 +79,7 @@ class TestStories:
         spec = state.nodeclasses["EC2NodeClass/edge"].spec
         assert "maxPods: 110" in spec["userData"]
         assert "kubelet" not in spec
-        sizes = {one.key: one.values for one in state.nodepools["edge"].requirements}
+        sizes = {requirement.key: requirement.values for requirement in state.nodepools["edge"].requirements}
         assert "medium" in sizes["karpenter.k8s.aws/instance-size"]
 
     def test_d_a_worker_of_240_gi_waits_beside_nodes_that_say_256_gi(self, state: ClusterState) -> None:
@@ -107,7 +107,7 @@ def test_the_recording_is_moved_to_the_present() -> None:
     first, second = load(NOW_NS), load(NOW_NS + later)
 
     def created(objects: list[dict[str, Any]]) -> list[str]:
-        return [one["metadata"]["creationTimestamp"] for one in objects]
+        return [manifest["metadata"]["creationTimestamp"] for manifest in objects]
 
     assert first[0]["metadata"]["creationTimestamp"] < second[0]["metadata"]["creationTimestamp"]
     assert max(created(first)) <= "2026-11-20T12:00:00Z"
@@ -116,7 +116,7 @@ def test_the_recording_is_moved_to_the_present() -> None:
 
 class TestTroubles:
     def test_two_volumes_of_one_pod_are_in_two_zones(self, state: ClusterState) -> None:
-        torn = [one for one in state.pending_pods.values() if one.namespace == "db"]
+        torn = [pod for pod in state.pending_pods.values() if pod.namespace == "db"]
         assert len(torn) == 2
         for pod in torn:
             assert zones_of_volumes(pod, state) == [

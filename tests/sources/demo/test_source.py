@@ -199,8 +199,8 @@ def test_a_node_without_its_gpu_is_never_initialized(demo: Story) -> None:
     _, begin, states = demo
     waits = begin.pods["ml/llm-1"].key
     label = "karpenter.sh/initialized"
-    of_gpu = [one for one in begin.nodeclaims.values() if one.name.startswith("gpu-")]
-    lame = next(one for one in of_gpu if not one.is_true("Initialized"))
+    of_gpu = [claim for claim in begin.nodeclaims.values() if claim.name.startswith("gpu-")]
+    lame = next(claim for claim in of_gpu if not claim.is_true("Initialized"))
     for state in states:
         assert not state.pods[waits].node_name
         assert not state.nodeclaims[lame.name].is_true("Initialized")

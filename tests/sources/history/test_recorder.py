@@ -530,9 +530,9 @@ def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
     bench.close()
     latest = SnapshotReader().read([path])
     assert (latest.name, latest.captured_at_ns) == ("prod", START_NS + 2 * NS_PER_SECOND)
-    assert {found.name for found in latest.inventory.pods} == {"a", "b"}
+    assert {pod.name for pod in latest.inventory.pods} == {"a", "b"}
     earlier = SnapshotReader().read([path], at=lambda last_ns: last_ns - NS_PER_SECOND)
-    assert {found.name for found in earlier.inventory.pods} == {"a"}
+    assert {pod.name for pod in earlier.inventory.pods} == {"a"}
     with pytest.raises(SnapshotError, match="only a history has past moments"):
         SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)
 
@@ -564,9 +564,9 @@ def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: P
     assert (begun.from_ns, second.from_ns) == (first.from_ns, first.to_ns)
     assert begun.to_ns < first.to_ns
     usage = [period.workloads["Deployment/shop/web"]["app"] for period in (first, second)]
-    assert sum(one.seconds for one in usage) == (second.to_ns - first.from_ns) // NS_PER_SECOND == 71 * 61
-    assert sum(sum(one.cpu.values()) for one in usage) == 72
-    assert {one.memory_bytes for one in usage} == {1 << 20}
+    assert sum(item.seconds for item in usage) == (second.to_ns - first.from_ns) // NS_PER_SECOND == 71 * 61
+    assert sum(sum(item.cpu.values()) for item in usage) == 72
+    assert {item.memory_bytes for item in usage} == {1 << 20}
 
 
 def test_a_history_of_before_has_no_usage_and_gets_some(path: Path) -> None:
@@ -595,7 +595,10 @@ def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path
     numbers = random.Random(1)
     for _ in range(120):
         at_ns = bench.clock.now_ns()
-        pods = {f"shop/web-{one}": first_seen(UsageSample(at_ns, numbers.randrange(4000), one)) for one in range(2_000)}
+        pods = {
+            f"shop/web-{number}": first_seen(UsageSample(at_ns, numbers.randrange(4000), number))
+            for number in range(2_000)
+        }
         bench.take_facts(usage=LiveUsage(pods=pods, read_at_ns=at_ns, is_asked=True))
         bench.pass_seconds(59)
         bench.step()

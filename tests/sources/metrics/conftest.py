@@ -68,8 +68,8 @@ def role(*verbs: str, group: str = "karpenter.sh", resource: str = "nodeclaims")
     return {"rules": [{"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}]}
 
 
-def _in(one: Any, namespace: str) -> bool:
-    return bool(one["metadata"]["namespace"] == namespace)
+def _in(result: Any, namespace: str) -> bool:
+    return bool(result["metadata"]["namespace"] == namespace)
 
 
 class KarpenterCluster:
@@ -97,7 +97,7 @@ class KarpenterCluster:
 
     def _list(self, group: str, resource: str, items: tuple[Any, ...]) -> None:
         for namespace in NAMESPACES:
-            self._answer(f"{group}/namespaces/{namespace}/{resource}", [one for one in items if _in(one, namespace)])
+            self._answer(f"{group}/namespaces/{namespace}/{resource}", [item for item in items if _in(item, namespace)])
         self._answer(f"{group}/{resource}", list(items))
 
     def _answer(self, path: str, items: list[Any]) -> None:

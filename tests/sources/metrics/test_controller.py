@@ -11,14 +11,14 @@ from karptui.sources.source import SourceError
 from .conftest import KarpenterCluster, lease, pod, service
 
 
-def found(client: Transport) -> Controller:
+def controller_of(client: Transport) -> Controller:
     return find_controller(client, read_seconds=5)
 
 
 def test_finds_pods_then_services_by_label(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.pods(pod("a", port=9090), pod("b", namespace="karpenter"), pod("c", phase="Pending"))
     cluster.services(service(), service("other", ports=[{"port": 8080}]), service("headless", ports=[]))
-    assert found(client).endpoints == (
+    assert controller_of(client).endpoints == (
         Endpoint("pod kube-system/a", "/api/v1/namespaces/kube-system/pods/a:9090/proxy/metrics"),
         Endpoint(
             "service kube-system/karpenter",
@@ -35,7 +35,7 @@ def test_finds_pods_then_services_by_label(client: Transport, cluster: Karpenter
 
 
 def titles(client: Transport) -> list[str]:
-    return [endpoint.title for endpoint in found(client).endpoints]
+    return [endpoint.title for endpoint in controller_of(client).endpoints]
 
 
 def test_a_label_alone_is_not_believed(client: Transport, cluster: KarpenterCluster) -> None:
@@ -49,10 +49,10 @@ def test_a_label_alone_is_not_believed(client: Transport, cluster: KarpenterClus
 def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.services()
     cluster.at_work()
-    theirs, own = pod("karpenter-x", namespace="shop"), pod("karpenter-6f9-abcde", namespace="platform")
-    cluster.pods(theirs, own)
-    made = lease("platform", "karpenter-6f9-abcde")
-    cluster.leases(lease("shop", "karpenter-x", "2026-11-20T00:00:00Z"), made)
+    theirs, result = pod("karpenter-x", namespace="shop"), pod("karpenter-6f9-abcde", namespace="platform")
+    cluster.pods(theirs, result)
+    outcome = lease("platform", "karpenter-6f9-abcde")
+    cluster.leases(lease("shop", "karpenter-x", "2026-11-20T00:00:00Z"), outcome)
     assert titles(client) == ["pod platform/karpenter-6f9-abcde"]
     cluster.pods(theirs, pod("karpenter-0"))
     cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
@@ -72,11 +72,11 @@ def test_a_tenant_with_a_lease_is_never_asked_where_no_karpenter_runs(
 def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
     client: Transport, cluster: KarpenterCluster
 ) -> None:
-    found(client)
+    controller_of(client)
     assert not any("leases" in path for path in cluster.paths)
     cluster.pods()
     cluster.services()
-    found(client)
+    controller_of(client)
     asked = [query for path, query in zip(cluster.paths, cluster.queries, strict=True) if "leases" in path]
     assert asked == [{"fieldSelector": "metadata.name=karpenter-leader-election"}]
 
@@ -84,7 +84,7 @@ def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
 def test_a_pod_without_named_ports_is_asked_on_the_usual_one(client: Transport, cluster: KarpenterCluster) -> None:
     metadata = {"name": "a b/", "namespace": "kube-system"}
     cluster.pods({"metadata": metadata, "spec": {}, "status": {"phase": "Running"}})
-    assert found(client).endpoints[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
+    assert controller_of(client).endpoints[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
 
 
 def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transport, cluster: KarpenterCluster) -> None:
@@ -95,20 +95,20 @@ def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transpor
     items = {"items": [pod("a", namespace="karpenter")]}
     cluster.answers["/api/v1/namespaces/karpenter/pods"] = lambda call: call.json(items)
     cluster.answers["/api/v1/namespaces/karpenter/services"] = lambda call: call.json({"items": []})
-    assert [endpoint.title for endpoint in found(client).endpoints] == ["pod karpenter/a"]
+    assert [endpoint.title for endpoint in controller_of(client).endpoints] == ["pod karpenter/a"]
 
 
 def test_neither_pods_nor_services_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.refuse_lists("pods")
     cluster.refuse_lists("services")
     with pytest.raises(ApiError, match="403"):
-        found(client)
+        controller_of(client)
 
 
 def test_an_answer_that_is_no_list_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.answers["/api/v1/namespaces/kube-system/pods"] = lambda call: call.text("<html>")
     with pytest.raises(SourceError, match="cannot be read"):
-        found(client)
+        controller_of(client)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_version_by_the_best_evidence(
 ) -> None:
     cluster.pods(pod("a", image=image))
     cluster.services(service(labels=labels))
-    assert found(client).version == version
+    assert controller_of(client).version == version
 
 
 def test_a_side_car_does_not_name_the_version(client: Transport, cluster: KarpenterCluster) -> None:
     both = pod("a", image="e/karpenter/controller:1.9.0")
     both["spec"]["containers"].insert(0, {"name": "proxy", "image": "envoy:1.30.0"})
     cluster.pods(both)
-    assert found(client).version == KarpenterVersion("1.9.0", "image of pod kube-system/a")
+    assert controller_of(client).version == KarpenterVersion("1.9.0", "image of pod kube-system/a")

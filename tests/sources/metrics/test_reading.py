@@ -159,8 +159,8 @@ def test_passes_that_ran_out_of_time() -> None:
 def test_no_line_takes_long() -> None:
     hostile = b"karpenter_pods_state{" + b'nodepool="x",' * 30_000 + b"} 1\n"
     began = time.monotonic()
-    known = read_metrics(hostile + b"f{" + b'a="' * 30_000 + b"\n", endpoint="pod", read_at_ns=1)
-    assert known.pods_by_pool == {}
+    metrics = read_metrics(hostile + b"f{" + b'a="' * 30_000 + b"\n", endpoint="pod", read_at_ns=1)
+    assert metrics.pods_by_pool == {}
     assert time.monotonic() - began < 2
 
 
@@ -177,10 +177,10 @@ def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reading, "MOST_NAMES", 2)
     labels = b'{instance_type="m%d",zone="a",capacity_type="s"}'
     line = b"karpenter_cloudprovider_instance_type_offering_price_estimate" + labels + b" 1\n"
-    known = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
-    assert len(known.offerings) == 2
+    metrics = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
+    assert len(metrics.offerings) == 2
 
 
 def test_numbers_beyond_all_bounds_are_not_read() -> None:
-    known = read_metrics(b"process_start_time_seconds 1.7e308\n", endpoint="pod", read_at_ns=1)
-    assert known.started_at_ns == 0
+    metrics = read_metrics(b"process_start_time_seconds 1.7e308\n", endpoint="pod", read_at_ns=1)
+    assert metrics.started_at_ns == 0

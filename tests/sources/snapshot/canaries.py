@@ -459,8 +459,8 @@ class Canaries:
     def left_in(self, text: str) -> dict[str, str]:
         """Return the words and literals that stand in a text, with where they were planted."""
         lowered = text.lower()
-        found = {word: where for word, where in self.places.items() if word in lowered}
-        return found | {one: "literal" for one in LITERALS if one in text}
+        texts = {word: where for word, where in self.places.items() if word in lowered}
+        return texts | {literal: "literal" for literal in LITERALS if literal in text}
 
     def _word(self, path: str) -> str:
         word = f"zq{_letters(len(self.places))}"
@@ -473,4 +473,4 @@ def _letters(number: int) -> str:
 
 
 def kinds() -> Iterator[str]:
-    yield from dict.fromkeys(one["kind"] for one in OBJECTS)
+    yield from dict.fromkeys(manifest["kind"] for manifest in OBJECTS)

@@ -34,10 +34,10 @@ def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str
         redactor=redactor,
     )
     wanted = _Renamed(redactor).answer(_answer(load(snapshot, folder), snapshot.get("disruption", False)))
-    found = _answer(load(recording), recording.get("disruption", False))
+    answer = _answer(load(recording), recording.get("disruption", False))
     for part, value in wanted.items():
-        if _settled(value) != _settled(found[part]):
-            return f"{part}: {json.dumps(_settled(value))[:600]} became {json.dumps(_settled(found[part]))[:600]}"
+        if _settled(value) != _settled(answer[part]):
+            return f"{part}: {json.dumps(_settled(value))[:600]} became {json.dumps(_settled(answer[part]))[:600]}"
     return ""
 
 
@@ -69,7 +69,7 @@ def _settled(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _settled(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return sorted(map(_settled, value), key=lambda one: json.dumps(one, sort_keys=True))
+        return sorted(map(_settled, value), key=lambda item: json.dumps(item, sort_keys=True))
     return value
 
 
@@ -84,21 +84,21 @@ class _Renamed:
 
     def _part(self, name: str, value: Any) -> Any:
         if name == "instanceTypes":
-            return [self._name("InstanceType", one) for one in value]
+            return [self._name("InstanceType", item) for item in value]
         if name in ("pods", "failed"):
             return [self._pod(key) for key in value]
         if name == "requirements":
-            return [self._requirement(one) for one in value]
+            return [self._requirement(item) for item in value]
         if name == "requests":
             return {self._redactor.values.key(key): amount for key, amount in value.items()}
         if name == "budgets":
             return {self._name("NodePool", pool): count for pool, count in value.items()}
         if name in ("repair", "nodes"):
-            return {self._node(node): self._part("", one) for node, one in value.items()}
+            return {self._node(node): self._part("", result) for node, result in value.items()}
         if name == "existing":
-            return [{"name": self._node(one["name"]), "pods": self._part("pods", one["pods"])} for one in value]
+            return [{"name": self._node(item["name"]), "pods": self._part("pods", item["pods"])} for item in value]
         if name == "said":
-            return [{**one, "key": self._key_of(one["kind"], one["key"])} for one in value]
+            return [{**item, "key": self._key_of(item["kind"], item["key"])} for item in value]
         if name == "annotations":
             return {self._redactor.values.key(key): text for key, text in value.items()}
         if isinstance(value, dict):
@@ -115,19 +115,19 @@ class _Renamed:
             return rename(value)
         return self._name("NodePool", value) if name == "nodePool" else value
 
-    def _requirement(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = self._redactor.objects.redacted_value(one, "")
-        return made
+    def _requirement(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        redacted_value: dict[str, Any] = self._redactor.objects.redacted_value(document, "")
+        return redacted_value
 
     def _key_of(self, kind: str, key: str) -> str:
         return self._pod(key) if kind == "Pod" else self._name(kind, key)
 
     def _pod(self, key: str) -> str:
         namespace, _, name = key.partition("/")
-        virtual, found, rest = name.rpartition("capacity-buffer-")
-        if found and not virtual:
+        virtual, text, rest = name.rpartition("capacity-buffer-")
+        if text and not virtual:
             buffer, _, number = rest.rpartition("-")
-            return f"{self._name('Namespace', namespace)}/{found}{self._name('CapacityBuffer', buffer)}-{number}"
+            return f"{self._name('Namespace', namespace)}/{text}{self._name('CapacityBuffer', buffer)}-{number}"
         return f"{self._name('Namespace', namespace)}/{self._name('Pod', name)}"
 
     def _node(self, name: str) -> str:

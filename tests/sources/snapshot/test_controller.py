@@ -15,11 +15,11 @@ def a_deployment(namespace: str = "kube-system", **changes: Any) -> dict[str, An
     image = f"public.ecr.aws/karpenter/controller:{changes.get('version', '1.14.1')}"
     containers = [{"name": "controller", "image": image, "env": env}]
     spec = {"replicas": changes.get("replicas", 1), "template": {"spec": {"containers": containers}}}
-    made = a_manifest(
+    manifest = a_manifest(
         "Deployment", changes.get("name", "karpenter"), api_version="apps/v1", namespace=namespace, spec=spec
     )
-    made["metadata"]["labels"] = {"app.kubernetes.io/name": changes.get("label", "karpenter")}
-    return made
+    manifest["metadata"]["labels"] = {"app.kubernetes.io/name": changes.get("label", "karpenter")}
+    return manifest
 
 
 def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapshot:
@@ -28,23 +28,23 @@ def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapsho
 
 
 def test_version_and_settings_are_those_of_the_deployment(tmp_path: Path) -> None:
-    found = read(tmp_path, a_deployment())
-    assert (found.karpenter_version, found.settings.rules.version) == ("1.14.1", "1.14.1")
-    assert found.settings.gate("SpotToSpotConsolidation")
-    assert found.notes == ()
+    snapshot = read(tmp_path, a_deployment())
+    assert (snapshot.karpenter_version, snapshot.settings.rules.version) == ("1.14.1", "1.14.1")
+    assert snapshot.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.notes == ()
 
 
 def test_a_stated_version_wins_over_the_deployment(tmp_path: Path) -> None:
-    found = read(tmp_path, a_deployment(), version="1.15.0")
-    assert (found.karpenter_version, found.settings.rules.version) == ("1.15.0", "1.15.0")
-    assert found.settings.gate("SpotToSpotConsolidation")
+    snapshot = read(tmp_path, a_deployment(), version="1.15.0")
+    assert (snapshot.karpenter_version, snapshot.settings.rules.version) == ("1.15.0", "1.15.0")
+    assert snapshot.settings.gate("SpotToSpotConsolidation")
 
 
 def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:
     usual = a_deployment("karpenter", version="1.13.0")
-    found = read(tmp_path, usual)
-    assert (found.karpenter_version, found.settings.gate("SpotToSpotConsolidation")) == ("1.13.0", True)
-    (note,) = found.notes
+    snapshot = read(tmp_path, usual)
+    assert (snapshot.karpenter_version, snapshot.settings.gate("SpotToSpotConsolidation")) == ("1.13.0", True)
+    (note,) = snapshot.notes
     assert note == (
         "a: Deployment karpenter/karpenter counts as Karpenter's only by its namespace:"
         " --karpenter-version and --karpenter-setting override it"
@@ -67,16 +67,16 @@ def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(t
     ],
 )
 def test_others_are_not_believed(deployment: dict[str, Any], note: str, tmp_path: Path) -> None:
-    found = read(tmp_path, deployment)
-    assert found.karpenter_version == ""
-    assert not found.settings.gate("SpotToSpotConsolidation")
-    assert "".join(found.notes).endswith(note)
-    assert len(found.notes) == bool(note)
+    snapshot = read(tmp_path, deployment)
+    assert snapshot.karpenter_version == ""
+    assert not snapshot.settings.gate("SpotToSpotConsolidation")
+    assert "".join(snapshot.notes).endswith(note)
+    assert len(snapshot.notes) == bool(note)
 
 
 def test_settings_that_cannot_be_read_are_at_their_defaults(tmp_path: Path) -> None:
-    found = read(tmp_path, a_deployment(gates="SpotToSpotConsolidation"))
-    assert not found.settings.gate("SpotToSpotConsolidation")
-    assert found.karpenter_version == "1.14.1"
-    (note,) = found.notes
+    snapshot = read(tmp_path, a_deployment(gates="SpotToSpotConsolidation"))
+    assert not snapshot.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.karpenter_version == "1.14.1"
+    (note,) = snapshot.notes
     assert note.startswith("a: Deployment kube-system/karpenter: ")

@@ -75,9 +75,9 @@ def test_half_a_character_becomes_the_mark_for_one(tmp_path: Path, escaped: str,
 def test_reads_several_texts_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(JSON + b"\n" + JSON + b"[1]\n")
     (tmp_path / "b.yaml").write_bytes(b"---\n" + YAML + b"---\n" + YAML)
-    found = list(documents([tmp_path / "a.json", str(tmp_path / "b.yaml")]))
-    assert [document.value for document in found] == [VALUE, VALUE, [1], VALUE, VALUE]
-    assert found[1].where == f"{tmp_path / 'a.json'}, document 2"
+    result = list(documents([tmp_path / "a.json", str(tmp_path / "b.yaml")]))
+    assert [document.value for document in result] == [VALUE, VALUE, [1], VALUE, VALUE]
+    assert result[1].where == f"{tmp_path / 'a.json'}, document 2"
 
 
 def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:

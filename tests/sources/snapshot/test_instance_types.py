@@ -60,7 +60,7 @@ def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
 def test_a_packed_file_beside_it_counts(tmp_path: Path) -> None:
     (tmp_path / "catalogs").mkdir()
     (tmp_path / "catalogs/x.json.gz").write_bytes(gzip.compress(json.dumps({"instanceTypes": [LARGE]}).encode()))
-    assert [one.name for one in Catalogs().of_file("catalogs/x.json", tmp_path)] == ["m5.large"]
+    assert [instance_type.name for instance_type in Catalogs().of_file("catalogs/x.json", tmp_path)] == ["m5.large"]
 
 
 def test_forgets_the_lists_used_least_recently() -> None:

@@ -212,8 +212,8 @@ EVIDENCE: Final = Evidence(
 
 def redacted(*objects: dict[str, Any], **more: Any) -> str:
     """Return a redacted recording as text, without the UIDs that the builder makes of names."""
-    for one in objects:
-        one["metadata"].pop("uid", None)
+    for manifest in objects:
+        manifest["metadata"].pop("uid", None)
     return json.dumps(build_recording(objects, name="x", captured_at_ns=NOW_NS, redactor=Redactor(b"k"), **more))
 
 

@@ -52,13 +52,13 @@ def test_reads_a_recording(tmp_path: Path) -> None:
 def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(tmp_path: Path) -> None:
     (tmp_path / "catalog.json").write_text('[{"name": "m5.large"}]')
     reader = SnapshotReader()
-    found = []
+    result = []
     shared: dict[str, Any] = {"catalog": "catalog.json"}
     for name, more in (("a", shared), ("b", shared), ("c", {"instanceTypes": [{"name": "x"}]})):
         (tmp_path / f"{name}.json").write_text(json.dumps({**RECORDING, **more}))
-        found.append(reader.read([tmp_path / f"{name}.json"]).instance_types)
-    assert found[0] is found[1]
-    assert [[one.name for one in types or ()] for types in found] == [["m5.large"], ["m5.large"], ["x"]]
+        result.append(reader.read([tmp_path / f"{name}.json"]).instance_types)
+    assert result[0] is result[1]
+    assert [[item.name for item in types or ()] for types in result] == [["m5.large"], ["m5.large"], ["x"]]
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ BROKEN = [
 @pytest.mark.parametrize(("broken", "problem"), BROKEN)
 def test_one_bad_object_is_a_sentence_and_the_rest_is_read(tmp_path: Path, broken: Any, problem: str) -> None:
     snapshot = read(tmp_path, {**RECORDING, "objects": [NODE, broken, POOL]})
-    (said,) = snapshot.problems
-    assert said.startswith(f"{tmp_path / 'file0.json'}: {problem}")
+    (text,) = snapshot.problems
+    assert text.startswith(f"{tmp_path / 'file0.json'}: {problem}")
     assert len(snapshot.inventory.nodes) == len(snapshot.inventory.nodepools) == 1
 
 
@@ -198,8 +198,8 @@ def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> Non
 
 def test_sentences_stay_short_whatever_they_quote(tmp_path: Path) -> None:
     huge = {**POD, "metadata": {"name": "x" * 1_000_000, "creationTimestamp": "y" * 1_000_000}}
-    (said,) = read(tmp_path, [huge]).problems
-    assert len(said) < 500
+    (text,) = read(tmp_path, [huge]).problems
+    assert len(text) < 500
 
 
 def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:

@@ -125,9 +125,9 @@ SECRETS = (
 
 def test_nothing_that_identifies_is_left() -> None:
     objects = redacted(*CLUSTER)
-    for one in objects:
+    for manifest in objects:
         # The builder makes UIDs of names; real ones are random, and order things.
-        del one["metadata"]["uid"]
+        del manifest["metadata"]["uid"]
     text = json.dumps(objects)
     assert [secret for secret in SECRETS if secret in text] == []
 
@@ -170,12 +170,12 @@ def test_what_decides_stays() -> None:
 
 
 def test_a_scheduler_configuration_stays_what_karpenter_takes_it_to_say() -> None:
-    one = "{maxSkew: 2.0, TopologyKey: acme.example/rack, whenUnsatisfiable: DoNotSchedule}"
-    text = f"PodTopologySpread: {{defaultConstraints: [{one}]}}\n---\nfor: somebody else\n"
+    result = "{maxSkew: 2.0, TopologyKey: acme.example/rack, whenUnsatisfiable: DoNotSchedule}"
+    text = f"PodTopologySpread: {{defaultConstraints: [{result}]}}\n---\nfor: somebody else\n"
     document = Redactor(KEY).redact_document({"settings": {"SCHEDULER_CONFIG": text}})
-    (found,) = parse_scheduler_config(document["settings"]["SCHEDULER_CONFIG"])
-    assert (found.max_skew, found.when_unsatisfiable) == (2, "DoNotSchedule")
-    assert "acme" not in found.topology_key
+    (constraint,) = parse_scheduler_config(document["settings"]["SCHEDULER_CONFIG"])
+    assert (constraint.max_skew, constraint.when_unsatisfiable) == (2, "DoNotSchedule")
+    assert "acme" not in constraint.topology_key
 
 
 def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None:
@@ -198,11 +198,11 @@ def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None
 )
 def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> None:
     names = ["b", "default", "a", "karpenter", "c", "kube-system", "kz", *(f"n{number}" for number in range(12))]
-    made = [
-        one["metadata"]["name"] for one in redacted(*(a_manifest(kind, name, api_version=version) for name in names))
+    result = [
+        item["metadata"]["name"] for item in redacted(*(a_manifest(kind, name, api_version=version) for name in names))
     ]
-    assert [name for _, name in sorted(zip(names, made, strict=True))] == sorted(made)
-    assert len(set(made)) == len(names)
+    assert [name for _, name in sorted(zip(names, result, strict=True))] == sorted(result)
+    assert len(set(result)) == len(names)
 
 
 def test_public_names_stay() -> None:
@@ -215,7 +215,7 @@ def test_public_names_stay() -> None:
 
 def test_of_user_data_only_what_starts_the_kubelet_stays() -> None:
     user_data = "#!/bin/bash\nexport TOKEN=hunter2\n/etc/eks/bootstrap.sh x --use-max-pods=false\n  maxPods: 110\n"
-    (one,) = redacted(
+    (manifest,) = redacted(
         a_manifest(
             "EC2NodeClass",
             "default",
@@ -231,10 +231,10 @@ def test_of_user_data_only_what_starts_the_kubelet_stays() -> None:
             status={"securityGroups": [{"id": "sg-0123456789abcdef0", "name": "acme-nodes"}]},
         )
     )
-    text = json.dumps(one)
+    text = json.dumps(manifest)
     assert not re.search(r"hunter2|[aA]cme|0123456789abcdef0", text)
-    assert "maxPods: 110" in one["spec"]["userData"]
-    assert re.fullmatch(r"subnet-[0-9a-f]{17}", one["spec"]["subnetSelectorTerms"][0]["id"])
+    assert "maxPods: 110" in manifest["spec"]["userData"]
+    assert re.fullmatch(r"subnet-[0-9a-f]{17}", manifest["spec"]["subnetSelectorTerms"][0]["id"])
 
 
 def test_the_demo_redacted_is_still_a_cluster() -> None:
@@ -242,14 +242,16 @@ def test_the_demo_redacted_is_still_a_cluster() -> None:
     snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
     objects = redacted(*map(dict, snapshot.objects()))
     text = json.dumps(objects)
-    own = {key.rpartition("/")[2] for kind, key in snapshot.manifests if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM)}
-    assert not [name for name in own if name in text]
+    texts = {
+        key.rpartition("/")[2] for kind, key in snapshot.manifests if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM)
+    }
+    assert not [name for name in texts if name in text]
     assert not re.search(r"gitlab|postgres|company|ec2\.internal", text)
 
 
 def test_no_canary_is_left_in_any_kind() -> None:
     canaries = Canaries()
-    planted = [canaries.plant(one, one["kind"]) for one in OBJECTS]
+    planted = [canaries.plant(manifest, manifest["kind"]) for manifest in OBJECTS]
     assert {kind for kind in Kind if kind is not Kind.NODECLASS} <= set(kinds())
     types, settings = canaries.plant(TYPES, "instanceTypes"), canaries.plant(SETTINGS, "settings")
     document = build_recording(planted, name="zqname", captured_at_ns=1)
@@ -262,7 +264,7 @@ def test_no_canary_is_left_in_any_kind() -> None:
 def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_names() -> None:
     pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("spot", "on-demand")]
     node = {**NODE, "metadata": {**NODE["metadata"], "labels": {"karpenter.sh/nodepool": "spot", CAPACITY: "spot"}}}
-    on_demand, spot = sorted(one["metadata"]["name"] for one in redacted(*pools, node)[:2])
+    on_demand, spot = sorted(manifest["metadata"]["name"] for manifest in redacted(*pools, node)[:2])
     labels = redacted(*pools, node)[2]["metadata"]["labels"]
     assert labels == {"karpenter.sh/nodepool": spot, CAPACITY: "spot"}
     assert "-pool-" in on_demand
@@ -295,8 +297,8 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
     ],
 )
 def test_of_messages_only_what_decides_is_kept(message: str, pattern: str) -> None:
-    found = redacted(*CLUSTER[:4], {**EVENT, "message": message})[4]["message"]
-    assert re.fullmatch(pattern, found), found
+    result = redacted(*CLUSTER[:4], {**EVENT, "message": message})[4]["message"]
+    assert re.fullmatch(pattern, result), result
 
 
 def test_every_key_that_a_rule_asks_for_is_public() -> None:
@@ -314,12 +316,12 @@ def test_origins_of_pods_stay_apart() -> None:
         "etl-29384920",
         "etl-2",
     ]
-    made = [one["metadata"]["name"] for one in redacted(*(a_manifest("Pod", name) for name in names))]
-    assert stem(made[0]) == stem(made[1]) != stem(made[2]) == stem(made[3])
-    assert len(set(made)) == 4
+    result = [manifest["metadata"]["name"] for manifest in redacted(*(a_manifest("Pod", name) for name in names))]
+    assert stem(result[0]) == stem(result[1]) != stem(result[2]) == stem(result[3])
+    assert len(set(result)) == 4
 
 
-@pytest.mark.parametrize("scenario", SAMPLE, ids=lambda one: one["snapshot"]["name"])
+@pytest.mark.parametrize("scenario", SAMPLE, ids=lambda item: item["snapshot"]["name"])
 def test_decisions_stay(scenario: dict[str, Any]) -> None:
     assert changed_decision(scenario["snapshot"]) == "", scenario["rule"]
 
@@ -331,22 +333,22 @@ def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
     case = {key: value for key, value in case.items() if key not in ("types", "incompatible", "note", "answers")}
     (nodeclass,) = redacted({"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", **case["nodeClass"]})
     names = ["m5.large", "c7g.4xlarge", "p4d.24xlarge", "t3.small"]
-    found = []
-    for one in (case["nodeClass"], nodeclass):
+    result = []
+    for item in (case["nodeClass"], nodeclass):
         try:
-            answered = answer(parse_case({**case, "nodeClass": one}), names)
+            answered = answer(parse_case({**case, "nodeClass": item}), names)
         except NodeClassError:
             answered = {}
-        found.append((answered.get("types"), answered.get("incompatible")))
-    assert found[0] == found[1]
+        result.append((answered.get("types"), answered.get("incompatible")))
+    assert result[0] == result[1]
 
 
 def test_nodes_that_a_forecast_adds_sort_as_before_among_nodes_and_nodeclaims() -> None:
     pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("general", "trino", "gpu")]
     names = ("ip-10-0-1-2", "general-44pzp", "general-v8dj8", "a1", "z9", "h")
     objects = redacted(*pools, *({**NODE, "metadata": {**NODE["metadata"], "name": name}} for name in names))
-    pseudonyms = [one["metadata"]["name"] for one in objects]
-    plain = [*(f"{one['metadata']['name']}-f0001" for one in pools), *names]
+    pseudonyms = [manifest["metadata"]["name"] for manifest in objects]
+    plain = [*(f"{pool['metadata']['name']}-f0001" for pool in pools), *names]
     changed = [*(f"{name}-f0001" for name in pseudonyms[:3]), *pseudonyms[3:]]
     assert [at for _, at in sorted(zip(changed, range(9), strict=True))] == [
         at for _, at in sorted(zip(plain, range(9), strict=True))

@@ -146,9 +146,9 @@ def test_templates_are_scrubbed_like_pods(manifest: dict[str, Any]) -> None:
 
 def _containers(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        own: list[Any] = value.get("containers", [])
-        return own + [found for part in value.values() for found in _containers(part)]
-    return [found for part in value for found in _containers(part)] if isinstance(value, list) else []
+        result: list[Any] = value.get("containers", [])
+        return result + [container for part in value.values() for container in _containers(part)]
+    return [container for part in value for container in _containers(part)] if isinstance(value, list) else []
 
 
 @pytest.mark.parametrize(

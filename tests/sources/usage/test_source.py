@@ -20,9 +20,9 @@ MI = 1 << 20
 
 
 def measured(name: str, *amounts: tuple[str, str], ago: int = 5, window: str = "20s", **fields: Any) -> dict[str, Any]:
-    namespace, _, own = name.rpartition("/")
+    namespace, _, text = name.rpartition("/")
     item: dict[str, Any] = {
-        "metadata": {"name": own, **({"namespace": namespace} if namespace else {})},
+        "metadata": {"name": text, **({"namespace": namespace} if namespace else {})},
         "timestamp": format_timestamp(NOW - ago * NS_PER_SECOND),
         "window": window,
         **fields,
@@ -69,12 +69,12 @@ def client(api: Api) -> Iterator[Transport]:
 
 def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
     api.pages["nodes"] = [[measured("node-1", ("1204567891n", "3482916Ki")), measured("node-2", ("250m", "1Gi"))]]
-    found = read_nodes(client)
-    assert found.samples == {
+    reading = read_nodes(client)
+    assert reading.samples == {
         "node-1": Sample(NOW - 5 * NS_PER_SECOND, 1205, 3482916 << 10),
         "node-2": Sample(NOW - 5 * NS_PER_SECOND, 250, 1 << 30),
     }
-    assert found.window_ns == 20 * NS_PER_SECOND
+    assert reading.window_ns == 20 * NS_PER_SECOND
     assert api.calls == [(f"{ROOT}/nodes", {"limit": "500"})]
 
 
@@ -83,10 +83,10 @@ def test_pods_page_by_page_with_their_containers_together(api: Api, client: Tran
         [measured("web/a", ("1500u", "10Mi"), ("2m", "5Mi"))],
         [measured("db/b", ("0", "7Mi"), window="10s"), measured("db/c")],
     ]
-    found = read_pods(client)
-    assert found.samples["web/a"] == Sample(NOW - 5 * NS_PER_SECOND, 4, 15 * MI)
-    assert found.samples["db/c"] == Sample(NOW - 5 * NS_PER_SECOND, 0, 0)
-    assert found.containers["web/a"] == (ContainerSample("c0", 2, 10 * MI), ContainerSample("c1", 2, 5 * MI))
+    reading = read_pods(client)
+    assert reading.samples["web/a"] == Sample(NOW - 5 * NS_PER_SECOND, 4, 15 * MI)
+    assert reading.samples["db/c"] == Sample(NOW - 5 * NS_PER_SECOND, 0, 0)
+    assert reading.containers["web/a"] == (ContainerSample("c0", 2, 10 * MI), ContainerSample("c1", 2, 5 * MI))
     assert [query for _, query in api.calls] == [{"limit": "500"}, {"limit": "500", "continue": "1"}]
 
 
@@ -132,11 +132,11 @@ def test_nobody_is_asked_until_somebody_looks(api: Api, client: Transport) -> No
     assert api.calls == []
     assert turns.seconds == [IDLE_SECONDS]
     source.want()
-    found = turns.read(source)
-    assert (found.nodes["node-1"].samples, found.is_asked, found.read_at_ns) == (1, True, NOW)
+    usage = turns.read(source)
+    assert (usage.nodes["node-1"].samples, usage.is_asked, usage.read_at_ns) == (1, True, NOW)
     assert turns.seconds[-1] == 20.0
     clock.instant_ns += 61 * NS_PER_SECOND
-    assert turns.read(source) is found
+    assert turns.read(source) is usage
     assert len(api.calls) == 2
     turns.end(source)
 
@@ -172,13 +172,13 @@ def test_the_most_of_all_samples_is_kept(api: Api, client: Transport) -> None:
     for cpu, memory, ago in told:
         api.pages["nodes"] = [[measured("node-1", (cpu, memory), ago=ago, window="5s")]]
         api.pages["pods"] = [[measured("web/a", (cpu, memory), ago=ago)] if ago == 30 else []]
-        found = turns.read(source)
-    used = found.nodes["node-1"]
+        usage = turns.read(source)
+    used = usage.nodes["node-1"]
     assert (used.latest.cpu_millis, used.latest.memory_bytes) == (1000, 3 << 30)
     assert (used.peak_cpu_millis, used.peak_memory_bytes) == (2000, 3 << 30)
     # The same measurement again is no further one.
     assert (used.samples, used.first_ns) == (2, NOW - 30 * NS_PER_SECOND)
-    assert found.pods == {}
+    assert usage.pods == {}
     assert turns.seconds[-1] == 15.0
     turns.end(source)
 

@@ -95,14 +95,14 @@ async def control(pilot: Pilot[Any], title: str, *keys: str) -> None:
     assert isinstance(screen, WhatIfScreen)
     controls = screen.query_one(ControlList)
     controls.focus()
-    controls.move_to(next(one.id for one in controls.controls if one.title == title))
+    controls.move_to(next(control.id for control in controls.controls if control.title == title))
     await press(pilot, *keys)
 
 
 def value(pilot: Pilot[Any], title: str) -> str:
     """Return what a quick edit shows."""
     controls = pilot.app.screen.query_one(ControlList).controls
-    return next(one.value for one in controls if one.title == title)
+    return next(control.value for control in controls if control.title == title)
 
 
 def shown(screen: WhatIfScreen) -> str:

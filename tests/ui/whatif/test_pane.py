@@ -219,7 +219,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         await press(pilot, "N", "ctrl+u", *"less", "enter")
         assert app.whatif.book.sheet.name == "less"
         await press(pilot, "s", *["down"] * 2, "enter")
-        assert [one.name for one in app.whatif.book.sheets] == ["less", "less (2)"]
+        assert [sheet.name for sheet in app.whatif.book.sheets] == ["less", "less (2)"]
         await control(pilot, "VM overhead", "right")
         await press(pilot, "c")
         assert isinstance(app.screen, CompareScreen)
@@ -234,7 +234,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         await press(pilot, "s", *["down"] * 6, "enter")
         assert len(app.whatif.book.sheets) == 1
         await press(pilot, "s", *["down"] * 5, "enter", *str(target), "enter")
-        assert [one.name for one in app.whatif.book.sheets] == ["less", "less (2)", "less (3)"]
+        assert [sheet.name for sheet in app.whatif.book.sheets] == ["less", "less (2)", "less (3)"]
         assert app.screen is screen
 
 
@@ -324,7 +324,7 @@ async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane
         screen.result.lines.move_to("pool/trino")
         await press(pilot, "o", "ctrl+t")
         assert app.screen is screen
-        assert sum(isinstance(one, WhatIfScreen) for one in app.screen_stack) == 1
+        assert sum(isinstance(screen, WhatIfScreen) for screen in app.screen_stack) == 1
         assert "name: trino" in screen.edit_pane.editor.text
 
 

@@ -30,4 +30,4 @@ async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None
             await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
             assert screen.edit_pane.document is not None
             assert screen.edit_pane.document.kind == "Job"
-        assert [one.kind for one in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]
+        assert [item.kind for item in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]

@@ -34,5 +34,5 @@ async def test_a_result_in_a_terminal_that_is_resized_looks_as_in_one_of_that_si
             await pilot.resize_terminal(*after)
             await settled(pilot)
             shown[after].append(looks(app))
-    for one, other in shown.values():
-        assert one == other
+    for texts, other in shown.values():
+        assert texts == other

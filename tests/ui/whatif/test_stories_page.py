@@ -27,14 +27,14 @@ class Step(NamedTuple):
 
 def steps_of(text: str) -> tuple[Step, ...]:
     """Return the rows of a story."""
-    found = []
+    result = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == 3 and cells[1].isdecimal():
             sentences = re.findall(r"(?<!\\)\*((?:[^*\\]|\\.)+)\*", cells[2])
-            told = tuple(one.replace("\\", "") for one in sentences)
-            found.append(Step(tuple(re.findall(r"`([^`]+)`", cells[0])), int(cells[1]), told))
-    return tuple(found)
+            told = tuple(sentence.replace("\\", "") for sentence in sentences)
+            result.append(Step(tuple(re.findall(r"`([^`]+)`", cells[0])), int(cells[1]), told))
+    return tuple(result)
 
 
 STORIES: Final = {part[0]: steps_of(part) for part in PAGE.read_text().split("\n## ")[1:]}
@@ -51,7 +51,7 @@ def test_the_five_stories_are_there_and_their_keys_are_counted() -> None:
     assert list(STORIES) == ["A", "B", "C", "D", "E"]
     for steps in STORIES.values():
         assert [step.in_all for step in steps] == [
-            sum(len(one.keys) for one in steps[: at + 1]) for at in range(len(steps))
+            sum(len(step.keys) for step in steps[: at + 1]) for at in range(len(steps))
         ]
         assert all(step.sentences for step in steps)
         assert steps[-1].in_all <= MOST_KEYS

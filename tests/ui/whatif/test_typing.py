@@ -14,7 +14,7 @@ def _prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     prepare(monkeypatch)
 
 
-def said(screen: WhatIfScreen) -> str:
+def result_text(screen: WhatIfScreen) -> str:
     return "".join(text for text, _ in screen.explain())
 
 
@@ -25,28 +25,28 @@ async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.Mon
         await press(pilot, "e")
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await settled(pilot)
-        before, controls = said(screen), screen.edit_pane.controls.controls
+        before, controls = result_text(screen), screen.edit_pane.controls.controls
         monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
         await pilot.press("0")
         await pilot.pause()
         assert screen.whatif.documents.text == screen.edit_pane.editor.text
         assert "  weight: 500\n" in screen.whatif.documents.text
         assert not screen.whatif.documents.is_taken_apart
-        assert said(screen) == before
+        assert result_text(screen) == before
         assert screen.edit_pane.controls.controls == controls
         await pilot.press("left")
         await pilot.pause()
         assert not screen.whatif.documents.is_taken_apart, "nor when the cursor moves meanwhile"
         screen.ask()
         assert screen.whatif.documents.is_taken_apart
-        assert "spec.weight" in said(screen)
+        assert "spec.weight" in result_text(screen)
 
 
 async def test_quick_edits_follow_the_cursor_into_another_document() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        titles = [one.title for one in screen.edit_pane.controls.controls]
+        titles = [control.title for control in screen.edit_pane.controls.controls]
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
         await settled(pilot)
-        assert [one.title for one in screen.edit_pane.controls.controls] != titles
+        assert [control.title for control in screen.edit_pane.controls.controls] != titles

@@ -9,6 +9,6 @@ from karptui.session.blockers import BlockerGroup, BlockerLine
 
 def headings(lines: Sequence[BlockerLine]) -> list[BlockerGroup]:
     """Return lines that are all headings."""
-    found = [line for line in lines if isinstance(line, BlockerGroup)]
-    assert len(found) == len(lines)
-    return found
+    groups = [line for line in lines if isinstance(line, BlockerGroup)]
+    assert len(groups) == len(lines)
+    return groups

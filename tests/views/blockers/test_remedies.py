@@ -26,7 +26,7 @@ from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedy
 from karptui.whatif.remedies.blockers.trial import Holder, Trial
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
 from tests.views.blockers.headings import headings
-from tests.views.why.test_words import analysed, said
+from tests.views.why.test_words import analysed, text_of
 
 
 def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntry:
@@ -38,8 +38,8 @@ def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntr
 NONE = ChangedObjects({}, {}, {})
 
 
-def texts(members: Sequence[BlockerEntry], known: ChangedObjects = NONE) -> str:
-    return "\n".join(remedy_text(one, members) for one in remedies(members, known, NOW_NS))
+def texts(members: Sequence[BlockerEntry], objects: ChangedObjects = NONE) -> str:
+    return "\n".join(remedy_text(remedy, members) for remedy in remedies(members, objects, NOW_NS))
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_remedy(code: Code, fields: Mapping[str, str], text: str) -> None:
 
 
 def test_the_yaml_is_yaml() -> None:
-    own = next(
-        one for one in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if one.kind is BlockerRemedyKind.OWN_POOL
+    remedy = next(
+        item for item in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if item.kind is BlockerRemedyKind.OWN_POOL
     )
-    pool, pod = yaml.safe_load_all(remedy_text(own, [an_entry(Code.POD_DND)]))
+    pool, pod = yaml.safe_load_all(remedy_text(remedy, [an_entry(Code.POD_DND)]))
     assert pool["metadata"]["name"] == "general-protected"
     taint, toleration = pool["spec"]["template"]["spec"]["taints"][0], pod["spec"]["tolerations"][0]
     assert {key: taint[key] for key in ("key", "value", "effect")} == {
@@ -74,22 +74,22 @@ def test_what_the_objects_tell_is_written_out() -> None:
     limits = {"nodes": parse_quantity("3")}
     pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits=limits, budgets=budgets)
     pod = a_pod(name="front-0", namespace="web", owner=an_owner(kind="Deployment", name="front"), node="node-1")
-    known = ChangedObjects(
+    objects = ChangedObjects(
         {pod.key: pod},
         {"general": pool},
         {"web/front": a_pdb(name="front", namespace="web", min_available=1)},
         frozenset({"Deployment/web/front"}),
     )
     protected = yaml.safe_load_all(
-        next(text for text in texts([an_entry(Code.POD_DND)], known).split("# cordon") if "weight: 7" in text)
+        next(text for text in texts([an_entry(Code.POD_DND)], objects).split("# cordon") if "weight: 7" in text)
     )
     assert next(protected)["spec"]["weight"] == 7
-    assert "topologySpreadConstraints:\n  - {" in texts([an_entry(Code.POD_DND)], known)
-    assert '"terminationGracePeriod":"2h"' in texts([an_entry(Code.POD_DND)], known)
+    assert "topologySpreadConstraints:\n  - {" in texts([an_entry(Code.POD_DND)], objects)
+    assert '"terminationGracePeriod":"2h"' in texts([an_entry(Code.POD_DND)], objects)
     held = an_entry(Code.PDB_EXHAUSTED, value="web/front", owner="Deployment/web/front")
-    assert "kubectl -n web scale deployment front --replicas 2" in texts([held], known)
-    assert '{"spec":{"limits":{"nodes":"4"}}}' in texts([an_entry(Code.STATIC_NO_HEADROOM, "general")], known)
-    text = texts([an_entry(Code.BUDGET_ZERO, "general")], known)
+    assert "kubectl -n web scale deployment front --replicas 2" in texts([held], objects)
+    assert '{"spec":{"limits":{"nodes":"4"}}}' in texts([an_entry(Code.STATIC_NO_HEADROOM, "general")], objects)
+    text = texts([an_entry(Code.BUDGET_ZERO, "general")], objects)
     command = shlex.split(next(line for line in text.splitlines() if line.startswith("kubectl patch")))
     path = "/spec/disruption/budgets/1/nodes"
     assert command[:6] == ["kubectl", "patch", "nodepool", "general", "--type", "json"]
@@ -110,8 +110,8 @@ def test_names_are_quoted_and_cleaned() -> None:
 def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     view = analysed()
     group = headings(grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True)))[0]
-    found = remedies(group.members, objects_of(view.state), NOW_NS)
-    line = said(blocker_sentences(group.members, NOW_NS, group.title, found)[-1])
+    result = remedies(group.members, objects_of(view.state), NOW_NS)
+    line = text_of(blocker_sentences(group.members, NOW_NS, group.title, result)[-1])
     assert line == (
         'What to do (r): own pool for these pods · cordon · do-not-disrupt: "8h"'
         " · terminationGracePeriod: 8h · spread · priority: -1000 (preemption)"
@@ -121,7 +121,7 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
 
 def test_the_table_of_remedies() -> None:
     view = analysed()
-    members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
+    members = [entry for entry in blocker_entries(view) if entry.namespace == "gitlab"]
     offered = remedies(members, objects_of(view.state), NOW_NS)
     rows = build_rows(TABLE, tried_remedies(offered, ()), now_ns=NOW_NS)
     assert [tuple(cell.text for cell in row.cells[:4]) for row in rows] == [

@@ -32,7 +32,7 @@ from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present
 from tests.views.blockers.headings import headings
-from tests.views.why.test_words import analysed, said
+from tests.views.why.test_words import analysed, text_of
 
 
 def cells(line: BlockerEntry | BlockerGroup) -> dict[str, str]:
@@ -40,7 +40,7 @@ def cells(line: BlockerEntry | BlockerGroup) -> dict[str, str]:
 
 
 def of(object_name: str, *, simulates: bool = True) -> BlockerEntry:
-    return next(one for one in blocker_entries(analysed(simulates=simulates)) if one.object_name == object_name)
+    return next(entry for entry in blocker_entries(analysed(simulates=simulates)) if entry.object_name == object_name)
 
 
 def test_a_protected_pod() -> None:
@@ -65,8 +65,8 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
         goes = Verdict(Outcome.DELETE, "Drift")
         blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
         outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(Outcome(stays),))
-        found = NodeFindings("claim/c", "n", "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
-        return cells(BlockerEntry(blockers[0], 0, found))["without"]
+        findings = NodeFindings("claim/c", "n", "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
+        return cells(BlockerEntry(blockers[0], 0, findings))["without"]
 
     assert without(Code.PDB_EXHAUSTED) == "blocked (cluster)"
     assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "blocked (cluster)"
@@ -83,11 +83,11 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     ) -> list[BlockerEntry]:
         blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
         outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(alone,) * len(codes))
-        found = NodeFindings(name, name, "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
-        return [BlockerEntry(blockers[place], place, found) for place in range(own)]
+        findings = NodeFindings(name, name, "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
+        return [BlockerEntry(blockers[place], place, findings) for place in range(own)]
 
     def without(*nodes: list[BlockerEntry]) -> str:
-        members = tuple(one for node in nodes for one in node)
+        members = tuple(entry for node in nodes for entry in node)
         return cells(BlockerGroup(name="x", members=members, is_folded=True))["without"]
 
     both = node("two", Code.POD_DND, Code.POD_DND, own=2)
@@ -115,13 +115,13 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     member = BlockerEntry(blocker, 0, findings, NodeEntry(a_node(name="n"), a_nodeclaim(), findings=findings))
     group = BlockerGroup("x", (member,), is_folded=True)
     assert (cells(group)["held"], cells(group)["without"]) == ("n/a", "unknown")
-    assert "its savings are unknown" in said(blocker_sentences(group.members, NOW_NS)[0])
+    assert "its savings are unknown" in text_of(blocker_sentences(group.members, NOW_NS)[0])
 
 
 def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
     whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS, is_wanted=True), 0)
-    found = cells(whole)
-    assert (found["object"], found["held"], found["without"], found["left"], found["since"]) == (
+    texts = cells(whole)
+    assert (texts["object"], texts["held"], texts["without"], texts["left"], texts["since"]) == (
         "new", "0", "-", "over", "n/a",
     )  # fmt: skip
     assert [group_name(whole, grouping) for grouping in BlockerGrouping] == [
@@ -133,16 +133,16 @@ def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
 def test_headings() -> None:
     group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
     assert isinstance(group, BlockerGroup)
-    found = cells(group)
-    assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
+    texts = cells(group)
+    assert (texts["kind"], texts["object"], texts["held"], texts["recent_pods"], texts["node"]) == (
         "▾ gitlab/runner", "6 pods do-not-disrupt", "up to $3.02", "5/h", "4 nodes",
     )  # fmt: skip
-    assert found["owner"] == "6 Jobs"
-    assert "gitlab/runner: 6 pods (do-not-disrupt) on 4 nodes block up to $3.02/h" in said(
+    assert texts["owner"] == "6 Jobs"
+    assert "gitlab/runner: 6 pods (do-not-disrupt) on 4 nodes block up to $3.02/h" in text_of(
         blocker_sentences(group.members, NOW_NS, group.title)[0]
     )
-    assert (found["value"], found["since"]) == ("", "5h58m")
-    same = BlockerGroup("x", tuple(one for one in group.members if one.blocker.value == "true"), is_folded=True)
+    assert (texts["value"], texts["since"]) == ("", "5h58m")
+    same = BlockerGroup("x", tuple(entry for entry in group.members if entry.blocker.value == "true"), is_folded=True)
     assert cells(same)["value"] == "true"
     several = BlockerGroup("x", tuple(BlockerEntry(Blocker(code=code), 0) for code in list(Code)[:4]), is_folded=True)
     assert cells(several)["object"].endswith(" +3")
@@ -186,13 +186,13 @@ def test_what_no_method_wants_to_pass_shares_a_row() -> None:
 
 
 def test_groups_keep_their_order_while_nothing_changes() -> None:
-    first = [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())]
-    assert [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())] == first
+    first = [entry.key for entry in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())]
+    assert [entry.key for entry in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())] == first
     view = analysed()
     assert view.analysis is not None
     again = {
-        key: msgspec.structs.replace(found, outlook=None, freed_before=found.freed)
-        for key, found in view.analysis.findings.items()
+        key: msgspec.structs.replace(findings, outlook=None, freed_before=findings.freed)
+        for key, findings in view.analysis.findings.items()
     }
     waiting = ClusterView(
         view.state,
@@ -201,7 +201,7 @@ def test_groups_keep_their_order_while_nothing_changes() -> None:
         evidence=view.evidence,
         analysis=msgspec.structs.replace(view.analysis, findings=again, simulated=0),
     )
-    assert [one.key for one in grouped(blocker_entries(waiting), BlockerGrouping.OWNER, Folding())] == first
+    assert [entry.key for entry in grouped(blocker_entries(waiting), BlockerGrouping.OWNER, Folding())] == first
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_filters(text: str, count: int) -> None:
 def test_stories() -> None:
     def told(*names: str, simulates: bool = True) -> str:
         view = analysed(simulates=simulates)
-        members = [one for one in blocker_entries(view) if one.object_name in names]
-        return "\n".join(map(said, blocker_sentences(members, NOW_NS)))
+        members = [entry for entry in blocker_entries(view) if entry.object_name in names]
+        return "\n".join(map(text_of, blocker_sentences(members, NOW_NS)))
 
     runner = told("gitlab/runner-7f2c4")
     assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node blocks $1.01/h · $736/mo" in runner
@@ -243,7 +243,7 @@ def test_stories() -> None:
     assert "the budget allows 0 of 1 nodes" in told("batch")
     assert "its savings are being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
-    assert "it runs · ends in 3m" in "\n".join(map(said, blocker_sentences([timer], NOW_NS)))
+    assert "it runs · ends in 3m" in "\n".join(map(text_of, blocker_sentences([timer], NOW_NS)))
 
 
 def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
@@ -287,8 +287,8 @@ def test_rows_of_what_would_go() -> None:
 
 
 def test_what_is_held_and_saved_is_in_the_currency_of_the_price() -> None:
-    node = next(one for one in going_nodes(analysed().node_entries) if one.price is not None)
-    held = next(one for one in blocker_entries(analysed()) if one.node is not None and one.node.key == node.key)
+    node = next(entry for entry in going_nodes(analysed().node_entries) if entry.price is not None)
+    held = next(entry for entry in blocker_entries(analysed()) if entry.node is not None and entry.node.key == node.key)
     yuan = msgspec.structs.replace(node, price=msgspec.structs.replace(present(node.price), currency="CNY"))
     assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")
     assert NEXT_TABLE.column("saves").cell(yuan, NOW_NS).text.startswith("¥")

@@ -49,12 +49,12 @@ def a_churn(*lives: Life, window: ChurnWindow = HOUR, **fields: Any) -> Churn:
     return Churn(window=window, lives=lives, **fields)
 
 
-def said(lines: Any) -> str:
+def text_of(lines: Any) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("window", "known", "limits"),
+    ("window", "text", "limits"),
     [
         (
             HOUR,
@@ -66,8 +66,8 @@ def said(lines: Any) -> str:
         (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
     ],
 )
-def test_what_is_known(window: ChurnWindow, known: str, limits: str) -> None:
-    assert window_text(window) == known
+def test_what_is_known(window: ChurnWindow, text: str, limits: str) -> None:
+    assert window_text(window) == text
     assert window_limits(window).startswith(limits)
 
 
@@ -90,14 +90,14 @@ def test_loops_in_sentences_and_in_few_words() -> None:
         a_loop(), a_loop(LoopKind.SAME_TYPE), a_loop(LoopKind.NEVER_JOINED),
         a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front"),
     )  # fmt: skip
-    wide = said(summary_lines(a_churn(loops=loops), 160))
+    wide = text_of(summary_lines(a_churn(loops=loops), 160))
     assert "⟳ Karpenter removed 3 nodes of general" in wide
     assert "and 1 more loop: see the rows, and Advice" in wide
-    narrow = said(summary_lines(a_churn(loops=loops), 80))
+    narrow = text_of(summary_lines(a_churn(loops=loops), 80))
     assert "⟳ loops: general short-lived 3×, general same type 3× and 2 more" in narrow
-    three = said(summary_lines(a_churn(loops=loops[:3]), 160))
+    three = text_of(summary_lines(a_churn(loops=loops[:3]), 160))
     assert "more" not in three.partition("⟳")[2]
-    alone = said(summary_lines(a_churn(loops=loops[3:]), 80))
+    alone = text_of(summary_lines(a_churn(loops=loops[3:]), 80))
     assert "⟳ loops: Deployment/web/front moved 3×" in alone
     assert "more" not in alone.rpartition("⟳")[2]
 
@@ -117,15 +117,15 @@ QUIET = ChurnEntry(figures(pool=""), ChurnWindow(NOW_NS, ago(5)))
 
 def test_a_pool_in_sentences() -> None:
     moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
-    text = said(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
+    text = text_of(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
     assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")
     assert "half of 3 lived at most 9m" in text
     assert "⟳ Raise consolidateAfter (now 0s)" in text
     assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
     assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
-    assert said(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
+    assert text_of(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
     never = ChurnEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
-    assert "consolidateAfter Never" in said(pool_sentences(never, a_churn(), NOW_NS))
+    assert "consolidateAfter Never" in text_of(pool_sentences(never, a_churn(), NOW_NS))
 
 
 def cells(entry: Any, spec: Any) -> dict[str, str]:
@@ -147,15 +147,15 @@ def test_cells_of_pools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "number"),
     [
         ("removed>3", 1), ("created=5", 2), ("why=Drifted", 1), ("short>=3", 1), ("again>1", 1), ("life<10m", 1),
         ("loop=same-type", 1), ("-l team=web", 1), ("name=general", 1), ("drifted", 1),
     ],
 )  # fmt: skip
-def test_filters_of_pools(query: str, found: int) -> None:
+def test_filters_of_pools(query: str, number: int) -> None:
     rows = build_rows(TABLE, (ENTRY, QUIET), query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
-    assert len(rows) == found
+    assert len(rows) == number
 
 
 def test_rows_with_karpenters_own_counters() -> None:
@@ -208,15 +208,15 @@ def test_replacements() -> None:
 
 
 def test_replacements_in_sentences() -> None:
-    left = said(replacement_sentences(one("left"), NOW_NS))
+    left = text_of(replacement_sentences(one("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\nreplaced by (inferred from "
         "time and reason): for-left m5.large (same type)\n1 pod seen to move off it"
     )
-    assert "not replaced, but followed soon by back c5.large (same type)" in said(
+    assert "not replaced, but followed soon by back c5.large (same type)" in text_of(
         replacement_sentences(one("empty"), NOW_NS)
     )
-    told = said(replacement_sentences(one("told"), NOW_NS))
+    told = text_of(replacement_sentences(one("told"), NOW_NS))
     assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · known only from events")
     assert "replaced by (inferred from time and reason): came m5.large" in told
 
@@ -233,7 +233,7 @@ def test_cells_of_replacements() -> None:
     }  # fmt: skip
     alone = ReplacedClaim(a_life("a", born=90, left=5, why=Removal.EXPIRED))
     assert cells(alone, REPLACEMENTS)["by"] == "-"
-    assert said(replacement_sentences(alone, NOW_NS)).count("\n") == 0
+    assert text_of(replacement_sentences(alone, NOW_NS)).count("\n") == 0
     unknown = ReplacedClaim(LEFT, (Life(claim="x"),))
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 

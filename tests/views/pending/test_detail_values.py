@@ -30,7 +30,7 @@ def test_a_pod_at_length() -> None:
     report = report_of(a_pod(cpu="64"))
     [group] = report.groups
     values = explained_values(PendingEntry(group, may_list_events=True), report.detail, NOW_NS)
-    general = next(one for one in values["pools"] if one["name"] == "general")
+    general = next(pool for pool in values["pools"] if pool["name"] == "general")
     assert (general["weight"], general["rank"], general["failed"]) == (10, 1, "resources")
     assert general["nearest_type"] == "m5.xlarge"
     assert general["short"] == [{"resource": "cpu", "need": "64", "room": "4"}]
@@ -38,7 +38,7 @@ def test_a_pod_at_length() -> None:
     [node] = values["existing_nodes"]
     assert (node["name"], node["by"]) == ("node-1", "cpu")
     assert values["changes_tried"] > 0
-    assert [one["kind"] for one in values["remedies"]]
+    assert [remedy["kind"] for remedy in values["remedies"]]
 
 
 def test_before_anything_is_worked_out() -> None:

@@ -52,7 +52,7 @@ from tests.builders import (
     an_owner,
 )
 from tests.builders.clusters import state_of
-from tests.stories import said
+from tests.stories import plain_text
 from tests.views.pending.asking import answer_all
 
 A, B = "us-east-1a", "us-east-1b"
@@ -174,7 +174,7 @@ class TestGates:
 
     def test_labels_that_no_offering_has_together(self) -> None:
         kind = an_instance_type(prices={"on-demand": 0.1, "spot": 0.04})
-        offerings = tuple(one for one in kind.offerings if (one.price_per_hour == 0.1) == ("1a" in str(one)))
+        offerings = tuple(item for item in kind.offerings if (item.price_per_hour == 0.1) == ("1a" in str(item)))
         pod = a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"})
         [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
         assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with these labels is available")
@@ -203,13 +203,13 @@ class TestGates:
         for width in (40, 80, 120, 200):
             lines = gate_lines(explanation, width)
             assert max(sum(len(text) for text, _ in line) for line in lines) <= max(width, 44)
-        narrow = said(gate_lines(explanation, 80))
+        narrow = plain_text(gate_lines(explanation, 80))
         assert "RESOURCES: cpu short by 60 on m5.xlarge" in narrow
         assert "POOL" not in narrow
-        assert "POOL" in said(gate_lines(explanation, 120))
-        assert "✔ accepts it" in said(gate_lines(explained(a_pod()), 60))
-        assert "✔" in said(gate_lines(explained(a_pod()), 160))
-        assert "is excluded" in said(
+        assert "POOL" in plain_text(gate_lines(explanation, 120))
+        assert "✔ accepts it" in plain_text(gate_lines(explained(a_pod()), 60))
+        assert "✔" in plain_text(gate_lines(explained(a_pod()), 160))
+        assert "is excluded" in plain_text(
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
 
@@ -234,9 +234,9 @@ class TestGates:
         self, fields: Mapping[str, Any], pool: str, words: str
     ) -> None:
         tainted = a_nodepool(name="tainted", taints=(Taint("x", "NoSchedule"),))
-        found = furthest(explained(a_pod(**fields), a_nodepool(name="full", limits=amounts({"cpu": "0"})), tainted))
-        assert found is not None
-        assert (found.nodepool, miss_text(found)) == (pool, words)
+        result = furthest(explained(a_pod(**fields), a_nodepool(name="full", limits=amounts({"cpu": "0"})), tainted))
+        assert result is not None
+        assert (result.nodepool, miss_text(result)) == (pool, words)
 
     @pytest.mark.parametrize(
         "fields",
@@ -247,9 +247,9 @@ class TestGates:
     )
     def test_the_pool_that_the_pod_names(self, fields: Mapping[str, Any]) -> None:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
-        found = furthest(explained(a_pod(**fields), a_nodepool(), idle))
-        assert found is not None
-        assert (found.nodepool, miss_text(found)) == ("idle", "no compatible instance type is available")
+        result = furthest(explained(a_pod(**fields), a_nodepool(), idle))
+        assert result is not None
+        assert (result.nodepool, miss_text(result)) == ("idle", "no compatible instance type is available")
 
 
 class TestNodes:
@@ -351,8 +351,8 @@ class TestRows:
             a_pod(name="new-1", owner=an_owner(name="new"), scheduled_reason=""),
         )
         view = a_view(*pods)
-        found = study_pending(prepare_view(view, NOW_NS)[0], view.state)
-        entries = [PendingEntry(group, sees) for group in found.groups for sees in (True, False)]
+        result = study_pending(prepare_view(view, NOW_NS)[0], view.state)
+        entries = [PendingEntry(group, sees) for group in result.groups for sees in (True, False)]
         rows = build_rows(TABLE, entries, now_ns=NOW_NS)
         texts = {tuple(cell.text for cell in row.cells) for row in rows}
         assert any("✘ general: cpu short by 60 on m5.xlarge" in row for row in texts)
@@ -367,7 +367,7 @@ class TestRows:
             for field in TABLE.subject.fields.values():
                 field.value(entry, NOW_NS)
             assert TABLE.subject.text(entry)
-            assert said(pending_sentences(entry))
+            assert plain_text(pending_sentences(entry))
             assert title_text(entry.group, NOW_NS)
 
     def test_messages_are_in_the_detail_and_not_in_the_list(self) -> None:
@@ -376,10 +376,10 @@ class TestRows:
         pod, diagnosis, _ = group.members[0]
         spoken = PodMessages(karpenter=PodMessage("FailedScheduling", "word " * 300, NOW_NS))
         group = replace(group, members=((pod, diagnosis, spoken),))
-        listed = said(pending_sentences(PendingEntry(group)))
+        listed = plain_text(pending_sentences(PendingEntry(group)))
         assert "word" not in listed
         assert "enter shows the messages of Karpenter and kube-scheduler" in listed
-        assert "word…" in said(quote_lines(group, NOW_NS))
+        assert "word…" in plain_text(quote_lines(group, NOW_NS))
 
     def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
@@ -387,12 +387,15 @@ class TestRows:
         report = study_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(report))
         assert len(pending_entries(now)) == 2
-        assert said([pending_freshness(overview_of(now), NOW_NS)]) == "computed by karptui just now · types are guessed"
+        assert (
+            plain_text([pending_freshness(overview_of(now), NOW_NS)])
+            == "computed by karptui just now · types are guessed"
+        )
         bound = a_pod(cpu="64", node="node-1")
         state = reduce(view.state, Batch({Kind.POD: KindDelta({bound.key: bound})}))
         later = ClusterView(state, {}, evidence=view.evidence, pending=answer_of(report))
         assert [entry.group.first.name for entry in pending_entries(later)] == ["api-1"]
-        assert "1 change behind" in said([pending_freshness(overview_of(later), NOW_NS + 5 * 10**9)])
+        assert "1 change behind" in plain_text([pending_freshness(overview_of(later), NOW_NS + 5 * 10**9)])
         assert pending_entries(ClusterView(state, {})) == ()
 
 
@@ -473,7 +476,7 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     view = a_view(pod)
     report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
     [group] = report.groups
-    text = said(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
+    text = plain_text(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
     assert "relaxed without success: preferred node affinity of weight 5" in text
 
 
@@ -529,7 +532,7 @@ class TestRarerMisses:
         study.solve()
         study.explain_next()
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(study.report))
-        assert "1 of 2 groups explained" in said([pending_freshness(overview_of(now), NOW_NS)])
+        assert "1 of 2 groups explained" in plain_text([pending_freshness(overview_of(now), NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
-        assert "why is being computed" in said(pending_sentences(PendingEntry(open_group)))
+        assert "why is being computed" in plain_text(pending_sentences(PendingEntry(open_group)))
         assert "✘ general: instance types" in now_text(open_group)

@@ -57,8 +57,8 @@ def test_a_missing_claim_fits_a_narrow_column() -> None:
     ],
 )
 def test_a_verdict_in_few_words(reason: str, text: str) -> None:
-    said = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
-    assert short_verdict(said, NOW_NS) == text
+    podmessage = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
+    assert short_verdict(podmessage, NOW_NS) == text
 
 
 def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:

@@ -12,7 +12,7 @@ from karptui.state.cluster import ClusterState
 from karptui.views.pending.sentences import zone_lines
 from tests.builders import a_pod, a_requirement
 from tests.builders.clusters import state_of
-from tests.stories import said
+from tests.stories import plain_text
 
 NEVER = " · no zone is in all of them: the pod fits no node"
 LABEL = "example.com/rack"
@@ -67,4 +67,4 @@ STATE = a_state(
     ],
 )
 def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
-    assert said(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected
+    assert plain_text(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected

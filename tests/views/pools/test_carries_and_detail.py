@@ -12,7 +12,7 @@ from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence,
 from karptui.views.pools.sentences import carries_line, pool_sentences, types_line
 from tests import builders
 from tests.builders import NOW_NS
-from tests.stories import said, stories_view
+from tests.stories import plain_text, stories_view
 from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
 
 
@@ -21,7 +21,7 @@ def test_story_c() -> None:
     prepared, _ = prepare_view(view, NOW_NS)
     study = DisruptionStudy(prepared, 0)
     study_all(study, ())
-    row = next(one for one in pool_rows(view) if one.name == "small")
+    row = next(row for row in pool_rows(view) if row.name == "small")
     assert text_of(carries_line(row)) == (
         "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots · they rule out 7 types: "
         "t3.micro (pod slots short by 7: 4 of 11), t3.nano (pod slots short by 7: 4 of 11), "
@@ -29,11 +29,11 @@ def test_story_c() -> None:
         "2 types have no pod slot left after them"
     )
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
-    daemons = {one.daemonset.key: one for one in daemon_rows(view, "small")}
+    daemons = {row.daemonset.key: row for row in daemon_rows(view, "small")}
     assert len(daemons) == 11
     assert DAEMONSETS.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
     assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too large for t3.micro, t3a.micro, t4g.micro")
-    told = said(detail_lines(row))
+    told = plain_text(detail_lines(row))
     assert "userData sets maxPods 110" in told
     assert "Set spec.kubelet.maxPods: 110 in the EC2NodeClass" in told
     assert is_notable(row)
@@ -43,7 +43,7 @@ def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
     pool = builders.a_nodepool()
     (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
     assert cells(row)["types"] == "▲ 4/4"
-    assert "▲ none of its types fits the pending pods: " in said(pool_sentences(row))
+    assert "▲ none of its types fits the pending pods: " in plain_text(pool_sentences(row))
     assert types_line(ROWS["primary"]) == ()
 
 
@@ -64,7 +64,7 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     (row,) = pool_rows(view)
     assert text_of(carries_line(row)).startswith("a new node carries up to 2 DaemonSet pods = ")
     absent, carried = daemon_rows(view, row.name)[1:]
-    assert [DAEMONSETS.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
+    assert [DAEMONSETS.column("types").cell(row, NOW_NS).text for row in (carried, absent)] == ["1/4", "no"]
     assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no other type would fit")
     assert "not running: " in text_of(daemon_sentence(absent))
     assert DAEMONSETS.values(absent, 0)["not_carried_because"]

@@ -22,7 +22,7 @@ from karptui.views.pools.sentences import (
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import NOW_NS
-from tests.stories import said
+from tests.stories import plain_text
 from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
 
 
@@ -76,7 +76,9 @@ def test_the_limit_on_nodes_is_reached() -> None:
 
 
 def test_what_is_not_ready() -> None:
-    assert said(ready_lines(ROWS["gpu"])) == "✘ NodePool: NodeClassReady is False: NodeClassNotReady: AMIs not found"
+    assert (
+        plain_text(ready_lines(ROWS["gpu"])) == "✘ NodePool: NodeClassReady is False: NodeClassNotReady: AMIs not found"
+    )
     assert cells(ROWS["gpu"])["ready"] == "✘ NodeClassReady"
     assert ready_lines(ROWS["primary"]) == ()
     assert cells(ROWS["primary"])["ready"] == "✔"
@@ -96,13 +98,13 @@ def test_what_is_not_ready() -> None:
 )
 def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], short: str, words: str) -> None:
     held = story_a.inventory()
-    made = tuple(builders.a_condition(name, status=status) for name, status in conditions)
-    nodeclass = msgspec.structs.replace(held.nodeclasses[0], conditions=made)
+    result = tuple(builders.a_condition(name, status=status) for name, status in conditions)
+    nodeclass = msgspec.structs.replace(held.nodeclasses[0], conditions=result)
     (row,) = rows_of(builders.a_nodepool(), nodeclasses=(nodeclass,)).values()
     assert short_reason(row) == short
-    assert words in said(ready_lines(row))
+    assert words in plain_text(ready_lines(row))
     assert is_notable(row)
-    assert "✘" in said(detail_lines(row)) or not conditions
+    assert "✘" in plain_text(detail_lines(row)) or not conditions
 
 
 def test_free_addresses_of_subnets() -> None:
@@ -113,7 +115,7 @@ def test_free_addresses_of_subnets() -> None:
         SubnetRoom("subnet-c", "us-east-1c", 9, is_refused=True),
         SubnetRoom("subnet-d", "us-east-1d"),
     )
-    text = said(detail_lines(msgspec.structs.replace(row, subnets=rooms)))
+    text = plain_text(detail_lines(msgspec.structs.replace(row, subnets=rooms)))
     assert "subnet subnet-a us-east-1a: 12 free IPv4 addresses" in text
     assert "subnet subnet-b us-east-1b: 0 free IPv4 addresses" in text
     assert "subnet subnet-c us-east-1c: EC2 just refused a launch, no IPv4 address is free" in text
@@ -123,18 +125,18 @@ def test_free_addresses_of_subnets() -> None:
 def test_a_nodeclass_that_was_not_read() -> None:
     unread = frozenset({"NodeClass"})
     (row,) = rows_of(builders.a_nodepool(), unread=unread).values()
-    assert said(ready_lines(row)) == "▲ EC2NodeClass default was not read"
-    assert "EC2NodeClass default was not read" in said(detail_lines(row))
+    assert plain_text(ready_lines(row)) == "▲ EC2NodeClass default was not read"
+    assert "EC2NodeClass default was not read" in plain_text(detail_lines(row))
     for status, reason, told in (
         ("False", "NodeClassNotFound", "is not there"),
         ("False", "SubnetsReady", "was not read"),
         ("True", "NodeClassReady", "was not read"),
         ("Unknown", "AwaitingReconciliation", "is not among those that were read"),
     ):
-        found = builders.a_condition("NodeClassReady", status=status, reason=reason)
-        conditions = (found, builders.a_condition("Ready", status="False"))
+        condition = builders.a_condition("NodeClassReady", status=status, reason=reason)
+        conditions = (condition, builders.a_condition("Ready", status="False"))
         (row,) = rows_of(builders.a_nodepool(conditions=conditions), unread=unread).values()
-        assert said(detail_lines(row)).count(f"EC2NodeClass default {told}") == 2
+        assert plain_text(detail_lines(row)).count(f"EC2NodeClass default {told}") == 2
 
 
 def test_pools_that_take_no_part() -> None:
@@ -165,8 +167,10 @@ def test_budgets() -> None:
     pool = builders.a_nodepool(budgets=(DisruptionBudget("1", reasons=("Drifted",)),))
     (row,) = rows_of(pool, nodes=(builders.a_node(),), nodeclaims=(builders.a_nodeclaim(),)).values()
     assert budget_text(row) == "1–any left"
-    told = said(detail_lines(ROWS["primary"]))
+    told = plain_text(detail_lines(ROWS["primary"]))
     assert "left now: Empty 3, Drifted 0, Underutilized 3" in told
     assert "1 of 6 nodes drifted" in told
-    assert "no budgets: there is no limit" in said(detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"]))
+    assert "no budgets: there is no limit" in plain_text(
+        detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"])
+    )
     assert pools_table().values(row, NOW_NS)["budget_left"] == {"Empty": None, "Drifted": 1, "Underutilized": None}

@@ -19,16 +19,16 @@ from karptui.views.pools.sentences import limit_line, order_line, overlap_line, 
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS
-from tests.stories import said
+from tests.stories import plain_text
 from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_of, overlap_of, rows_of, text_of
 
 
 def test_story_a_ties_and_near_weights() -> None:
-    assert said(weight_lines(ROWS["spare"])).splitlines() == [
+    assert plain_text(weight_lines(ROWS["spare"])).splitlines() == [
         "= same weight as secondary: the name that sorts last is tried first; pods are not shared out",
         "≈ 50 is within 10 of extra 45: still a strict order",
     ]
-    assert "within 10 of spare 50, secondary 50: " in said(weight_lines(ROWS["extra"]))
+    assert "within 10 of spare 50, secondary 50: " in plain_text(weight_lines(ROWS["extra"]))
     assert weight_lines(ROWS["primary"]) == ()
     assert weight_lines(ROWS["gpu"]) == ()
 
@@ -66,15 +66,15 @@ def test_story_a_overlap() -> None:
     )
     assert text_of(overlap_line(ROWS["extra"])).endswith("this pool launches the nodes for none of them")
     assert overlap_line(ROWS["gpu"]) == ()
-    lines = said(overlap_of(VIEW)).splitlines()
+    lines = plain_text(overlap_of(VIEW)).splitlines()
     assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and land on primary 64 · 1 matches none"
     assert "Q tries it as a what-if" in lines[1]
     assert len(overlap_of(VIEW, is_short=True)) == 1
-    assert said(lines_of(VIEW, is_short=True)).splitlines() == [
+    assert plain_text(lines_of(VIEW, is_short=True)).splitlines() == [
         "overlap: 64 of 66 pods match several pools, land on primary 64 · 1 matches none",
         "check: NodeClaims of the last 24 h: primary 2",
     ]
-    short = said(lines_of(COUNTED, is_short=True))
+    short = plain_text(lines_of(COUNTED, is_short=True))
     assert short.endswith("check: NodeClaims created: primary 43, spare 1")
 
 
@@ -82,7 +82,7 @@ def test_pods_that_limits_keep_waiting() -> None:
     pools = [builders.a_nodepool(name=name, limits=builders.amounts({"cpu": "1"})) for name in "abcde"]
     held = Inventory(nodepools=tuple(pools), pods=(builders.a_pod(),))
     view = story_a.story_view(held)
-    assert said(overlap_of(view, is_short=True)) == (
+    assert plain_text(overlap_of(view, is_short=True)) == (
         "overlap: 1 of 1 pods match several pools · 1 matches pools whose limits are used up"
     )
 
@@ -92,7 +92,7 @@ def test_one_pool_overlaps_with_none() -> None:
 
     def lines(*pods: Any, **fields: Any) -> list[str]:
         held = Inventory(nodepools=(msgspec.structs.replace(pool, **fields),), pods=pods)
-        return said(overlap_of(story_a.story_view(held))).splitlines()
+        return plain_text(overlap_of(story_a.story_view(held))).splitlines()
 
     arm = builders.a_pod(name="arm", node_selector={"kubernetes.io/arch": "riscv"})
     assert lines(builders.a_pod()) == []
@@ -124,10 +124,10 @@ def test_story_a_counts_by_karpenter() -> None:
     assert (values["nodeclaims_created"], values["nodeclaims_provisioned"]) == (43, 41)
     assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
     assert cells(rows[0])["created"] == "43"
-    detail = said(detail_lines(rows[0]))
+    detail = plain_text(detail_lines(rows[0]))
     assert "43 NodeClaims created, by Karpenter's own counters: 41 for pending pods, 2 to replace others" in detail
     assert "62 pods on its nodes" in detail
-    assert "52 pods on its nodes" in said(detail_lines(ROWS["primary"]))
+    assert "52 pods on its nodes" in plain_text(detail_lines(ROWS["primary"]))
 
 
 def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
@@ -138,7 +138,7 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     line = text_of(check_of(view))
     assert "created by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
-    detail = said(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
+    detail = plain_text(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
     assert "1 NodeClaims created, by Karpenter's own counters: 1 for pending pods" in detail
     assert "1 since karptui started" in detail
     assert "0 pods on its nodes" in detail

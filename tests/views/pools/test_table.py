@@ -15,7 +15,7 @@ from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
 from tests import builders
 from tests.builders import MINUTE_NS, NOW_NS
-from tests.stories import said
+from tests.stories import plain_text
 from tests.views.pools.rows import ROWS, VIEW, cells, overlap_of, rows_of
 
 
@@ -75,12 +75,12 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     assert {name for name, text in cells(row).items() if text == "unread"} == columns
     shares = {name for name, text in cells(row).items() if text.startswith("unread/")}
     assert shares == (REQUESTED if kind is Kind.POD else set())
-    told = said(pool_sentences(row))
+    told = plain_text(pool_sentences(row))
     assert ("the rest of its limits is unknown" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
     values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
     assert (values["new_node_daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
-    lines = said(overlap_of(view))
+    lines = plain_text(overlap_of(view))
     assert ("may not be listed" in lines) is (kind is not Kind.DAEMONSET)
 
 

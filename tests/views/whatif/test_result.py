@@ -41,7 +41,7 @@ def texts(lines: tuple[ResultLine, ...]) -> list[str]:
 
 def test_figures_say_what_is_better_and_what_is_worse() -> None:
     after = totals(nodes=64, launched=2, price_per_hour=25.63, pending=0, drifted=48)
-    rows = {one.label: one for one in figures(a_difference(after=after))}
+    rows = {figure.label: figure for figure in figures(a_difference(after=after))}
     assert (rows["nodes"].delta, rows["nodes"].tone, rows["nodes"].note) == ("+2", Tone.STRONG, "new: 0 → 2")
     assert (rows["$/h"].delta, rows["$/h"].tone, rows["$/h"].note) == ("+0.63", Tone.WARNING, "+2.5%")
     assert (rows["pending"].delta, rows["pending"].tone) == ("-3", Tone.GOOD)
@@ -249,8 +249,8 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
         "Disruption budgets",
         "    general Drifted  no limit → 1 nodes  left now no limit → 0",
     ]
-    known = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((command, replace))))
-    assert texts(known)[0] == "Karpenter's next command, edited  saves $0.5000/h"
+    result = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((command, replace))))
+    assert texts(result)[0] == "Karpenter's next command, edited  saves $0.5000/h"
     unsaid = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((open_ended,))))
     assert texts(unsaid)[0] == "Karpenter's next command, edited  1 command", "nobody can say what it saves"
     quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))
@@ -260,7 +260,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
 def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
     line = ResultLine("a", (("head", Tone.NORMAL),), details=(Detail((("   word word word", Tone.MUTED),)),))
     shown = opened((line,), frozenset({"a"}), 60)
-    assert [one.key for one in shown] == ["a", "a#0"]
+    assert [line.key for line in shown] == ["a", "a#0"]
     assert opened((line,), frozenset(), 60) == (line,)
     why = ResultLine("b", (("    " + "reason " * 12, Tone.NORMAL),), wraps=True)
     rows = opened((why,), frozenset(), 40)

@@ -33,10 +33,10 @@ TRINO = PodPlace(PlaceKind.CLAIM, "trino")
 WORKERS = tuple(f"trino/worker-{number}" for number in range(3))
 
 
-def said(found: Difference, *, edits: tuple[AnyEdit, ...] = (EDIT,), **given: Any) -> str:
+def answer_text(difference: Difference, *, edits: tuple[AnyEdit, ...] = (EDIT,), **given: Any) -> str:
     """Return the sentences about a difference, once blockers have been worked out."""
     blockers: dict[str, Any] = {"blockers_gained": (), "blockers_lost": ()}
-    return headline_text(Answer(Scenario(replay=found.mode, edits=edits), found, **(blockers | given)))
+    return headline_text(Answer(Scenario(replay=difference.mode, edits=edits), difference, **(blockers | given)))
 
 
 def drifted(pool: str, count: int) -> tuple[DriftLine, ...]:
@@ -57,18 +57,18 @@ def placed(**given: Any) -> Difference:
 
 def test_pods_find_a_place_and_what_that_costs() -> None:
     expected = "3 pods of trino/worker fit on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
-    assert said(placed()) == expected
-    assert said(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
+    assert answer_text(placed()) == expected
+    assert answer_text(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
     some = drifted("trino", 2) + drifted("general", 1)
-    assert said(placed(drift_gained=some)).endswith(" 3 nodes (trino 2, general 1) would drift.")
+    assert answer_text(placed(drift_gained=some)).endswith(" 3 nodes (trino 2, general 1) would drift.")
     waits = (unplaced("a/b", owner="", was=NOWHERE),)
-    assert said(placed(still_pending=waits)) == f"{expected} 1 pod stays pending."
-    assert said(placed(), has_prices=False) == expected.replace(": +$5.42/h (+22%)", "")
+    assert answer_text(placed(still_pending=waits)) == f"{expected} 1 pod stays pending."
+    assert answer_text(placed(), has_prices=False) == expected.replace(": +$5.42/h (+22%)", "")
 
 
 def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
     types = (a_type("c7i.4xlarge"), a_type("m7i.4xlarge", 0.4))
-    found = placed(
+    difference = placed(
         claims=(a_claim("web/a", types=types),),
         nodes=(NodeLine("n1.ec2.internal", "general", ("web/b",), True),),
         now_fit=(
@@ -77,7 +77,7 @@ def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
         ),
         after=totals(nodes=63, launched=1, price_per_hour=25.1),
     )
-    assert said(found) == (
+    assert answer_text(difference) == (
         "2 new pods of web/front fit on 1 new node of general, c7i.4xlarge or more expensive and n1: +$0.10/h (+0.4%)."
     )
 
@@ -85,8 +85,8 @@ def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
 def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
     lost = (unplaced(was=OLD_NODE), unplaced("trino/worker-1", was=OLD_NODE))
     fresh = (unplaced("web/x", owner="", was=None, reason="no room"),)
-    found = a_difference(no_longer_fit=(*lost, *fresh), after=totals(price_per_hour=24.0))
-    assert said(found) == (
+    difference = a_difference(no_longer_fit=(*lost, *fresh), after=totals(price_per_hour=24.0))
+    assert answer_text(difference) == (
         "2 pods of trino/worker become unschedulable: short by memory 6,846Mi. "
         "1 new pod is unschedulable: no room: -$1.00/h (-4%)."
     )
@@ -102,40 +102,42 @@ def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
 def test_pods_that_land_elsewhere(after: PodPlace, expected: str) -> None:
     moves = (MoveLine("Deployment/web/front", OLD_NODE, after, ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
-    found = a_difference(moves=moves, nodes=nodes, after=totals(nodes=61))
-    assert said(found) == expected
+    difference = a_difference(moves=moves, nodes=nodes, after=totals(nodes=61))
+    assert answer_text(difference) == expected
 
 
 def test_removed_nodes_say_where_their_pods_go() -> None:
     moves = (MoveLine("", OLD_NODE, PodPlace(PlaceKind.NODE, "general", "n2"), ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
-    found = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
-    assert said(found) == "1 pod moves to n2: -$1.00/h (-4%)."
+    difference = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
+    assert answer_text(difference) == "1 pod moves to n2: -$1.00/h (-4%)."
     empty = a_difference(mode=Replay.REMOVE, after=totals(nodes=60, price_per_hour=24.0))
-    assert said(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
+    assert answer_text(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
 
 
 def test_dollars_of_spot_whose_price_nobody_knows() -> None:
     after = totals(nodes=63, unpriced=1, unpriced_at_most_per_hour=0.4)
-    assert said(a_difference(after=after)) == ("63 nodes instead of 62: with spot of unknown price at most +$0.40/h.")
+    assert answer_text(a_difference(after=after)) == (
+        "63 nodes instead of 62: with spot of unknown price at most +$0.40/h."
+    )
     unbounded = totals(nodes=63, unpriced=1, unbounded=1)
-    assert said(a_difference(after=unbounded)) == "63 nodes instead of 62: 1 node of unknown price more."
+    assert answer_text(a_difference(after=unbounded)) == "63 nodes instead of 62: 1 node of unknown price more."
     both = totals(nodes=64, unpriced=2, unbounded=1, unpriced_at_most_per_hour=0.4)
-    assert said(a_difference(after=both)) == (
+    assert answer_text(a_difference(after=both)) == (
         "64 nodes instead of 62: with spot of unknown price at most +$0.40/h, 1 node of unknown price more."
     )
 
 
 def test_without_edits_it_says_what_karpenter_does() -> None:
-    made = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
-    assert said(a_difference(**made), edits=()) == (
+    document = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
+    assert answer_text(a_difference(**document), edits=()) == (
         "Nothing is edited: 1 of 3 pending or displaced pods fits on 1 new c7i.4xlarge of general; 2 pods stay pending."
     )
-    assert said(a_difference(), edits=()) == "Nothing is edited: 3 pods are pending, and none is schedulable."
+    assert answer_text(a_difference(), edits=()) == "Nothing is edited: 3 pods are pending, and none is schedulable."
     quiet = a_difference(before=totals(pending=0), after=totals(pending=0))
-    assert said(quiet, edits=()) == "Nothing is edited, and no pod is pending."
-    assert said(a_difference(mode=Replay.REMOVE), edits=()).startswith("No node is removed yet")
-    assert "land on 62 nodes" in said(a_difference(mode=Replay.SCRATCH), edits=())
+    assert answer_text(quiet, edits=()) == "Nothing is edited, and no pod is pending."
+    assert answer_text(a_difference(mode=Replay.REMOVE), edits=()).startswith("No node is removed yet")
+    assert "land on 62 nodes" in answer_text(a_difference(mode=Replay.SCRATCH), edits=())
 
 
 def test_the_next_disruption() -> None:
@@ -144,7 +146,7 @@ def test_the_next_disruption() -> None:
     nothing = NextLines((), "every budget is used up")
 
     def following(before: NextLines, after: NextLines, **given: Any) -> str:
-        return said(a_difference(mode=Replay.NEXT, next_before=before, next_after=after), **given)
+        return answer_text(a_difference(mode=Replay.NEXT, next_before=before, next_after=after), **given)
 
     assert following(nothing, NextLines((delete,))) == (
         "Next Karpenter would delete n1 (Drift), saving $0.7700/h. Without the edits: nothing, every budget is used up."
@@ -162,7 +164,7 @@ def test_the_next_disruption() -> None:
 
 def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
     change = WeightChange("spare", behind=("general",), is_usable=False)
-    text = said(a_difference(without_types=("spare",), weights=(change,)))
+    text = answer_text(a_difference(without_types=("spare",), weights=(change,)))
     assert text.startswith("No instance type is left in spare: no node can be launched there. ")
     assert "none of its types" not in text
 
@@ -185,5 +187,5 @@ def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
 )
 def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expected: str) -> None:
     same = {"before": totals(pending=0), "after": totals(pending=0)}
-    assert said(a_difference(weights=weights, **same)) == expected
-    assert said(placed(weights=weights[:1])).endswith("weight is an order, not a share.")
+    assert answer_text(a_difference(weights=weights, **same)) == expected
+    assert answer_text(placed(weights=weights[:1])).endswith("weight is an order, not a share.")

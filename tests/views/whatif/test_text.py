@@ -110,17 +110,17 @@ def test_controls_show_fields_settings_and_other_edits() -> None:
     body = msgspec.json.decode(msgspec.json.encode(document.body))
     body["spec"]["weight"] = 40
     edits = (TakeOut("m5*"), SetSetting("RESERVED_ENIS", "2"), SetSetting("FEATURE_GATES.NodeRepair", "true"))
-    found = {one.id: one for one in controls_of(document, edits, {document.ref: body}, parse_settings({}))}
-    weight = found["quick/nodepool.weight"]
+    controls = {item.id: item for item in controls_of(document, edits, {document.ref: body}, parse_settings({}))}
+    weight = controls["quick/nodepool.weight"]
     assert (weight.value, weight.hint, weight.is_changed, weight.can_step) == ("50", "was 40", True, True)
-    assert found["quick/nodepool.limits.memory"].value == "-"
-    assert found["setting/RESERVED_ENIS"].hint == "was 0"
-    assert found["setting/FEATURE_GATES.NodeRepair"].is_changed
-    assert "setting/FEATURE_GATES.StaticCapacity" not in found
-    assert found["edit/0"].value == "out: m5* "[:-1]
-    unknown = {one.id: one for one in controls_of(document, (), {}, parse_settings({}))}
+    assert controls["quick/nodepool.limits.memory"].value == "-"
+    assert controls["setting/RESERVED_ENIS"].hint == "was 0"
+    assert controls["setting/FEATURE_GATES.NodeRepair"].is_changed
+    assert "setting/FEATURE_GATES.StaticCapacity" not in controls
+    assert controls["edit/0"].value == "out: m5* "[:-1]
+    unknown = {control.id: control for control in controls_of(document, (), {}, parse_settings({}))}
     assert not unknown["quick/nodepool.weight"].is_changed
-    assert all(one.id.startswith("setting/") for one in controls_of(None, (), {}, parse_settings({})))
+    assert all(control.id.startswith("setting/") for control in controls_of(None, (), {}, parse_settings({})))
 
 
 def test_the_document_at_the_cursor_is_in_focus_unless_it_cannot_be_read() -> None:
@@ -141,7 +141,7 @@ def test_every_setting_has_the_value_of_the_cluster() -> None:
         "FEATURE_GATES": "NodeRepair=true",
     }
     settings = parse_settings(given)
-    values = {one.name: setting_value(one, settings) for one in SETTING_EDITS}
+    values = {edit.name: setting_value(edit, settings) for edit in SETTING_EDITS}
     for name, value in given.items():
         assert values.get(name, value) == value
     assert values["FEATURE_GATES.NodeRepair"] == "true"
@@ -162,20 +162,20 @@ def test_scenarios_stand_side_by_side() -> None:
         Compared("waits", None),
         Compared("broken", None, "edit 1: no such object"),
     )
-    found = rows(compare_lines(compared, 120))
-    assert found[0].split() == ["now", "with", "a", "name", "that", "i…", "other", "waits", "broken"]
-    assert "replaying…" in found[1]
-    assert "cannot be replayed" in found[1]
-    assert found[2].split() == ["nodes", "62", "64", "62", "-", "-"]
-    assert not any("price n/a" in row for row in found)
+    texts = rows(compare_lines(compared, 120))
+    assert texts[0].split() == ["now", "with", "a", "name", "that", "i…", "other", "waits", "broken"]
+    assert "replaying…" in texts[1]
+    assert "cannot be replayed" in texts[1]
+    assert texts[2].split() == ["nodes", "62", "64", "62", "-", "-"]
+    assert not any("price n/a" in row for row in texts)
     assert any("price n/a" in row for row in rows(compare_lines((Compared("a", unpriced),), 80)))
-    assert next(row for row in found if "general" in row).split() == ["general", "48", "50", "-", "-", "-"]
-    assert any("not Karpenter's" in row for row in found)
-    assert next(row for row in found if row.startswith("no longer placed")).split()[-4:] == ["1", "0", "-", "-"]
+    assert next(row for row in texts if "general" in row).split() == ["general", "48", "50", "-", "-", "-"]
+    assert any("not Karpenter's" in row for row in texts)
+    assert next(row for row in texts if row.startswith("no longer placed")).split()[-4:] == ["1", "0", "-", "-"]
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("after", "text"),
     [
         (
             {"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
@@ -203,11 +203,11 @@ def test_scenarios_stand_side_by_side() -> None:
         ),
     ],
 )
-def test_which_scenario_is_best_stands_first(after: dict[str, Totals], said: str) -> None:
-    compared = [Compared(name, a_difference(after=one)) for name, one in after.items()]
-    assert best_sentence(compared) == said
+def test_which_scenario_is_best_stands_first(after: dict[str, Totals], text: str) -> None:
+    compared = [Compared(name, a_difference(after=result)) for name, result in after.items()]
+    assert best_sentence(compared) == text
     assert best_sentence([*compared, Compared("waits", None)]) == ""
-    assert best_sentence([*compared, Compared("broken", None, "edit 1: no such object")]) == said
+    assert best_sentence([*compared, Compared("broken", None, "edit 1: no such object")]) == text
 
 
 def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
@@ -225,10 +225,10 @@ def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
 def test_the_self_check_in_words() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
     gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
-    made = CheckedClaim("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
+    claim = CheckedClaim("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
     other = CheckedClaim("c-3", "n3", "c", "c5.large", Reproduction.DIFFERS, "the model takes NodePool d")
     assert "their pods are gone" in self_check_text(SelfCheck((gone,)))
-    text = self_check_text(SelfCheck((gone, made, other)))
+    text = self_check_text(SelfCheck((gone, claim, other)))
     assert text.split("\n")[0] == (
         "of the last 3 NodeClaims 2 can be compared; the model reproduces 1; the pods of 1 are gone"
     )

@@ -24,7 +24,7 @@ from karptui.state.usage import NodeUsage
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
 from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod
-from tests.views.why.test_words import analysed, entry, said
+from tests.views.why.test_words import analysed, entry, text_of
 
 
 def a_state(reason: Reason, allowed: int, **fields: Any) -> BudgetState:
@@ -38,9 +38,9 @@ def a_state(reason: Reason, allowed: int, **fields: Any) -> BudgetState:
 FOUND = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=Why(code=WhyCode.POLICY))
 
 
-def lines(found: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim: bool = True) -> list[str]:
-    entry = NodeEntry(a_node(), a_nodeclaim() if claim else None, findings=found)
-    return [said(line) for line in why_lines(entry, detail, NOW_NS)]
+def lines(findings: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim: bool = True) -> list[str]:
+    entry = NodeEntry(a_node(), a_nodeclaim() if claim else None, findings=findings)
+    return [text_of(line) for line in why_lines(entry, detail, NOW_NS)]
 
 
 def detail(*gates: GateCheck, **fields: Any) -> NodeDetail:
@@ -65,7 +65,7 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
 def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:
     shut = detail(GateCheck(Gate.NO_NODE, is_open=False, message="no node", object_key="NodeClaim/c"))
     claim = a_nodeclaim(conditions=(a_condition("Rebooting", reason="RebootIssued"),))
-    told = [said(line) for line in why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS)]
+    told = [text_of(line) for line in why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS)]
     assert " ✘ its node is away while it reboots  no node" in told
     assert " ✘ no node yet  no node" in lines(detail=shut)
 
@@ -103,8 +103,8 @@ def test_rules_of_the_nodepool() -> None:
     ],
 )  # fmt: skip
 def test_budgets(states: Sequence[BudgetState], codes: Sequence[Code], line: str) -> None:
-    found = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
-    assert line in lines(found, detail(budgets=states))
+    findings = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
+    assert line in lines(findings, detail(budgets=states))
 
 
 def test_why_no_removal_could_be_simulated() -> None:
@@ -147,7 +147,7 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
         a_nodeclaim(),
         findings=replace(FOUND, lanes=(Lane("Drift"),), warning=InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)),
     )
-    assert said(lane_lines(taken, NOW_NS)[-1]) == (
+    assert text_of(lane_lines(taken, NOW_NS)[-1]) == (
         " Interruption SpotInterrupted 60s ago: nothing in the cluster blocks it"
     )
     told = (lanes_values(taken, NOW_NS) or {})["Interruption"]
@@ -156,7 +156,7 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
 
 def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> None:
     entry_ = entry(analysed(), "dnd")
-    lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
+    lanes = [text_of(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")
     assert any(line.startswith(" Multi, Single wanted") and "✘ a pod has" in line for line in lanes)
     assert lanes[-2].startswith(" Expiry ")
@@ -169,10 +169,10 @@ def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> No
 
 def test_a_node_of_a_static_nodepool_says_so_first() -> None:
     only_drift = replace(FOUND, lanes=(Lane("Drift", code="NOT_DRIFTED"),))
-    own = NodeEntry(a_node(), a_nodeclaim(), findings=only_drift)
-    assert said(lane_lines(own, NOW_NS)[0]) == " Drift        –  not drifted"
-    own = NodeEntry(a_node(), a_nodeclaim(), findings=replace(only_drift, is_static=True))
-    assert [said(line) for line in lane_lines(own, NOW_NS)][:2] == [
+    nodeentry = NodeEntry(a_node(), a_nodeclaim(), findings=only_drift)
+    assert text_of(lane_lines(nodeentry, NOW_NS)[0]) == " Drift        –  not drifted"
+    nodeentry = NodeEntry(a_node(), a_nodeclaim(), findings=replace(only_drift, is_static=True))
+    assert [text_of(line) for line in lane_lines(nodeentry, NOW_NS)][:2] == [
         " Emptiness, Multi, Single –  static NodePool: only drift removes its nodes",
         " Drift        –  not drifted",
     ]
@@ -180,14 +180,14 @@ def test_a_node_of_a_static_nodepool_says_so_first() -> None:
 
 def test_emptiness_names_the_pods_that_would_have_to_move_and_none_of_daemonsets() -> None:
     not_empty = replace(FOUND, lanes=(Lane("Emptiness", code="NOT_EMPTY"),), moving_pods=29)
-    own = NodeEntry(a_node(), a_nodeclaim(), NodeUsage(daemonset_pods=2, workload_pods=29), findings=not_empty)
-    assert said(lane_lines(own, NOW_NS)[0]).endswith("–  has 29 pods to move")
-    told = lanes_values(replace(own, findings=replace(not_empty, moving_pods=1)), NOW_NS)
+    nodeentry = NodeEntry(a_node(), a_nodeclaim(), NodeUsage(daemonset_pods=2, workload_pods=29), findings=not_empty)
+    assert text_of(lane_lines(nodeentry, NOW_NS)[0]).endswith("–  has 29 pods to move")
+    told = lanes_values(replace(nodeentry, findings=replace(not_empty, moving_pods=1)), NOW_NS)
     assert (told or {})["Emptiness"]["message"] == "has 1 pod to move"
 
 
 def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
-    found = replace(
+    findings = replace(
         FOUND,
         lanes=(Lane("Drift", is_wanted=True), Lane("SingleNodeConsolidation", True, "POD_DND", 0)),
         blockers=tuple(
@@ -202,7 +202,7 @@ def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
         ),
     )
     # Karpenter stops at the first pod that PodDisruptionBudgets keep: the other gate is shut too.
-    text = lines(found, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
+    text = lines(findings, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
     at = text.index(" ✘ protected pods: 8  blocks Single")
     assert text[at + 1 : at + 10] == [
         *(f"     a/{place}" for place in range(6)),
@@ -210,6 +210,6 @@ def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
         " ✘ two PDBs on a pod  blocks Single",
         "     a/8 by b/p + b/q",
     ]
-    idle = replace(found, blockers=tuple(replace(one, is_wanted=False) for one in found.blockers))
+    idle = replace(findings, blockers=tuple(replace(blocker, is_wanted=False) for blocker in findings.blockers))
     text = lines(idle, detail(GateCheck(Gate.POD_DND, is_open=False)))
     assert " – protected pods: 8  blocks no method now, would block Single" in text

@@ -21,13 +21,13 @@ from tests.builders import NOW_NS, present
 from tests.views.why.test_words import analysed, entry
 
 
-def _with(known: NodeEntry, *, has_price: bool = True, **lifted: Any) -> NodeEntry:
+def _with(result: NodeEntry, *, has_price: bool = True, **lifted: Any) -> NodeEntry:
     """Return a node with another answer to what becomes of it without what holds it."""
-    assert known.findings is not None
-    assert known.findings.outlook is not None
-    outlook = replace(known.findings.outlook, freed=replace(known.findings.outlook.freed, **lifted))
-    found = replace(known.findings, outlook=outlook)
-    return NodeEntry(known.node, known.claim, findings=found, price=known.price if has_price else None)
+    assert result.findings is not None
+    assert result.findings.outlook is not None
+    outlook = replace(result.findings.outlook, freed=replace(result.findings.outlook.freed, **lifted))
+    findings = replace(result.findings, outlook=outlook)
+    return NodeEntry(result.node, result.claim, findings=findings, price=result.price if has_price else None)
 
 
 def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
@@ -40,45 +40,45 @@ def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
 
 
 def test_a_replacement_saves_its_share_of_the_price_shown() -> None:
-    made = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=0.252)
-    assert held_per_hour(made) == pytest.approx(0.252)
-    assert saved_per_hour(made) == pytest.approx(0.252)
-    cells = [cell.text for cell in build_rows(TABLE, [made], now_ns=NOW_NS)[0].cells]
+    result = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=0.252)
+    assert held_per_hour(result) == pytest.approx(0.252)
+    assert saved_per_hour(result) == pytest.approx(0.252)
+    cells = [cell.text for cell in build_rows(TABLE, [result], now_ns=NOW_NS)[0].cells]
     assert cells[6] == "replace"
 
 
 def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
-    known = entry(analysed(), "dnd")
-    assert known.node is not None
-    reserved = {**known.node.labels, labels.CAPACITY_TYPE: labels.RESERVED}
-    known = replace(known, node=replace(known.node, labels=reserved))
-    gone = _with(known, outcome="delete", savings_per_hour=1e-8)
+    result = entry(analysed(), "dnd")
+    assert result.node is not None
+    reserved = {**result.node.labels, labels.CAPACITY_TYPE: labels.RESERVED}
+    result = replace(result, node=replace(result.node, labels=reserved))
+    gone = _with(result, outcome="delete", savings_per_hour=1e-8)
     assert (saved_per_hour(gone), held_per_hour(gone)) == (0.0, 0.0)
     other = (Replacement("general", ("m5.large",), 0.1, 1),)
-    assert saved_per_hour(_with(known, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
+    assert saved_per_hour(_with(result, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
 
 
 def test_what_holds_a_node_whose_replacement_costs_more_holds_no_money() -> None:
     dearer = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
-    made = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=-7.9, replacements=dearer)
-    assert present(saved_per_hour(made)) < 0.0  # Next says what it costs.
-    assert held_per_hour(made) == 0.0
-    assert held_of([made]) == Held()
-    assert held_cell(made, NOW_NS) == NOT_APPLICABLE
+    result = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=-7.9, replacements=dearer)
+    assert present(saved_per_hour(result)) < 0.0  # Next says what it costs.
+    assert held_per_hour(result) == 0.0
+    assert held_of([result]) == Held()
+    assert held_cell(result, NOW_NS) == NOT_APPLICABLE
 
 
 def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
-    known = entry(analysed(), "dnd")
+    result = entry(analysed(), "dnd")
     bare = (Replacement("general", ("m5.large",), 0.1, 0, is_from_template=True),)
     unpriced = (Replacement("general", ("m5.large",), 0.0, 1),)
-    for made in (
-        _with(known, outcome="replace", savings_per_hour=1.0, is_first=True),
-        _with(known, outcome="replace", replacements=bare),
-        _with(known, outcome="replace", savings_per_hour=1.0, replacements=unpriced),
-        _with(known, outcome="replace", is_saving_known=False),
+    for item in (
+        _with(result, outcome="replace", savings_per_hour=1.0, is_first=True),
+        _with(result, outcome="replace", replacements=bare),
+        _with(result, outcome="replace", savings_per_hour=1.0, replacements=unpriced),
+        _with(result, outcome="replace", is_saving_known=False),
     ):
-        assert (saved_per_hour(made), held_per_hour(made)) == (None, None)
-        assert held_cell(made, NOW_NS) == NOT_AVAILABLE
+        assert (saved_per_hour(item), held_per_hour(item)) == (None, None)
+        assert held_cell(item, NOW_NS) == NOT_AVAILABLE
 
 
 def test_what_stays_anyway_holds_nothing() -> None:
@@ -102,12 +102,12 @@ def test_other_currencies_and_nothing_held() -> None:
 
 
 def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
-    known = entry(analysed(), "dnd")
-    unknown = NodeEntry(known.node, known.claim, price=known.price)
-    unmanaged = NodeEntry(known.node, None, price=known.price)
+    result = entry(analysed(), "dnd")
+    unknown = NodeEntry(result.node, result.claim, price=result.price)
+    unmanaged = NodeEntry(result.node, None, price=result.price)
     assert held_text(held_of([unknown, unmanaged])) == "…"
     assert held_of([unmanaged]) == Held()
-    assert held_text(held_of([known, unknown])) == held_text(held_of([known])) + "+"
+    assert held_text(held_of([result, unknown])) == held_text(held_of([result])) + "+"
 
 
 def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for_a_moment() -> None:
@@ -149,7 +149,7 @@ def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "total", "said"),
+    ("rows", "total", "text"),
     [
         (Held(3.684, nodes=9), Held(3.684, nodes=9), "$3.68/h held ($2,689/mo)"),
         (Held(0.34, nodes=1), Held(3.684, nodes=9), "$0.34/h held now ($3.68/h before)"),
@@ -160,25 +160,25 @@ def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
     ],
 )
 def test_the_title_says_what_its_rows_hold_also_while_the_top_bar_stands(
-    rows: Held, total: Held | None, said: str
+    rows: Held, total: Held | None, text: str
 ) -> None:
-    assert held_title(rows, total) == said
+    assert held_title(rows, total) == text
 
 
 def test_several_nodes_hold_no_more_than_their_joint_removal_saves() -> None:
-    known = entry(analysed(), "dnd")
-    other = replace(known, node=replace(present(known.node), name="other"))
+    result = entry(analysed(), "dnd")
+    other = replace(result, node=replace(present(result.node), name="other"))
     other = NodeEntry(
-        other.node, replace(present(known.claim), name="other"), findings=known.findings, price=known.price
+        other.node, replace(present(result.claim), name="other"), findings=result.findings, price=result.price
     )
-    alone, price = held_of([known]), present(known.price).per_hour
+    alone, price = held_of([result]), present(result.price).per_hour
     assert (alone.is_upper_bound, held_text(alone).startswith("up to")) == (False, False)
-    both = held_of([known, other])
+    both = held_of([result, other])
     assert (both.per_hour, held_text(both)) == (2 * alone.per_hour, f"up to {held_text(alone.__class__(2 * price))}")
     assert held_title(both, None).count("up to") == 2
-    keys = frozenset({known.key, other.key})
+    keys = frozenset({result.key, other.key})
     joint = JointFigures()
     joint._simulated[keys] = JointRemoval(keys, 1, 4.0, 3.0)
-    together = held_of([known, other], joint)
+    together = held_of([result, other], joint)
     assert (together.per_hour, together.nodes, together.is_joint) == (pytest.approx(1.5 * price), 2, True)
     assert (both.is_joint, both.is_upper_bound, together.is_upper_bound) == (False, True, True)

@@ -23,20 +23,20 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.why.labels import is_held
 from karptui.views.why.sentences import drain_text, names_of, refusal_text, time_text, why_sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
-from tests.views.why.test_words import said
+from tests.views.why.test_words import text_of
 
 STAYS = Verdict(Outcome.NO, refusal_code="NOT_CHEAPER", refusal_message="Can't replace with a cheaper node")
 GOES = Verdict(Outcome.REPLACE, "SingleNodeConsolidation", savings_per_hour=0.5)
 
 
-def found(code: WhyCode, *blockers: Blocker, codes: tuple[WhyCode, ...] = (), **fields: Any) -> NodeFindings:
+def node_findings(code: WhyCode, *blockers: Blocker, codes: tuple[WhyCode, ...] = (), **fields: Any) -> NodeFindings:
     method = "SingleNodeConsolidation" if blockers else ""
     why = Why(code=code, count=len(blockers), codes=codes or (code,), method=method)
     return NodeFindings(key="claim/c", node_name="n", pool_name="p", why=why, blockers=blockers, **fields)
 
 
-def sentence(one: NodeFindings) -> str:
-    return said(why_sentence(NodeEntry(a_node(), a_nodeclaim(), findings=one), NOW_NS))
+def sentence(findings: NodeFindings) -> str:
+    return text_of(why_sentence(NodeEntry(a_node(), a_nodeclaim(), findings=findings), NOW_NS))
 
 
 def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
@@ -101,40 +101,42 @@ def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
 
 
 @pytest.mark.parametrize(
-    ("one", "text"),
+    ("findings", "text"),
     [
-        (found(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself has do-not-disrupt"),
-        (found(WhyCode.OK), "together with others"),
-        (found(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
-        (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
-        (found(WhyCode.DELETING), "being removed"),
+        (node_findings(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself has do-not-disrupt"),
+        (node_findings(WhyCode.OK), "together with others"),
+        (node_findings(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
+        (node_findings(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
+        (node_findings(WhyCode.DELETING), "being removed"),
         (
-            found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
+            node_findings(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
             "its pods fit no cheaper node",
         ),
     ],
 )  # fmt: skip
-def test_what_the_code_stands_for(one: NodeFindings, text: str) -> None:
-    assert text in sentence(one)
+def test_what_the_code_stands_for(findings: NodeFindings, text: str) -> None:
+    assert text in sentence(findings)
 
 
 def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     waits = Why(code=WhyCode.WAITS, method="SingleNodeConsolidation", codes=(WhyCode.WAITS,))
-    one = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
-    assert sentence(one) == (
+    findings = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
+    assert sentence(findings) == (
         "blocked (cluster)  consolidation wants it, but disruption is blocked"
         " cluster-wide, and until then its outcome is unknown"
     )
-    known = NodeFindings(key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=())
-    assert "consolidation takes it once disruption resumes: would be deleted together" in sentence(known)
+    nodefindings = NodeFindings(
+        key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=()
+    )
+    assert "consolidation takes it once disruption resumes: would be deleted together" in sentence(nodefindings)
 
 
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
     two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
-    one = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
-    assert "PDB ×1  pay/ledger-1 blocked by pay/ledger + pay/old (start" in sentence(found(WhyCode.PDB, two))
+    blocker = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
+    assert "PDB ×1  pay/ledger-1 blocked by pay/ledger + pay/old (start" in sentence(node_findings(WhyCode.PDB, two))
     assert "db/postgres-0 blocked by postgres, pay/ledger-1 blocked by ledger + old (start" in sentence(
-        found(WhyCode.PDB, one, two)
+        node_findings(WhyCode.PDB, blocker, two)
     )
 
 
@@ -147,7 +149,7 @@ def _with_outlook(
 ) -> str:
     blockers = tuple(a_blocker(code) for code in codes)
     outlook = NodeOutlook(now=STAYS, lifted=lifted, freed=lifted, without=without, without_code=by_code or {})
-    return sentence(found(WhyCode.DND, *blockers, outlook=outlook))
+    return sentence(node_findings(WhyCode.DND, *blockers, outlook=outlook))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
     """NEVER lifted while the budget stays shut is not what lifting both comes to."""
     blockers = (a_blocker(Code.CONSOLIDATION_DISABLED), a_blocker(Code.BUDGET_ZERO))
     outlook = NodeOutlook(now=STAYS, lifted=GOES, freed=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
-    text = sentence(found(WhyCode.NEVER, *blockers, outlook=outlook))
+    text = sentence(node_findings(WhyCode.NEVER, *blockers, outlook=outlook))
     if alone is Outcome.NO:
         assert "removable only without all of them: replace (simulated)" in text
     else:
@@ -191,12 +193,14 @@ def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
 
 def test_also_and_arrivals() -> None:
     text = sentence(
-        found(WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2)
+        node_findings(
+            WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2
+        )
     )
     assert "also budget, idle" in text
     assert "still receives pods: 2 in the last hour" in text
     assert "removable once unblocked? simulating…" in text
-    assert "still receives" not in sentence(found(WhyCode.NEVER, recent_pods=2))
+    assert "still receives" not in sentence(node_findings(WhyCode.NEVER, recent_pods=2))
 
 
 def test_a_node_without_a_place_for_its_pods_says_which() -> None:
@@ -205,8 +209,8 @@ def test_a_node_without_a_place_for_its_pods_says_which() -> None:
         "a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before it is initialized"
         " · Karpenter: Not all pods"
     )
-    one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
-    assert sentence(one).startswith("pods don't fit  a/b cannot be placed elsewhere: Karpenter schedules it to new")
+    result = node_findings(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
+    assert sentence(result).startswith("pods don't fit  a/b cannot be placed elsewhere: Karpenter schedules it to new")
 
 
 def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
@@ -247,7 +251,7 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
     ],
 )
 def test_drains(state: DrainState, words: str) -> None:
-    assert drain_text(found(WhyCode.DRAIN, drain=state), NOW_NS) == words
+    assert drain_text(node_findings(WhyCode.DRAIN, drain=state), NOW_NS) == words
 
 
 def test_names_and_spans() -> None:
@@ -260,7 +264,7 @@ def test_names_and_spans() -> None:
 
 def test_held_is_what_somebody_has_to_lift() -> None:
     def entry(code: WhyCode) -> NodeEntry:
-        return NodeEntry(a_node(), a_nodeclaim(), findings=found(code))
+        return NodeEntry(a_node(), a_nodeclaim(), findings=node_findings(code))
 
     assert is_held(entry(WhyCode.DND))
     assert not is_held(entry(WhyCode.OK))

@@ -70,12 +70,12 @@ def view() -> ClusterView:
 
 
 def entry(view: ClusterView, name: str) -> NodeEntry:
-    found = view.node_of(NODES[name])
-    assert found is not None
-    return found
+    node = view.node_of(NODES[name])
+    assert node is not None
+    return node
 
 
-def said(pieces: Pieces) -> str:
+def text_of(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 
@@ -143,7 +143,7 @@ def test_cells_before_anything_is_known() -> None:
     ],
 )  # fmt: skip
 def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
-    sentence = said(why_sentence(entry(view, name), NOW_NS))
+    sentence = text_of(why_sentence(entry(view, name), NOW_NS))
     for part in parts:
         assert part in sentence
 
@@ -200,7 +200,7 @@ def test_money(view: ClusterView) -> None:
 
 def test_lines_of_a_node() -> None:
     close = analysed(detail="claim/runners-1x204")
-    text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
+    text = "\n".join(text_of(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
         "preconditions met",
         "✘ protected pods: 2  blocks Multi, Single",
@@ -212,20 +212,20 @@ def test_lines_of_a_node() -> None:
     assert [text.count(name) for name in ("runner-7f2c4", "runner-9d0aa")] == [3, 1]
     budget = analysed(detail="claim/batch-5x160")
     lines = why_lines(entry(budget, "budget"), present(budget.analysis).detail, NOW_NS)
-    assert "✘ disruption budgets  blocks Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
+    assert "✘ disruption budgets  blocks Multi, Single · left: Empty 0 of 0" in "\n".join(map(text_of, lines))
     drain = analysed(detail="claim/runners-x33x7")
     lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
-    assert "its end  draining" in "\n".join(map(said, lines))
+    assert "its end  draining" in "\n".join(map(text_of, lines))
 
 
 def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
-    known = entry(analysed(), "dnd")
-    assert known.findings is not None
-    first = next(one for one in known.findings.blockers if one.object_kind == "Pod" and one.is_wanted)
+    result = entry(analysed(), "dnd")
+    assert result.findings is not None
+    first = next(blocker for blocker in result.findings.blockers if blocker.object_kind == "Pod" and blocker.is_wanted)
     other = replace(first, code=Code.PDB_MULTIPLE, object_key="a/b")
-    held = replace(known, findings=replace(known.findings, blockers=(*known.findings.blockers, other)))
-    assert "1 pod blocked by another rule" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
-    assert "blocked by another rule" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
+    held = replace(result, findings=replace(result.findings, blockers=(*result.findings.blockers, other)))
+    assert "1 pod blocked by another rule" in "\n".join(map(text_of, why_lines(held, None, NOW_NS)))
+    assert "blocked by another rule" not in "\n".join(map(text_of, why_lines(result, None, NOW_NS)))
 
 
 @pytest.mark.parametrize(
@@ -240,34 +240,36 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     ],
 )
 def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, held_by: str, lacks: str) -> None:
-    known = entry(analysed(), "dnd")
-    assert known.findings is not None
-    sick = replace(known, findings=replace(known.findings, unhealthy=unhealthy))
-    assert text in "\n".join(map(said, why_lines(sick, None, NOW_NS)))
+    result = entry(analysed(), "dnd")
+    assert result.findings is not None
+    sick = replace(result, findings=replace(result.findings, unhealthy=unhealthy))
+    assert text in "\n".join(map(text_of, why_lines(sick, None, NOW_NS)))
     told = present(lanes_values(sick, NOW_NS))["Repair"]
     assert (told["wanted"], told["heldBy"], told["lacks"]) == (not lacks, held_by, lacks)
     assert text in told["message"]
-    assert "Repair" not in present(lanes_values(known, NOW_NS))
+    assert "Repair" not in present(lanes_values(result, NOW_NS))
 
 
 def test_a_node_of_a_command_goes_with_it() -> None:
-    known = entry(analysed(), "dnd")
-    assert known.findings is not None
-    blockers = tuple(replace(one, code=Code.IN_COMMAND) if one.is_wanted else one for one in known.findings.blockers)
+    result = entry(analysed(), "dnd")
+    assert result.findings is not None
+    blockers = tuple(
+        replace(blocker, code=Code.IN_COMMAND) if blocker.is_wanted else blocker for blocker in result.findings.blockers
+    )
     text = "\n".join(
-        map(said, why_lines(replace(known, findings=replace(known.findings, blockers=blockers)), None, NOW_NS))
+        map(text_of, why_lines(replace(result, findings=replace(result.findings, blockers=blockers)), None, NOW_NS))
     )
     assert "its command is under way  it is removed when that completes" in text
     assert "simulated" not in text
 
 
 def test_lines_before_anything_is_known() -> None:
-    assert "being computed" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
+    assert "being computed" in text_of(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
     without_node = replace(entry(story_view(), "dnd"), node=None)
-    assert said(why_lines(without_node, None, NOW_NS)[1]).startswith(" it has no node yet: State shows")
+    assert text_of(why_lines(without_node, None, NOW_NS)[1]).startswith(" it has no node yet: State shows")
     unmanaged = NodeEntry(a_node(pool=""), None)
-    assert "does not manage" in said(why_lines(unmanaged, None, NOW_NS)[1])
-    text = "\n".join(map(said, why_lines(entry(analysed(simulates=False), "dnd"), None, NOW_NS)))
+    assert "does not manage" in text_of(why_lines(unmanaged, None, NOW_NS)[1])
+    text = "\n".join(map(text_of, why_lines(entry(analysed(simulates=False), "dnd"), None, NOW_NS)))
     assert "simulated removal  being computed" in text
 
 
@@ -290,18 +292,18 @@ def test_landing_places(landing: Landing | None, owners: tuple[OwnerReference, .
 
 
 def test_freshness(view: ClusterView) -> None:
-    assert said(freshness(overview_of(view), NOW_NS)) == "computed by karptui just now"
+    assert text_of(freshness(overview_of(view), NOW_NS)) == "computed by karptui just now"
     assert short_freshness(overview_of(view)) == ""
-    assert said(freshness(overview_of(view), NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
+    assert text_of(freshness(overview_of(view), NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
     behind = analysed(generation=view.state.generation - 2, simulates=False)
-    assert said(freshness(overview_of(behind), NOW_NS)) == (
+    assert text_of(freshness(overview_of(behind), NOW_NS)) == (
         "computed by karptui just now, 2 changes behind, 0 of 8 nodes simulated"
     )
     assert short_freshness(overview_of(behind)) == "2 behind, simulated 0/8"
-    assert said(freshness(overview_of(story_view()), NOW_NS)) == "being computed"
+    assert text_of(freshness(overview_of(story_view()), NOW_NS)) == "being computed"
     assert short_freshness(overview_of(story_view())) == "computing"
     failed = ClusterView(view.state, view.statuses, view, analysis=replace(present(view.analysis), problem="oh"))
-    assert said(freshness(overview_of(failed), NOW_NS)) == "the newest state could not be analysed: oh"
+    assert text_of(freshness(overview_of(failed), NOW_NS)) == "the newest state could not be analysed: oh"
     assert why_unknown(overview_of(failed)) == "blockers could not be computed: oh"
     assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
 
@@ -344,7 +346,7 @@ def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     assert why_cell(node, NOW_NS).text == "unread"
     budget = budget_entries(hidden)[0]
     assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["unread"] * 4
-    assert "the number left is unknown: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
+    assert "the number left is unknown: pods may not be listed" in text_of(budget_sentences(budget, NOW_NS)[0])
 
 
 def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
@@ -352,10 +354,10 @@ def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
     hidden = without(Kind.NODECLAIM)
     bare = NodeEntry(entry(view, "dnd").node, None, hidden=hidden.hidden)
     assert (why_cell(bare, NOW_NS).text, why_words(bare, NOW_NS)) == ("unread", ("",))
-    assert "does not manage" not in said(explain_node(bare, NOW_NS))
+    assert "does not manage" not in text_of(explain_node(bare, NOW_NS))
     other = NodeEntry(replace(present(entry(view, "dnd").node), labels={}), None, hidden=hidden.hidden)
     assert why_cell(other, NOW_NS).text == "n/a"
-    assert "does not manage" in said(explain_node(other, NOW_NS))
+    assert "does not manage" in text_of(explain_node(other, NOW_NS))
 
 
 def test_nothing_arrived_yet() -> None:
@@ -365,8 +367,8 @@ def test_nothing_arrived_yet() -> None:
 def test_next_in_words(view: ClusterView) -> None:
     def lines(report: NextReport | None, **fields: Any) -> str:
         changed = replace(present(view.analysis), next=report)
-        made = ClusterView(view.state, view.statuses, view, analysis=changed)
-        return "\n".join(map(said, next_lines(present(made.analysis).next, overview_of(made))))
+        clusterview = ClusterView(view.state, view.statuses, view, analysis=changed)
+        return "\n".join(map(text_of, next_lines(present(clusterview.analysis).next, overview_of(clusterview))))
 
     assert "being computed" in lines(None)
     at = view.state.generation
@@ -380,8 +382,8 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "Node repair deletes ip-1.ec2.internal now: unhealthy" in repaired
     assert "Disruption would do nothing else" in repaired
     assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
-    one = NextCommand("delete", ("n1",), (), 0.5)
-    assert lines(NextReport("Emptiness", "Empty", (one,), (), generation=at)) == (
+    nextcommand = NextCommand("delete", ("n1",), (), 0.5)
+    assert lines(NextReport("Emptiness", "Empty", (nextcommand,), (), generation=at)) == (
         "Next: Emptiness (Empty), saves $0.5000/h\n  delete n1"
     )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
@@ -390,7 +392,7 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 other in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
     first = NextCommand("terminate-first", ("n2",), (), None)
-    mixed = lines(NextReport("Drift", "Drifted", (one, first), generation=at))
+    mixed = lines(NextReport("Drift", "Drifted", (nextcommand, first), generation=at))
     assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), "of the other nobody can have"
     assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
@@ -402,7 +404,7 @@ def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
     nodes, pods = view.node_entries, view.pod_entries
     again = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis)
     assert again.node_entries == nodes
-    assert all(one is two for one, two in zip(again.node_entries, nodes, strict=True))
+    assert all(entry is two for entry, two in zip(again.node_entries, nodes, strict=True))
     other = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=Analysis())
     assert other.node_entries is not view.node_entries
     assert other.pod_entries is pods

@@ -39,21 +39,21 @@ CA_BUNDLE = "Zm9v"
 
 
 def marked(manifest: dict[str, Any], **annotations: str) -> dict[str, Any]:
-    made = copy.deepcopy(manifest)
-    made["metadata"]["annotations"] = {key: value for key, value in annotations.items() if value}
-    return made
+    deepcopy = copy.deepcopy(manifest)
+    deepcopy["metadata"]["annotations"] = {key: value for key, value in annotations.items() if value}
+    return deepcopy
 
 
 def pool(**marks: str) -> dict[str, Any]:
     given = {"karpenter.sh/nodepool-hash-version": marks.get("version", "v3")}
-    own = nodepool_hash(decoded(POOL)) or ""
-    return marked(POOL, **{NODEPOOL_HASH: marks.get("hash", own), **given})
+    text = nodepool_hash(decoded(POOL)) or ""
+    return marked(POOL, **{NODEPOOL_HASH: marks.get("hash", text), **given})
 
 
 def nodeclass(**marks: str) -> dict[str, Any]:
-    own = ec2_nodeclass_hash(decoded(NODECLASS), ca_bundle=CA_BUNDLE) or ""
+    text = ec2_nodeclass_hash(decoded(NODECLASS), ca_bundle=CA_BUNDLE) or ""
     given = {"karpenter.k8s.aws/ec2nodeclass-hash-version": marks.get("version", "v5")}
-    return marked(NODECLASS, **{NODECLASS_HASH: marks.get("hash", own), **given})
+    return marked(NODECLASS, **{NODECLASS_HASH: marks.get("hash", text), **given})
 
 
 def claim(name: str = "one", *, is_drifted: bool = False, **fields: Any) -> NodeClaim:
@@ -67,7 +67,7 @@ def claim(name: str = "one", *, is_drifted: bool = False, **fields: Any) -> Node
         "karpenter.k8s.aws/ec2nodeclass-hash-version": "v5",
     }
     labels = {CAPACITY_TYPE: ON_DEMAND, ZONE: "us-east-1a", INSTANCE_TYPE: "m5.large", "kubernetes.io/arch": "amd64"}
-    made = a_nodeclaim(name=name, labels={**labels, **fields.pop("labels", {})})
+    nodeclaim = a_nodeclaim(name=name, labels={**labels, **fields.pop("labels", {})})
     given = {
         "conditions": tuple(conditions),
         "annotations": {**annotations, **fields.pop("annotations", {})},
@@ -75,7 +75,7 @@ def claim(name: str = "one", *, is_drifted: bool = False, **fields: Any) -> Node
         "created_ns": NOW_NS - 2 * HOUR_NS,
         **fields,
     }
-    return replace(made, **given)
+    return replace(nodeclaim, **given)
 
 
 def cluster(*claims: NodeClaim, **marks: dict[str, Any]) -> WhatIfBase:
@@ -84,13 +84,13 @@ def cluster(*claims: NodeClaim, **marks: dict[str, Any]) -> WhatIfBase:
 
 
 def gained(start: WhatIfBase, *edits: AnyEdit) -> list[tuple[str, str]]:
-    found, _ = drift_changes(start, apply(start, edits))
-    return [(line.reason, line.because) for line in found]
+    lines, _ = drift_changes(start, apply(start, edits))
+    return [(line.reason, line.because) for line in lines]
 
 
 def lost(start: WhatIfBase, *edits: AnyEdit) -> list[str]:
-    _, found = drift_changes(start, apply(start, edits))
-    return [line.reason for line in found]
+    _, lines = drift_changes(start, apply(start, edits))
+    return [line.reason for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_instance_types_that_are_no_longer_there() -> None:
     for types, expected in (((TYPES[1],), "the NodePool has no instance type m5.large any more"), ((), "")):
         side.types = replace(start.types, types=types)
         model = DriftModel(side, start)
-        found = model.of(start.inventory.nodeclaims[0])
-        assert (found.because if found else "") == expected
+        drift = model.of(start.inventory.nodeclaims[0])
+        assert (drift.because if drift else "") == expected
         assert model.of(start.inventory.nodeclaims[1]) is None
     assert gained(start, TakeOut()) == [], "offerings that are out for now drift nothing"
     moved = claim(labels={ZONE: "us-east-1z"})
-    found = DriftModel(cluster(moved), cluster(moved)).of(moved)
-    assert found is not None
-    assert found.because == "on-demand m5.large in us-east-1z is no longer an offering"
+    drift = DriftModel(cluster(moved), cluster(moved)).of(moved)
+    assert drift is not None
+    assert drift.because == "on-demand m5.large in us-east-1z is no longer an offering"
 
 
 def test_what_karpenter_has_not_marked_drifts_for_another_reason() -> None:
@@ -293,10 +293,10 @@ def module(path: str) -> Path:
         cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("Go is not installed")
-    found = Path(cache.stdout.strip()) / path
-    if not found.exists():
+    result = Path(cache.stdout.strip()) / path
+    if not result.exists():
         pytest.skip(f"{path} is not in the Go module cache")
-    return found
+    return result
 
 
 def go_fields(text: str, struct: str) -> dict[str, tuple[str, bool]]:
@@ -311,10 +311,10 @@ def go_fields(text: str, struct: str) -> dict[str, tuple[str, bool]]:
 
 def records(shape: Any) -> dict[str, GoStruct]:
     if isinstance(shape, GoStruct):
-        found = {shape.go_name: shape}
+        go_structs = {shape.go_name: shape}
         for field in shape.fields:
-            found |= records(field.shape)
-        return found
+            go_structs |= records(field.shape)
+        return go_structs
     if isinstance(shape, ListOf):
         return records(shape.item)
     return records(shape.value) if isinstance(shape, TextMap) else {}
@@ -325,7 +325,7 @@ def check(shape: GoStruct, source: Path, elsewhere: frozenset[str]) -> None:
     for name, record in records(shape).items():
         if name in elsewhere:
             continue
-        hashed = {go: own for go, (own, is_hashed) in go_fields(text, name).items() if is_hashed}
+        hashed = {go: result for go, (result, is_hashed) in go_fields(text, name).items() if is_hashed}
         assert {field.go_name: field.json_name for field in record.fields} == hashed, name
 
 

@@ -26,12 +26,12 @@ def spec_of(vector: dict[str, Any]) -> str:
     return json.dumps(vector["object"]["spec"])[:120]
 
 
-@pytest.mark.parametrize("vector", [one for one in VECTORS if one["kind"] == "NodePool"], ids=spec_of)
+@pytest.mark.parametrize("vector", [vector for vector in VECTORS if vector["kind"] == "NodePool"], ids=spec_of)
 def test_a_nodepool_hashes_as_in_karpenter(vector: dict[str, Any]) -> None:
     assert nodepool_hash(KindReader(Kind.NODEPOOL).convert(vector["object"])) == vector["hash"]
 
 
-@pytest.mark.parametrize("vector", [one for one in VECTORS if one["kind"] == "EC2NodeClass"], ids=spec_of)
+@pytest.mark.parametrize("vector", [vector for vector in VECTORS if vector["kind"] == "EC2NodeClass"], ids=spec_of)
 def test_an_ec2_nodeclass_hashes_as_in_karpenter(vector: dict[str, Any]) -> None:
     nodeclass = KindReader(Kind.NODECLASS).convert(vector["object"])
     assert ec2_nodeclass_hash(nodeclass, ca_bundle=vector.get("caBundle", "")) == vector["hash"]
@@ -43,9 +43,9 @@ GOLDENS = sorted((Path(__file__).parents[2] / "goldens" / "aws-1.15.1").glob("*.
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.name.split(".json")[0])
 def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
     golden = json.loads(gzip.decompress(path.read_bytes()))
-    own = golden["answers"]["hash"]
+    result = golden["answers"]["hash"]
     nodeclass = KindReader(Kind.NODECLASS).convert(golden["nodeClass"])
-    assert ec2_nodeclass_hash(nodeclass, version=own["version"]) == own["value"]
+    assert ec2_nodeclass_hash(nodeclass, version=result["version"]) == result["value"]
 
 
 @pytest.mark.parametrize(

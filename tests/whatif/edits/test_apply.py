@@ -71,7 +71,7 @@ def refusal(start: WhatIfBase, *edits: AnyEdit) -> str:
 
 
 def pool(side: EditedCluster) -> Any:
-    return next(one for one in side.inventory.nodepools if one.name == "general")
+    return next(pool for pool in side.inventory.nodepools if pool.name == "general")
 
 
 # SetField on objects kept as they were given
@@ -79,7 +79,7 @@ def pool(side: EditedCluster) -> Any:
 
 def test_taking_a_field_away_leaves_its_default() -> None:
     side = edited(base(POOL), SetField(GENERAL, ("spec", "disruption", "budgets"), None))
-    assert [one.nodes for one in pool(side).budgets] == ["10%"]
+    assert [budget.nodes for budget in pool(side).budgets] == ["10%"]
     assert pool(edited(base(POOL), SetField(GENERAL, ("spec", "limits"), None))).limits is None
     assert pool(edited(base(POOL), SetField(GENERAL, ("spec", "nothing", "here"), None))).weight == 10
 
@@ -89,13 +89,13 @@ def test_items_of_lists() -> None:
     side = edited(
         base(POOL), SetField(GENERAL, (*path, 1), {"nodes": "1"}), SetField(GENERAL, (*path, 0, "nodes"), "5")
     )
-    assert [one.nodes for one in pool(side).budgets] == ["5", "1"]
+    assert [budget.nodes for budget in pool(side).budgets] == ["5", "1"]
     side = edited(base(POOL), SetField(GENERAL, (*path, 1, "nodes"), "3"), SetField(GENERAL, (*path, 0), None))
-    assert [one.nodes for one in pool(side).budgets] == ["3"]
+    assert [budget.nodes for budget in pool(side).budgets] == ["3"]
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "result"),
     [
         (("spec", "weight"), "x", "spec.weight"),
         (("spec", "weight", "deep"), 1, "spec.weight is not an object, spec.weight.deep cannot be set"),
@@ -104,10 +104,10 @@ def test_items_of_lists() -> None:
         ((), 1, "the path of a field is empty"),
     ],
 )
-def test_what_cannot_be_set_names_object_and_field(path: tuple[str | int, ...], value: Any, said: str) -> None:
+def test_what_cannot_be_set_names_object_and_field(path: tuple[str | int, ...], value: Any, result: str) -> None:
     text = refusal(base(POOL), SetField(GENERAL, path, value))
     assert text.startswith("edit 1: NodePool general: ")
-    assert said in text
+    assert result in text
 
 
 def test_what_is_not_there() -> None:
@@ -319,8 +319,8 @@ def test_a_statefulset_loses_its_highest_ordinals_and_gains_the_next_with_their_
     added = side.inventory.pods[-1]
     assert (added.name, added.own_labels) == ("db-2", {index: "2"})
     assert [volume.claim_of("db-2") for volume in added.volumes] == ["data-db-2", "db-2-scratch", "all"]
-    made = next(one for one in side.inventory.claims if one.name == "data-db-2")
-    assert (made.volume_name, made.storage_class_name) == ("", "gp3")
+    claim = next(claim for claim in side.inventory.claims if claim.name == "data-db-2")
+    assert (claim.volume_name, claim.storage_class_name) == ("", "gp3")
     assert names(edited(start, ScaleWorkload(ref, 1))) == ["db-0"]
 
 
@@ -375,13 +375,13 @@ spec:
       requirements: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
 """
-    made = pool(edited(base(POOL), put(text)))
-    assert (made.weight, made.is_ready, made.uid) == (3, True, "u1")
-    assert made.annotations == {"karpenter.sh/nodepool-hash": "17"}
-    assert str(made.status_resources["cpu"]) == "4"
-    assert [one.nodes for one in made.budgets] == ["10%"]
+    result = pool(edited(base(POOL), put(text)))
+    assert (result.weight, result.is_ready, result.uid) == (3, True, "u1")
+    assert result.annotations == {"karpenter.sh/nodepool-hash": "17"}
+    assert str(result.status_resources["cpu"]) == "4"
+    assert [budget.nodes for budget in result.budgets] == ["10%"]
     new = edited(base(POOL, NODECLASS), put(text.replace("general", "fresh")))
-    fresh = next(one for one in new.inventory.nodepools if one.name == "fresh")
+    fresh = next(pool for pool in new.inventory.nodepools if pool.name == "fresh")
     assert fresh.is_ready
     assert fresh.expire_after_ns == 720 * 3600 * 10**9
     other = text.replace("name: default", "name: none")
@@ -502,7 +502,7 @@ def test_other_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("a: [", "the document is not YAML"),
         ("", "the document has 0 objects, must have one"),
@@ -520,8 +520,8 @@ def test_other_objects() -> None:
         ),
     ],
 )
-def test_documents_that_cannot_be_read(text: str, said: str) -> None:
-    assert said in refusal(base(), put(text))
+def test_documents_that_cannot_be_read(text: str, result: str) -> None:
+    assert result in refusal(base(), put(text))
 
 
 # Away with it
@@ -532,9 +532,9 @@ def test_deleting_objects() -> None:
     assert edited(start, DeleteObject(ObjectRef("PodDisruptionBudget", "web", "default"))).inventory.pdbs == ()
     side = edited(start, DeleteObject(WEB))
     assert (side.inventory.pods, side.inventory.workloads) == ((), ())
-    one = edited(start, DeleteObject(ObjectRef("Pod", "web-0", "default")))
-    assert names(one) == ["web-1"]
-    assert "its owner would recreate" in one.notes[0]
+    cluster = edited(start, DeleteObject(ObjectRef("Pod", "web-0", "default")))
+    assert names(cluster) == ["web-1"]
+    assert "its owner would recreate" in cluster.notes[0]
     assert not pool(edited(start, DeleteObject(ObjectRef("EC2NodeClass", "default")))).is_ready
     alone = base(pods=(a_pod(name="alone", template=a_pod_template()),))
     assert edited(alone, DeleteObject(ObjectRef("Pod", "alone", "default"))).notes == ()
@@ -615,8 +615,8 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
     put = PutObject(yaml.safe_dump({**POOL, "metadata": {"name": "new"}, "spec": spec}))
 
     def consolidate_after(side: EditedCluster) -> object:
-        found = next(one for one in side.inventory.nodepools if one.name == "new")
-        return found.raw["spec"]["disruption"].get("consolidateAfter")
+        pool = next(pool for pool in side.inventory.nodepools if pool.name == "new")
+        return pool.raw["spec"]["disruption"].get("consolidateAfter")
 
     assert consolidate_after(edited(base(POOL), put)) == "0s"
     assert consolidate_after(edited(on_1_14(POOL), put)) is None
@@ -624,7 +624,7 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "text"),
     [
         ("PREFERENCE_POLICY", "x", "must be Respect or Ignore"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "-1", "must not be negative"),
@@ -633,8 +633,8 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
         ("FEATURE_GATES.NodeOverlay", "maybe", "must be true or false"),
     ],
 )
-def test_settings_that_karpenter_would_not_take(name: str, value: str, said: str) -> None:
-    assert said in refusal(base(), SetSetting(name, value))
+def test_settings_that_karpenter_would_not_take(name: str, value: str, text: str) -> None:
+    assert text in refusal(base(), SetSetting(name, value))
 
 
 def test_offerings_that_are_out() -> None:
@@ -649,7 +649,7 @@ def test_offerings_that_are_out() -> None:
     assert side.notes == ("there is no such offering: every type in mars",)
     everything = edited(start, TakeOut(capacity_type="on-demand"), TakeOut()).types.types
     assert isinstance(everything, tuple)
-    assert not any(one.is_available for kind in everything for one in kind.offerings)
+    assert not any(offering.is_available for kind in everything for offering in kind.offerings)
 
 
 class Typed:
@@ -661,8 +661,8 @@ class Typed:
 
     def __call__(self, inventory: Any, settings: Any) -> TypesResult:
         self.calls += 1
-        own = (an_instance_type(name=f"m{self.calls}.large"),)
-        return TypesResult({pool.name: own for pool in inventory.nodepools}, is_fixed=self.is_fixed)
+        result = (an_instance_type(name=f"m{self.calls}.large"),)
+        return TypesResult({pool.name: result for pool in inventory.nodepools}, is_fixed=self.is_fixed)
 
 
 def typed(*manifests: dict[str, Any], **fields: Any) -> tuple[WhatIfBase, Typed]:
@@ -743,8 +743,13 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     inventory = replace(start.inventory, nodeclasses=(replace(nodeclass, raw=raw),))
     live = WhatIfBase(inventory, lambda *_: start.types, start.settings, NOW_NS)
     side = edited(live, SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "role"), "x"))
-    (made,) = side.inventory.nodeclasses
-    assert (made.group, made.version, made.kind, made.spec["role"]) == ("karpenter.k8s.aws", "v1", "EC2NodeClass", "x")
+    (node_class,) = side.inventory.nodeclasses
+    assert (node_class.group, node_class.version, node_class.kind, node_class.spec["role"]) == (
+        "karpenter.k8s.aws",
+        "v1",
+        "EC2NodeClass",
+        "x",
+    )
 
 
 def test_defaults_are_those_of_the_shipped_schema() -> None:
@@ -761,10 +766,10 @@ def test_defaults_are_those_of_the_shipped_schema() -> None:
 
 
 def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_field() -> None:
-    made = as_stored(
+    document = as_stored(
         {"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}, "1.15.1"
     )
-    assert made["spec"] == {"metadataOptions": {"httpTokens": "required"}}
+    assert document["spec"] == {"metadataOptions": {"httpTokens": "required"}}
     assert as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}}, "1.15.1")["spec"] == {}
 
 
@@ -772,9 +777,9 @@ M5, C5 = an_instance_type(name="m5.large"), an_instance_type(name="c5.large")
 
 
 def test_pools_that_share_types_share_them_afterwards_and_count_once() -> None:
-    shared, own = (M5,), (C5,)
-    made, counts = without_offerings({"a": shared, "b": shared, "c": own}, (TakeOut(zone="us-east-1a"),))
-    assert isinstance(made, Mapping)
-    assert made["a"] is made["b"]
-    assert [offering.is_available for offering in made["a"][0].offerings] == [False, True]
+    shared, result = (M5,), (C5,)
+    instance_types, counts = without_offerings({"a": shared, "b": shared, "c": result}, (TakeOut(zone="us-east-1a"),))
+    assert isinstance(instance_types, Mapping)
+    assert instance_types["a"] is instance_types["b"]
+    assert [offering.is_available for offering in instance_types["a"][0].offerings] == [False, True]
     assert counts == [2]

@@ -131,10 +131,10 @@ def text_of(edit: QuickEdit) -> str:
 def differences(before: Any, after: Any, path: Path = ()) -> list[Path]:
     if isinstance(before, dict) and isinstance(after, dict):
         names = dict.fromkeys((*before, *after))
-        return [one for name in names for one in differences(before.get(name), after.get(name), (*path, name))]
+        return [texts for name in names for texts in differences(before.get(name), after.get(name), (*path, name))]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
-        return [one for index, (old, new) in pairs for one in differences(old, new, (*path, index))]
+        return [difference for index, (old, new) in pairs for difference in differences(old, new, (*path, index))]
     return [] if before == after else [path]
 
 
@@ -291,10 +291,10 @@ def test_steps_of_quantities(text: str, direction: int, wanted: str) -> None:
 
 def test_steps_of_durations() -> None:
     ladder = ("30s", "1m", "1h", "Never")
-    assert [step_ladder(one, ladder, 1) for one in ("0s", "30s", "2m", "1h30m", "Never", "x")] == [
+    assert [step_ladder(item, ladder, 1) for item in ("0s", "30s", "2m", "1h30m", "Never", "x")] == [
         *("30s", "1m", "1h", "Never", "Never", "30s")
     ]
-    assert [step_ladder(one, ladder, -1) for one in ("0s", "2m", "Never")] == ["30s", "1m", "1h"]
+    assert [step_ladder(item, ladder, -1) for item in ("0s", "2m", "Never")] == ["30s", "1m", "1h"]
 
 
 def test_options_show_what_is_on() -> None:
@@ -304,11 +304,11 @@ def test_options_show_what_is_on() -> None:
         Option("on-demand", is_on=True),
         Option("reserved", is_on=False),
     )
-    assert [one.value for one in edit_of("nodepool.zone").options(body, KNOWN)] == ["a", "b"]
-    assert {one.value for one in edit_of("nodepool.policy").options(body, KNOWN) if one.is_on} == {
+    assert [option.value for option in edit_of("nodepool.zone").options(body, KNOWN)] == ["a", "b"]
+    assert {option.value for option in edit_of("nodepool.policy").options(body, KNOWN) if option.is_on} == {
         "WhenEmptyOrUnderutilized"
     }
-    assert {one.value for one in edit_of("nodepool.expire-after").options(body, KNOWN) if one.is_on} == {"720h"}
+    assert {item.value for item in edit_of("nodepool.expire-after").options(body, KNOWN) if item.is_on} == {"720h"}
     assert edit_of("nodepool.weight").options(body, KNOWN) == ()
     assert edit_of("nodepool.capacity-type").current(body) == "spot, on-demand"
     assert edit_of("nodepool.budgets").current(body) == "10% · 0 Drifted 0 9 * * mon-fri for 8h"
@@ -376,16 +376,16 @@ def test_requirements_are_set_whole() -> None:
 
 
 def test_requirements_read_as_text() -> None:
-    found = [
+    result = [
         {"key": "k", "operator": "In", "values": ["a", "b"]},
         {"key": "k", "operator": "Gt", "values": ["3"]},
         {"key": "k", "operator": "Exists"},
         "junk",
     ]
-    assert requirement_text(found, "k") == "a, b and Gt 3 and Exists"
+    assert requirement_text(result, "k") == "a, b and Gt 3 and Exists"
     assert requirement_text(None, "k") == ""
-    assert allows(found, "k", "a")
-    assert not allows(found, "k", "c")
+    assert allows(result, "k", "a")
+    assert not allows(result, "k", "c")
 
 
 def test_splits_a_pool_in_preferred_and_fallback() -> None:
@@ -398,7 +398,7 @@ def test_splits_a_pool_in_preferred_and_fallback() -> None:
     assert (fallback["spec"]["weight"], preferred["spec"]["weight"]) == (1, 100)
     assert preferred["metadata"]["name"] == "flex"
     requirements = preferred["spec"]["template"]["spec"]["requirements"]
-    assert [one["values"] for one in requirements if one["key"] == key] == [["c7i-flex", "m7i-flex"]]
+    assert [item["values"] for item in requirements if item["key"] == key] == [["c7i-flex", "m7i-flex"]]
     for field in ("taints", "startupTaints", "nodeClassRef", "expireAfter"):
         assert fallback["spec"]["template"]["spec"][field] == preferred["spec"]["template"]["spec"][field]
     assert fallback["spec"]["template"]["metadata"] == preferred["spec"]["template"]["metadata"]
@@ -484,14 +484,14 @@ def test_lists_edits_by_kind() -> None:
 
 
 def setting(name: str) -> SettingEdit:
-    return next(one for one in SETTING_EDITS if one.name == name)
+    return next(edit for edit in SETTING_EDITS if edit.name == name)
 
 
-@pytest.mark.parametrize("one", SETTING_EDITS, ids=lambda one: one.name)
-def test_settings_take_their_own_defaults(one: SettingEdit) -> None:
-    assert one.fault(one.default) == ""
-    assert one.edit(one.default) == SetSetting(one.name, one.default)
-    assert one.title
+@pytest.mark.parametrize("edit", SETTING_EDITS, ids=lambda item: item.name)
+def test_settings_take_their_own_defaults(edit: SettingEdit) -> None:
+    assert edit.fault(edit.default) == ""
+    assert edit.edit(edit.default) == SetSetting(edit.name, edit.default)
+    assert edit.title
 
 
 @pytest.mark.parametrize(
@@ -526,7 +526,7 @@ def test_settings_that_karpenter_would_not_take(name: str, text: str) -> None:
 
 
 def action(name: str) -> QuickAction:
-    return next(one for one in QUICK_ACTIONS if one.id == name)
+    return next(action for action in QUICK_ACTIONS if action.id == name)
 
 
 @pytest.mark.parametrize(
@@ -548,10 +548,10 @@ def action(name: str) -> QuickAction:
     ],
 )
 def test_actions_make_edits(name: str, answers: dict[str, str], wanted: Any) -> None:
-    one = action(name)
-    assert one.make(ObjectRef("X", "a"), answers) == (wanted,)
-    assert set(answers) == {ask for ask, _ in one.asks}
-    assert not re.search(r"\(any\)", one.title)
+    result = action(name)
+    assert result.make(ObjectRef("X", "a"), answers) == (wanted,)
+    assert set(answers) == {ask for ask, _ in result.asks}
+    assert not re.search(r"\(any\)", result.title)
 
 
 def test_actions_refuse_what_makes_no_sense() -> None:
@@ -604,11 +604,11 @@ def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[s
 
 
 def test_what_is_named_stays_and_says_first_that_nothing_has_it() -> None:
-    edit = next(one for one in QUICK_EDITS if one.title == "families")
+    edit = next(edit for edit in QUICK_EDITS if edit.title == "families")
     key = "karpenter.k8s.aws/instance-family"
-    types = tuple({key: one["family"], "kubernetes.io/arch": one["arch"]} for one in FLEX)
-    known = KnownValues(labels={key: ("c7g", "c7i", "c7i-flex")}, types=types)
-    own = [a_requirement(key, "In", "c7g", "*"), a_requirement("kubernetes.io/arch", "In", "amd64")]
-    body: dict[str, Any] = {"spec": {"template": {"spec": {"requirements": own}}}}
-    found = [(one.value, one.is_on, one.detail) for one in edit.options(body, known)]
-    assert found == [("c7g", True, NO_TYPE), ("*", True, NO_TYPE), ("c7i", False, ""), ("c7i-flex", False, "")]
+    types = tuple({key: texts["family"], "kubernetes.io/arch": texts["arch"]} for texts in FLEX)
+    known_values = KnownValues(labels={key: ("c7g", "c7i", "c7i-flex")}, types=types)
+    result = [a_requirement(key, "In", "c7g", "*"), a_requirement("kubernetes.io/arch", "In", "amd64")]
+    body: dict[str, Any] = {"spec": {"template": {"spec": {"requirements": result}}}}
+    outcome = [(option.value, option.is_on, option.detail) for option in edit.options(body, known_values)]
+    assert outcome == [("c7g", True, NO_TYPE), ("*", True, NO_TYPE), ("c7i", False, ""), ("c7i-flex", False, "")]

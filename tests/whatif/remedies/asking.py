@@ -37,7 +37,7 @@ def a_pool(**fields: Any) -> NodePool:
         "spec": {
             "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
             "requirements": requirement_documents(pool.requirements),
-            "taints": [taint_document(one) for one in pool.taints],
+            "taints": [taint_document(taint) for taint in pool.taints],
         },
     }
     spec: dict[str, Any] = {"template": template, "weight": pool.weight}
@@ -47,8 +47,8 @@ def a_pool(**fields: Any) -> NodePool:
     manifest = a_manifest(
         "NodePool", pool.name, api_version="karpenter.sh/v1", spec=spec, status={"conditions": [ready]}
     )
-    made: NodePool = decoded(manifest)
-    return made
+    result: NodePool = decoded(manifest)
+    return result
 
 
 def a_base(
@@ -91,10 +91,10 @@ def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
 
 def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:
     """Return what a remedy sets; all that it edits are fields."""
-    found = [edit for edit in remedy.edits if isinstance(edit, SetField)]
-    assert len(found) == len(remedy.edits)
-    return found
+    fields = [edit for edit in remedy.edits if isinstance(edit, SetField)]
+    assert len(fields) == len(remedy.edits)
+    return fields
 
 
 def of_kind(report: RemedyReport, kind: RemedyKind) -> list[Remedy]:
-    return [one for one in report.remedies if one.kind is kind]
+    return [remedy for remedy in report.remedies if remedy.kind is kind]

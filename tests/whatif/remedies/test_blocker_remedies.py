@@ -60,7 +60,7 @@ def _objects(inventory: Inventory) -> ChangedObjects:
         pods={pod.key: pod for pod in inventory.pods},
         nodepools={pool.name: replace(pool, raw={**RAW}) for pool in inventory.nodepools},
         pdbs={pdb.key: pdb for pdb in inventory.pdbs},
-        workloads=frozenset(f"{one.kind}/{one.key}" for one in inventory.workloads),
+        workloads=frozenset(f"{workload.kind}/{workload.key}" for workload in inventory.workloads),
     )
 
 
@@ -77,13 +77,13 @@ def objects(
 
 def by_kind(
     blockers: Sequence[Blocker],
-    known: ChangedObjects,
+    objects: ChangedObjects,
     findings: Mapping[str, NodeFindings] | None = None,
     **options: Any,
 ) -> dict[Kind, BlockerRemedy]:
-    found = blocker_remedies(blockers, known, findings or {}, NOW_NS, **options)
-    assert all(one.sentence.endswith(".") and one.title for one in found)
-    return {one.kind: one for one in found}
+    remedies = blocker_remedies(blockers, objects, findings or {}, NOW_NS, **options)
+    assert all(remedy.sentence.endswith(".") and remedy.title for remedy in remedies)
+    return {remedy.kind: remedy for remedy in remedies}
 
 
 def protected(pod: Pod, *, owner: str = "", pool: str = "general", **fields: Any) -> Blocker:
@@ -97,13 +97,18 @@ def protected(pod: Pod, *, owner: str = "", pool: str = "general", **fields: Any
 
 
 def _runners(analysis: Analysis) -> list[Blocker]:
-    return [one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")]
+    return [
+        blocker
+        for item in analysis.findings.values()
+        for blocker in item.blockers
+        if blocker.owner.startswith("Job/gitlab")
+    ]
 
 
 def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, ChangedObjects]) -> None:
-    analysis, known = story
-    found = by_kind(_runners(analysis), known, analysis.findings)
-    assert [one.title for one in found.values()] == [
+    analysis, objects = story
+    remedies = by_kind(_runners(analysis), objects, analysis.findings)
+    assert [remedy.title for remedy in remedies.values()] == [
         "own pool for these pods",
         "cordon",
         'do-not-disrupt: "8h"',
@@ -113,27 +118,27 @@ def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Changed
         "remove the annotation",
     ]
     all_gone = Effect(deleted=4, saves_per_hour=approx(1.008 * 2 + 0.768 + 0.238))
-    assert found[Kind.REMOVE_ANNOTATION].effect == all_gone
-    assert found[Kind.CORDON].effect == replace(all_gone, is_at_once=False)
-    assert found[Kind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
-    assert found[Kind.GRACE].effect is None
-    assert found[Kind.GRACE].edits == (
+    assert remedies[Kind.REMOVE_ANNOTATION].effect == all_gone
+    assert remedies[Kind.CORDON].effect == replace(all_gone, is_at_once=False)
+    assert remedies[Kind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
+    assert remedies[Kind.GRACE].effect is None
+    assert remedies[Kind.GRACE].edits == (
         SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "8h"),
     )
     # The node that drains is not to be cordoned: it takes no pods.
-    assert found[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
+    assert remedies[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
 
 
 def test_a_duration_is_longer_than_the_longest_job_so_far(story: tuple[Analysis, ChangedObjects]) -> None:
-    analysis, known = story
-    found = by_kind(_runners(analysis), known, analysis.findings)[Kind.DURATION]
-    assert (found.value, present(found.effect).goes, present(found.effect).is_at_once) == ("8h", 3, False)
-    youngest = max(known.pods[one.object_key].start_ns for one in _runners(analysis))
-    assert present(found.effect).within_seconds == (youngest + 8 * HOUR_NS - NOW_NS) // 10**9
-    assert found.sentence.startswith("The longest of these jobs has run for 5h57m. 8h protects each pod")
+    analysis, objects = story
+    remedy = by_kind(_runners(analysis), objects, analysis.findings)[Kind.DURATION]
+    assert (remedy.value, present(remedy.effect).goes, present(remedy.effect).is_at_once) == ("8h", 3, False)
+    youngest = max(objects.pods[blocker.object_key].start_ns for blocker in _runners(analysis))
+    assert present(remedy.effect).within_seconds == (youngest + 8 * HOUR_NS - NOW_NS) // 10**9
+    assert remedy.sentence.startswith("The longest of these jobs has run for 5h57m. 8h protects each pod")
     expected = SetField(ObjectRef("Pod", "runner-7f2c4", "gitlab"), ("metadata", "annotations", DO_NOT_DISRUPT), "8h")
-    assert expected in found.edits
-    assert len(found.edits) == 6
+    assert expected in remedy.edits
+    assert len(remedy.edits) == 6
 
 
 def test_services_say_nothing_about_how_long_a_job_runs() -> None:
@@ -141,10 +146,10 @@ def test_services_say_nothing_about_how_long_a_job_runs() -> None:
         replace(a_pod(name=name, annotations=PROTECTED), start_ns=NOW_NS - age * HOUR_NS)
         for name, age in (("job", 2), ("service", 900))
     )
-    known = objects(job, service, pools=[a_nodepool()])
+    result = objects(job, service, pools=[a_nodepool()])
     both = [protected(job, owner="Job/default/job"), protected(service, owner="StatefulSet/default/service")]
-    assert longest_job_ns(both, known, NOW_NS) == 2 * HOUR_NS
-    alone = by_kind(both[1:], known)
+    assert longest_job_ns(both, result, NOW_NS) == 2 * HOUR_NS
+    alone = by_kind(both[1:], result)
     assert alone[Kind.DURATION].sentence.startswith("None of these pods ends automatically. 4h protects")
     assert present(alone[Kind.DURATION].effect).is_at_once
     assert "4h ends the wait of nodes that drift, expire or are deleted, and these pods with it;" in (
@@ -152,9 +157,9 @@ def test_services_say_nothing_about_how_long_a_job_runs() -> None:
     )
     assert Kind.CORDON not in alone, "they never end, so that the node never goes"
     assert present(alone[Kind.OWN_POOL].effect).is_at_once
-    together = by_kind([replace(one, node_name=name) for name, one in zip("ab", both, strict=True)], known)
+    together = by_kind([replace(blocker, node_name=name) for name, blocker in zip("ab", both, strict=True)], result)
     assert together[Kind.CORDON].edits == (CordonNode("a"),)
-    assert longest_job_ns([protected(a_pod(annotations=PROTECTED))], known, NOW_NS) == 0
+    assert longest_job_ns([protected(a_pod(annotations=PROTECTED))], result, NOW_NS) == 0
 
 
 def test_a_grace_period_that_would_cut_a_job_is_lengthened() -> None:
@@ -171,14 +176,14 @@ def test_a_grace_period_that_would_cut_a_job_is_lengthened() -> None:
 
 def test_preemption_is_offered_once_with_a_number_below_those_of_the_pods() -> None:
     pod = a_pod(annotations=PROTECTED)
-    found = blocker_remedies([protected(pod), held(pod, "default/a")], objects(pod), {}, NOW_NS)
-    (one,) = (remedy for remedy in found if remedy.kind is Kind.PRIORITY)
-    assert (one.value, one.edits, one.effect, one.preempts) == ("-1000", (), None, True)
+    remedies = blocker_remedies([protected(pod), held(pod, "default/a")], objects(pod), {}, NOW_NS)
+    (result,) = (remedy for remedy in remedies if remedy.kind is Kind.PRIORITY)
+    assert (result.value, result.edits, result.effect, result.preempts) == ("-1000", (), None, True)
 
 
 def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analysis, ChangedObjects]) -> None:
-    analysis, known = story
-    put, selector, tolerations, *_ = by_kind(_runners(analysis), known, analysis.findings)[Kind.OWN_POOL].edits
+    analysis, objects = story
+    put, selector, tolerations, *_ = by_kind(_runners(analysis), objects, analysis.findings)[Kind.OWN_POOL].edits
     assert isinstance(put, PutObject)
     (document,) = load_documents(put.text.encode())
     assert document["metadata"] == {"name": "runners-protected"}
@@ -208,13 +213,13 @@ def test_a_workload_is_changed_in_its_template_once() -> None:
         for i in range(2)
     ]
     blockers = [protected(pod, owner="StatefulSet/default/w") for pod in pods]
-    known = objects(*pods, pools=[a_nodepool(raw=RAW)], workloads=["StatefulSet/default/w"])
-    found = by_kind(blockers, known)
+    result = objects(*pods, pools=[a_nodepool(raw=RAW)], workloads=["StatefulSet/default/w"])
+    remedies = by_kind(blockers, result)
     ref = ObjectRef("StatefulSet", "w", "default")
-    assert found[Kind.REMOVE_ANNOTATION].edits == (
+    assert remedies[Kind.REMOVE_ANNOTATION].edits == (
         SetField(ref, ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT), None),
     )
-    _, selector, tolerations = found[Kind.OWN_POOL].edits
+    _, selector, tolerations = remedies[Kind.OWN_POOL].edits
     assert selector == SetField(
         ref, ("spec", "template", "spec", "nodeSelector"), {"disk": "ssd", NODEPOOL: "general-protected"}
     )
@@ -223,25 +228,25 @@ def test_a_workload_is_changed_in_its_template_once() -> None:
         {"key": "ci", "operator": "Exists"},
         {"key": "x", "operator": "Equal", "value": "1", "effect": "NoExecute", "tolerationSeconds": 30},
     ]
-    (spread,) = fields_of(found[Kind.SPREAD])
+    (spread,) = fields_of(remedies[Kind.SPREAD])
     assert spread.path == ("spec", "template", "spec", "topologySpreadConstraints")
     assert spread.value[0]["topologyKey"] == HOSTNAME
     assert spread.value[0]["labelSelector"] == {"matchLabels": {"app": "web"}}
 
 
-@pytest.mark.parametrize(("one", "other"), [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})])
-def test_no_spread_without_a_label_that_all_share(one: Mapping[str, str], other: Mapping[str, str]) -> None:
-    pods = [a_pod(name="a", annotations=PROTECTED, labels=one), a_pod(name="b", annotations=PROTECTED, labels=other)]
+@pytest.mark.parametrize(("result", "other"), [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})])
+def test_no_spread_without_a_label_that_all_share(result: Mapping[str, str], other: Mapping[str, str]) -> None:
+    pods = [a_pod(name="a", annotations=PROTECTED, labels=result), a_pod(name="b", annotations=PROTECTED, labels=other)]
     assert Kind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))
 
 
 def test_what_is_not_offered() -> None:
     timed = a_pod(annotations={DO_NOT_DISRUPT: "2h"})
     short = a_nodepool(termination_grace_period_ns=HOUR_NS)
-    found = by_kind([protected(timed)], objects(timed, pools=[short]))
-    assert set(found) == {Kind.OWN_POOL, Kind.SPREAD, Kind.PRIORITY, Kind.REMOVE_ANNOTATION}
+    remedies = by_kind([protected(timed)], objects(timed, pools=[short]))
+    assert set(remedies) == {Kind.OWN_POOL, Kind.SPREAD, Kind.PRIORITY, Kind.REMOVE_ANNOTATION}
     # A NodePool that original object is unknown cannot be copied.
-    assert found[Kind.OWN_POOL].edits == ()
+    assert remedies[Kind.OWN_POOL].edits == ()
     gone = by_kind([protected(timed, value="true")], objects())
     assert gone[Kind.REMOVE_ANNOTATION].edits == ()
     assert Kind.SPREAD not in gone
@@ -261,26 +266,26 @@ def held(pod: Pod, value: str, owner: str = "", code: Code = Code.PDB_EXHAUSTED)
 def test_budgets_that_allow_nothing() -> None:
     front = [a_pod(name=f"front-{i}", node="n", owner=an_owner(kind="Deployment", name="front")) for i in range(3)]
     pdb = a_pdb(name="front", namespace="default", min_available=3)
-    known = objects(*front, pdbs=[pdb], workloads=["Deployment/default/front"])
-    found = by_kind([held(front[0], "default/front", "Deployment/default/front")], known)
+    result = objects(*front, pdbs=[pdb], workloads=["Deployment/default/front"])
+    remedies = by_kind([held(front[0], "default/front", "Deployment/default/front")], result)
     ref = ObjectRef("PodDisruptionBudget", "front", "default")
-    assert found[Kind.ALLOW_EVICTION].edits == (
+    assert remedies[Kind.ALLOW_EVICTION].edits == (
         SetField(ref, ("spec", "minAvailable"), None),
         SetField(ref, ("spec", "maxUnavailable"), 1),
     )
-    assert found[Kind.MORE_REPLICAS].edits == (ScaleWorkload(ObjectRef("Deployment", "front", "default"), 4),)
-    assert found[Kind.MORE_REPLICAS].effect is None
-    quick = by_kind([held(front[0], "default/front", "Deployment/default/front")], known, makes_edits=False)
+    assert remedies[Kind.MORE_REPLICAS].edits == (ScaleWorkload(ObjectRef("Deployment", "front", "default"), 4),)
+    assert remedies[Kind.MORE_REPLICAS].effect is None
+    quick = by_kind([held(front[0], "default/front", "Deployment/default/front")], result, makes_edits=False)
     assert quick[Kind.MORE_REPLICAS].edits == ()
 
 
 def test_more_replicas_do_not_help_a_percentage() -> None:
     pod = a_pod(node="n")
     pdb = a_pdb(name="p", namespace="default", min_available="100%")
-    known = objects(pod, pdbs=[pdb], workloads=["Deployment/default/front"])
-    found = by_kind([held(pod, "default/p", "Deployment/default/front")], known)
-    assert set(found) == {Kind.ALLOW_EVICTION, Kind.PRIORITY}
-    unknown = by_kind([held(pod, "default/gone")], known)
+    result = objects(pod, pdbs=[pdb], workloads=["Deployment/default/front"])
+    remedies = by_kind([held(pod, "default/p", "Deployment/default/front")], result)
+    assert set(remedies) == {Kind.ALLOW_EVICTION, Kind.PRIORITY}
+    unknown = by_kind([held(pod, "default/gone")], result)
     assert unknown[Kind.ALLOW_EVICTION].edits == ()
     only = a_pdb(name="q", namespace="default", min_available=None, max_unavailable=0)
     assert len(by_kind([held(pod, "default/q")], objects(pod, pdbs=[only]))[Kind.ALLOW_EVICTION].edits) == 1
@@ -288,9 +293,9 @@ def test_more_replicas_do_not_help_a_percentage() -> None:
 
 def test_of_two_budgets_one_goes() -> None:
     pod = a_pod(node="n")
-    known = objects(pod, pdbs=[a_pdb(name="a", namespace="default"), a_pdb(name="b", namespace="default")])
-    found = by_kind([held(pod, "default/a default/b", code=Code.PDB_MULTIPLE)], known)
-    assert found[Kind.ONE_PDB].edits == (DeleteObject(ObjectRef("PodDisruptionBudget", "b", "default")),)
+    result = objects(pod, pdbs=[a_pdb(name="a", namespace="default"), a_pdb(name="b", namespace="default")])
+    remedies = by_kind([held(pod, "default/a default/b", code=Code.PDB_MULTIPLE)], result)
+    assert remedies[Kind.ONE_PDB].edits == (DeleteObject(ObjectRef("PodDisruptionBudget", "b", "default")),)
 
 
 # Rules of NodePools and nodes
@@ -299,9 +304,9 @@ def test_of_two_budgets_one_goes() -> None:
 def test_the_limit_of_a_static_pool_is_raised_by_one_node() -> None:
     pool = a_nodepool(limits={"nodes": parse_quantity("3")})
     blockers = [Blocker(code=Code.STATIC_NO_HEADROOM, pool_name=name) for name in ("general", "general", "gone")]
-    found = by_kind(blockers, objects(pools=[pool]))[Kind.NODE_LIMIT]
-    assert found.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "nodes"), "4"),)
-    assert found.effect == Effect(unknown=1)
+    remedy = by_kind(blockers, objects(pools=[pool]))[Kind.NODE_LIMIT]
+    assert remedy.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "nodes"), "4"),)
+    assert remedy.effect == Effect(unknown=1)
     assert by_kind(blockers[:1], objects(pools=[a_nodepool()]))[Kind.NODE_LIMIT].edits == ()
 
 
@@ -327,26 +332,26 @@ WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
 def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
     budgets: Sequence[DisruptionBudget], blocked: Method, edits: dict[int, str]
 ) -> None:
-    is_used = any(one.nodes == "1" for one in budgets)  # one of ten nodes is being deleted
+    is_used = any(budget.nodes == "1" for budget in budgets)  # one of ten nodes is being deleted
     names = [f"node-{number}" for number in range(10)]
     claims = [a_claim(name) for name in names]
-    known = replace(
+    result = replace(
         objects(pools=[a_nodepool(budgets=budgets)]),
         nodes=[a_node(name=name) for name in names],
         nodeclaims=[replace(claims[0], deletion_ns=NOW_NS) if is_used else claims[0], *claims[1:]],
     )
     blocker = Blocker(code=Code.BUDGET_ZERO, pool_name="general", claim_name="c", blocks=frozenset({blocked}))
-    found = by_kind([blocker], known)[Kind.WIDER_BUDGET]
-    assert found.edits == tuple(
+    remedy = by_kind([blocker], result)[Kind.WIDER_BUDGET]
+    assert remedy.edits == tuple(
         SetField(ObjectRef("NodePool", "general"), ("spec", "disruption", "budgets", index, "nodes"), value)
         for index, value in edits.items()
     )
-    assert found.before == tuple(budgets[index].nodes for index in edits)
+    assert remedy.before == tuple(budgets[index].nodes for index in edits)
 
 
 def test_the_annotation_of_a_node() -> None:
-    found = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
-    assert found[Kind.REMOVE_NODE_ANNOTATION].edits == (
+    remedies = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
+    assert remedies[Kind.REMOVE_NODE_ANNOTATION].edits == (
         SetField(ObjectRef("Node", "n"), ("metadata", "annotations", DO_NOT_DISRUPT), None),
     )
 
@@ -361,7 +366,7 @@ def test_effects_are_those_of_the_simulations(story: tuple[Analysis, ChangedObje
     assert effect_of(first.blockers, analysis.findings) == Effect(deleted=1, saves_per_hour=approx(1.008))
     held_by_pdb = analysis.findings["claim/general-12x88"]
     assert effect_of(held_by_pdb.blockers, analysis.findings) == Effect(deleted=1, saves_per_hour=approx(0.768))
-    bare = {key: replace(found, outlook=None) for key, found in analysis.findings.items()}
+    bare = {key: replace(findings, outlook=None) for key, findings in analysis.findings.items()}
     assert effect_of(first.blockers, bare) == Effect(unknown=1)
 
 
@@ -398,14 +403,14 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(
 ) -> None:
     analysis, _ = story
     inventory = story_e.inventory()
-    known = replace(_objects(inventory), nodepools={pool.name: pool for pool in inventory.nodepools})
-    blockers = [one for found in analysis.findings.values() for one in found.blockers]
-    remedy = by_kind(blockers, known, analysis.findings)[kind]
+    objects = replace(_objects(inventory), nodepools={pool.name: pool for pool in inventory.nodepools})
+    blockers = [blocker for findings in analysis.findings.values() for blocker in findings.blockers]
+    remedy = by_kind(blockers, objects, analysis.findings)[kind]
     types = TypesResult(story_e.TYPES, is_fixed=True)
     edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
     after = study_all(DisruptionStudy(edited.prepared, 2))
-    assert sum(len(found.blockers) for found in after.findings.values()) == blockers_left
+    assert sum(len(findings.blockers) for findings in after.findings.values()) == blockers_left
     # One node goes as it is, and one is on its way out.
-    assert sum(present(found.outlook).now.goes for found in after.findings.values()) == going
+    assert sum(present(findings.outlook).now.goes for findings in after.findings.values()) == going
     if kind is Kind.OWN_POOL:
         assert [pool.name for pool in edited.inventory.nodepools][-1] == "runners-protected"

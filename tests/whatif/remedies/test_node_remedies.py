@@ -25,8 +25,8 @@ from tests.whatif.remedies.asking import a_base, a_search, fields_of, find_remed
 
 
 def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
-    found = cluster_types(inventory, settings).by_nodeclass
-    return TypesResult({pool.name: found[pool.node_class_ref.name].types for pool in inventory.nodepools})
+    types = cluster_types(inventory, settings).by_nodeclass
+    return TypesResult({pool.name: types[pool.node_class_ref.name].types for pool in inventory.nodepools})
 
 
 def base_of(view: ClusterView) -> WhatIfBase:
@@ -55,9 +55,9 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
 def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Story C: eleven DaemonSets leave no slot on a t3.nano-like type; kubelet.maxPods gives more."""
     document = story_document()
-    for one in document["objects"]:
-        if one["kind"] == "NodePool" and one["metadata"]["name"] == "small":
-            requirements = one["spec"]["template"]["spec"]["requirements"]
+    for manifest in document["objects"]:
+        if manifest["kind"] == "NodePool" and manifest["metadata"]["name"] == "small":
+            requirements = manifest["spec"]["template"]["spec"]["requirements"]
             requirements[0]["values"] = ["t3"]
             requirements.append(
                 {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.small", "t3a.small"]}

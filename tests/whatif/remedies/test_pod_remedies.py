@@ -103,7 +103,7 @@ class TestIgnored:
         base = a_base(pod)
         assert base.prepared.ignored
         report = find_remedies(base, (pod,), None)
-        assert [one.words for one in report.remedies] == [words]
+        assert [remedy.words for remedy in report.remedies] == [words]
 
 
 class TestSearch:
@@ -117,11 +117,11 @@ class TestSearch:
             )
             for cpu in ("4", "3", "2", "1")
         )
-        found: list[Remedy] = []
+        remedies: list[Remedy] = []
         for guess in (0, 1, 3, None):
-            for _ in search._try(Attempt(RemedyKind.REQUEST, "the pods", steps, guess), found):
+            for _ in search._try(Attempt(RemedyKind.REQUEST, "the pods", steps, guess), remedies):
                 pass
-        assert [one.words for one in found] == ["to 4"] * 4
+        assert [remedy.words for remedy in remedies] == ["to 4"] * 4
 
     def test_types_of_a_snapshot_do_not_follow_settings(self) -> None:
         pod = a_pod(memory="64Gi")
@@ -134,7 +134,7 @@ class TestSearch:
         pools = [a_pool(taints=(Taint("busy", "NoSchedule"),), name="busy"), a_pool(name="dear", limits={})]
         pools[1] = replace(pools[1], taints=(Taint("dear", "NoSchedule"),), raw=_tainted(pools[1].raw, "dear"))
         report = asked(a_base(*pods, pools=pools, nodes=(node,)), *pods)
-        gains = [one.gain for one in report.remedies]
+        gains = [remedy.gain for remedy in report.remedies]
         assert [gain.placed for gain in gains] == sorted((gain.placed for gain in gains), reverse=True)
         assert {gain.asked for gain in gains} == {2}
 
@@ -143,15 +143,15 @@ class TestSearch:
         pod = a_pod()
         report = asked(a_base(pod, pools=pools), pod)
         assert report.tried == MOST_TRIALS
-        assert any("are left out" in one for one in report.left_out)
+        assert any("are left out" in text for text in report.left_out)
 
     def test_pods_that_lose_their_place_are_named(self) -> None:
         first, other = a_pod(name="first", node_selector={"tier": "gold"}), a_pod(name="other", cpu="1900m")
         pools = [a_pool(limits=amounts({"cpu": "2"}))]
         base = a_base(first, other, pools=pools, types=(an_instance_type(name="m5.large", cpu="2"),))
         report = asked(base, first)
-        helped = [one for one in report.remedies if one.gain.displaced]
-        assert all(one.gain.displaced == (other.key,) for one in helped)
+        helped = [remedy for remedy in report.remedies if remedy.gain.displaced]
+        assert all(remedy.gain.displaced == (other.key,) for remedy in helped)
 
 
 def _tainted(raw: Mapping[str, Any], key: str) -> dict[str, Any]:

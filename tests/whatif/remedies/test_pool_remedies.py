@@ -137,9 +137,12 @@ class TestTypes:
         types = (*TYPES, an_instance_type(name="c5.2xlarge", cpu="8", memory="16Gi", prices={"on-demand": 0.15}))
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "In", "m5.large")))
         pod = a_pod(cpu="3")
-        found = of_kind(asked(a_base(pod, pools=[pool], types=types), pod), RemedyKind.INSTANCE_TYPE)
-        assert [one.words for one in found] == [f"allow {INSTANCE_TYPE} c5.2xlarge", f"allow {INSTANCE_TYPE} m5.xlarge"]
-        assert [one.gain.price_per_hour for one in found] == [pytest.approx(0.15), pytest.approx(0.192)]
+        remedies = of_kind(asked(a_base(pod, pools=[pool], types=types), pod), RemedyKind.INSTANCE_TYPE)
+        assert [remedy.words for remedy in remedies] == [
+            f"allow {INSTANCE_TYPE} c5.2xlarge",
+            f"allow {INSTANCE_TYPE} m5.xlarge",
+        ]
+        assert [remedy.gain.price_per_hour for remedy in remedies] == [pytest.approx(0.15), pytest.approx(0.192)]
 
     def test_a_capacity_type(self) -> None:
         pool = a_pool(requirements=(a_requirement(CAPACITY_TYPE, "In", "spot"),))
@@ -197,7 +200,7 @@ class TestWhatDoesNotSuggestItself:
         pool = a_nodepool(limits=amounts({"cpu": "3"}), taints=(Taint("x", "NoSchedule"),))
         report = asked(a_base(pod, pools=[pool]), pod)
         assert report.is_complete
-        assert all(one.subject == "the pods" for one in report.remedies)
+        assert all(remedy.subject == "the pods" for remedy in report.remedies)
         capped = a_pod(cpu="3")
         report = asked(a_base(capped, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), capped)
         assert report.remedies == ()
@@ -210,7 +213,7 @@ class TestWhatDoesNotSuggestItself:
             a_nodepool(name="static", replicas=2),
         ]
         report = asked(a_base(pod, pools=pools), pod)
-        assert {one.kind for one in report.remedies} <= {RemedyKind.POD_SELECTOR}
+        assert {remedy.kind for remedy in report.remedies} <= {RemedyKind.POD_SELECTOR}
 
     def test_a_requirement_that_types_say_nothing_about(self) -> None:
         pod = a_pod(cpu="64")

@@ -42,7 +42,7 @@ def outcome(base: WhatIfBase, priority: int = -1000) -> list[tuple[str, str, lis
     """Return who comes where in whose place, when every pod called job has the priority."""
     jobs = frozenset(pod.key for pod in base.inventory.pods if pod.name.startswith("job"))
     return [
-        (one.pod_key, one.node_name, [pod.name for pod in one.victims]) for one in preemptions(base, jobs, priority)
+        (item.pod_key, item.node_name, [pod.name for pod in item.victims]) for item in preemptions(base, jobs, priority)
     ]
 
 

@@ -34,16 +34,19 @@ def tried() -> Tried:
     inventory = story_e.inventory()
     analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
     runners = [
-        one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")
+        blocker
+        for finding in analysis.findings.values()
+        for blocker in finding.blockers
+        if blocker.owner.startswith("Job/gitlab")
     ]
-    known = ChangedObjects(
+    objects = ChangedObjects(
         pods={pod.key: pod for pod in inventory.pods},
         nodepools={pool.name: pool for pool in inventory.nodepools},
         pdbs={pdb.key: pdb for pdb in inventory.pdbs},
     )
     types = TypesResult(story_e.TYPES, is_fixed=True)
     base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS)
-    offered = blocker_remedies(runners, known, analysis.findings, NOW_NS)
+    offered = blocker_remedies(runners, objects, analysis.findings, NOW_NS)
     broken = replace(offered[0], edits=(ScaleWorkload(ObjectRef("Deployment", "gone", "x"), 2),))
     asked = (*offered, broken)
     return asked, try_remedies(base, asked, runners)
@@ -57,7 +60,7 @@ def of(tried: Tried, kind: Kind) -> Trial:
 def test_what_cuts_nothing_comes_before_what_saves_more(tried: Tried) -> None:
     remedies, trials = tried
     order = [str(remedies[at].kind) for at in ranked(remedies, trials)]
-    assert order[:4] == [str(one) for one in (Kind.OWN_POOL, Kind.CORDON, Kind.DURATION, Kind.REMOVE_ANNOTATION)]
+    assert order[:4] == [str(item) for item in (Kind.OWN_POOL, Kind.CORDON, Kind.DURATION, Kind.REMOVE_ANNOTATION)]
     assert of(tried, Kind.REMOVE_ANNOTATION).score > of(tried, Kind.OWN_POOL).score
     assert order[-1:] == [str(Kind.OWN_POOL)], "what cannot be tried stands last"
 
@@ -94,19 +97,19 @@ def tried_of_a_service(*taints: Taint) -> Tried:
     pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
     world = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, nodepools=[pool])
     analysis = study_all(DisruptionStudy(prepare(world, TYPES, Settings(), NOW_NS), 1))
-    blockers = [one for found in analysis.findings.values() for one in found.blockers]
-    known = ChangedObjects({one.key: one for one in pods}, {pool.name: pool}, {})
+    blockers = [blocker for findings in analysis.findings.values() for blocker in findings.blockers]
+    objects = ChangedObjects({pod.key: pod for pod in pods}, {pool.name: pool}, {})
     base = WhatIfBase(world, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS)
-    offered = blocker_remedies(blockers, known, analysis.findings, NOW_NS)
+    offered = blocker_remedies(blockers, objects, analysis.findings, NOW_NS)
     return offered, try_remedies(base, offered, blockers)
 
 
 def test_pods_that_run_for_ever_are_no_jobs() -> None:
     tried = tried_of_a_service()
-    own, taken = of(tried, Kind.OWN_POOL), of(tried, Kind.REMOVE_ANNOTATION)
-    assert (own.freed, own.wait_seconds) == (("node-1",), 0)
-    assert own.saves_per_hour == pytest.approx(0.4 - 0.1), "its pod is on a node of 0.1 then"
-    assert own.risk == "one more NodePool to maintain, and the pods are recreated there"
+    trial, taken = of(tried, Kind.OWN_POOL), of(tried, Kind.REMOVE_ANNOTATION)
+    assert (trial.freed, trial.wait_seconds) == (("node-1",), 0)
+    assert trial.saves_per_hour == pytest.approx(0.4 - 0.1), "its pod is on a node of 0.1 then"
+    assert trial.risk == "one more NodePool to maintain, and the pods are recreated there"
     assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
     assert "moves 1 pod; nothing" in taken.why
     unprotected = of(tried, Kind.DURATION)
@@ -117,8 +120,8 @@ def test_pods_that_run_for_ever_are_no_jobs() -> None:
 
 
 def test_an_own_pool_that_the_pods_cannot_use_is_no_remedy() -> None:
-    own = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
-    assert (own.freed, own.problem) == ((), "its pods would not fit there")
+    trial = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
+    assert (trial.freed, trial.problem) == ((), "its pods would not fit there")
 
 
 def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
@@ -126,18 +129,23 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert unknown.why == "Frees 1 node, savings unknown; a risk."
     partly = Trial(nodes=2, freed=("a", "b"), saves_per_hour=0.5, unpriced=1, risk="a risk")
     assert partly.why == "Frees 2 nodes, saves $0.50/h+; a risk."
-    assert [one.is_saving_known for one in (unknown, partly, Trial())] == [False, True, True]
+    assert [trial.is_saving_known for trial in (unknown, partly, Trial())] == [False, True, True]
     off = NodePrices(settings=PriceSettings(is_disabled=True))
     inventory = story_e.inventory()
     analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
-    lifted = [one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/")]
-    known = ChangedObjects(pods={pod.key: pod for pod in inventory.pods}, nodepools={}, pdbs={})
+    lifted = [
+        blocker
+        for finding in analysis.findings.values()
+        for blocker in finding.blockers
+        if blocker.owner.startswith("Job/")
+    ]
+    objects = ChangedObjects(pods={pod.key: pod for pod in inventory.pods}, nodepools={}, pdbs={})
     types = TypesResult(story_e.TYPES, is_fixed=True)
     base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS, prices=off)
-    offered = blocker_remedies(lifted, known, analysis.findings, NOW_NS)
-    freeing = [one for one in try_remedies(base, offered, lifted) if one.freed]
+    offered = blocker_remedies(lifted, objects, analysis.findings, NOW_NS)
+    freeing = [trial for trial in try_remedies(base, offered, lifted) if trial.freed]
     assert freeing
-    assert not any(one.is_saving_known for one in freeing)
+    assert not any(trial.is_saving_known for trial in freeing)
 
 
 def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
@@ -153,10 +161,14 @@ def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
         pods=(*pods, a_pod(name="last", node=names[3], cpu="100m")),
     )
     base = WhatIfBase(inventory, lambda *_: TypesResult(making.TYPES, is_fixed=True), Settings(), NOW_NS)
-    found = study_all(DisruptionStudy(base.prepared, 1)).findings
-    blockers = [one for own in found.values() for one in own.blockers if one.code is Code.POD_DND]
-    known = ChangedObjects({pod.key: pod for pod in pods}, {}, {})
-    offered = [one for one in blocker_remedies(blockers, known, found, NOW_NS) if one.kind is Kind.REMOVE_ANNOTATION]
+    findings = study_all(DisruptionStudy(base.prepared, 1)).findings
+    blockers = [blocker for item in findings.values() for blocker in item.blockers if blocker.code is Code.POD_DND]
+    objects = ChangedObjects({pod.key: pod for pod in pods}, {}, {})
+    offered = [
+        remedy
+        for remedy in blocker_remedies(blockers, objects, findings, NOW_NS)
+        if remedy.kind is Kind.REMOVE_ANNOTATION
+    ]
     (trial,) = try_remedies(base, offered, blockers)
     # Each node alone saves $0.40/h; together their pods need one new node.
     assert (len(trial.freed), trial.saves_per_hour, trial.is_upper_bound) == (3, pytest.approx(0.8), True)

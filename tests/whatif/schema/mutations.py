@@ -103,9 +103,9 @@ def _mutate_once(value: dict[str, Any], chance: random.Random) -> str:
 
 
 def _places(value: Any, path: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any, Any]]:
-    found: list[tuple[tuple[Any, ...], Any, Any]] = []
+    result: list[tuple[tuple[Any, ...], Any, Any]] = []
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, child in pairs:
-        found.append(((*path, step), value, step))
-        found += _places(child, (*path, step))
-    return found
+        result.append(((*path, step), value, step))
+        result += _places(child, (*path, step))
+    return result

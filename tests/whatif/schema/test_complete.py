@@ -172,12 +172,12 @@ def test_offers(text: str, labels: list[str]) -> None:
     ],
 )
 def test_inserts(text: str, start: int, insert: str | None) -> None:
-    found = at(text)
+    completion = at(text)
     if insert is None:
-        assert "args" not in [item.label for item in found.items]
+        assert "args" not in [item.label for item in completion.items]
         return
-    assert found.start_column == start
-    assert found.items[0].insert == insert
+    assert completion.start_column == start
+    assert completion.items[0].insert == insert
 
 
 def test_details_say_what_a_field_is() -> None:
@@ -217,9 +217,9 @@ def test_half_typed_text_never_fails(body: dict[str, object], position: int, typ
     text = as_document(body)
     position = min(position, len(text))
     text = f"{text[:position]}{typed}‸{text[position:]}" if "‸" not in typed else "‸"
-    found = at(text)
+    completion = at(text)
     line = text[: text.index("‸")].rpartition("\n")[2]
-    assert 0 <= found.start_column <= len(line)
+    assert 0 <= completion.start_column <= len(line)
 
 
 @pytest.mark.parametrize("body", [NODE_POOL, EC2_KIND, DEPLOYMENT], ids=lambda body: body["kind"])

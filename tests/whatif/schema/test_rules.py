@@ -281,8 +281,8 @@ def changed(base: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
     for path, value in changes:
         at: Any = copy
         for step in path[:-1]:
-            known: Any = at
-            at = known[step] if isinstance(at, list) else known.setdefault(step, {})
+            result: Any = at
+            at = result[step] if isinstance(at, list) else result.setdefault(step, {})
         if value is GONE:
             del at[path[-1]]
         else:
@@ -306,8 +306,8 @@ def test_good_objects_keep_every_rule(base: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("base", "changes", "path", "words"), NEW)
 def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
-    found = findings_of(changed(base, changes))
-    assert any(one == path and words in message for one, message in found), found
+    findings = findings_of(changed(base, changes))
+    assert any(texts == path and words in message for texts, message in findings), findings
 
 
 @pytest.mark.parametrize(
@@ -327,8 +327,8 @@ def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: 
 def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     after = changed(base, changes)
     assert findings_of(after) == []
-    found = findings_of(after, base)
-    assert any(one == path and words in message for one, message in found), found
+    findings = findings_of(after, base)
+    assert any(texts == path and words in message for texts, message in findings), findings
 
 
 def messages(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -417,9 +417,9 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize(("expression", "value", "result"), EXPRESSIONS)
 def test_evaluates_as_kubernetes_does(expression: str, value: Any, result: Any) -> None:
-    found = evaluate(expression, {"self": value, "oldSelf": None, "hasOld": False})
-    assert found == result
-    assert type(found) is type(result)
+    outcome = evaluate(expression, {"self": value, "oldSelf": None, "hasOld": False})
+    assert outcome == result
+    assert type(outcome) is type(result)
 
 
 def ruled(rule: dict[str, Any], **schema: Any) -> dict[str, Any]:
@@ -427,7 +427,7 @@ def ruled(rule: dict[str, Any], **schema: Any) -> dict[str, Any]:
 
 
 def ruling(value: Any, schema: dict[str, Any], **options: Any) -> list[tuple[Path, str]]:
-    return [(one.path, one.message) for one in rule_violations(value, schema, **options).violations]
+    return [(violation.path, violation.message) for violation in rule_violations(value, schema, **options).violations]
 
 
 def test_a_field_path_says_which_field_is_at_fault() -> None:

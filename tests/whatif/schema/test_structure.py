@@ -19,7 +19,7 @@ KEYED = {
 }
 
 
-def said(value: Any, schema: dict[str, Any]) -> list[str]:
+def messages_of(value: Any, schema: dict[str, Any]) -> list[str]:
     return [violation.message for violation in structure_violations(value, schema)]
 
 
@@ -109,7 +109,7 @@ def said(value: Any, schema: dict[str, Any]) -> list[str]:
     ],
 )
 def test_says_what_a_schema_does_not_allow(value: Any, schema: dict[str, Any], words: list[str]) -> None:
-    assert said(value, schema) == words
+    assert messages_of(value, schema) == words
 
 
 def test_tells_where() -> None:
@@ -145,9 +145,9 @@ def test_fills_in_defaults_and_leaves_out_nulls() -> None:
 
 def test_patterns_take_no_longer_than_their_text() -> None:
     hostile = "a " * 3_000 + "\n"
-    assert said(hostile, {"type": "string", "pattern": r"^(.+)\s(.+)\s(.+)\s(.+)\s(.+)$"})
-    assert said("a" * 5_000 + "!", {"type": "string", "pattern": "^(a+)+$"})
-    assert said("x\n", {"type": "string", "pattern": "^x$"})
+    assert messages_of(hostile, {"type": "string", "pattern": r"^(.+)\s(.+)\s(.+)\s(.+)\s(.+)$"})
+    assert messages_of("a" * 5_000 + "!", {"type": "string", "pattern": "^(a+)+$"})
+    assert messages_of("x\n", {"type": "string", "pattern": "^x$"})
 
 
 def test_patterns_mean_what_they_mean_in_go() -> None:

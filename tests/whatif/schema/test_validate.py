@@ -45,7 +45,7 @@ spec:
 def seen(text: str, schemas: Schemas | None = None, **options: Any) -> list[tuple[int, str, str]]:
     lines = text.split("\n")
     problems = check(text, schemas or shipped_schemas(), **options).problems
-    return [(one.line + 1, lines[one.line][one.column : one.end_column], one.message) for one in problems]
+    return [(item.line + 1, lines[item.line][item.column : item.end_column], item.message) for item in problems]
 
 
 def test_puts_each_problem_at_its_line() -> None:
@@ -78,7 +78,7 @@ def test_says_what_is_missing_of_a_document_that_begins() -> None:
 
 def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
     problems = check("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n", shipped_schemas()).problems
-    assert [(one.severity, one.message) for one in problems] == [
+    assert [(problem.severity, problem.message) for problem in problems] == [
         (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
         (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked"),
     ]
@@ -108,7 +108,7 @@ def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: P
 
 
 def test_takes_what_is_good() -> None:
-    text = "---\n".join(as_document(one) for one in (*OBJECTS, DEPLOYMENT, PDB))
+    text = "---\n".join(as_document(document) for document in (*OBJECTS, DEPLOYMENT, PDB))
     checked = check(text, shipped_schemas())
     assert checked.problems == ()
     assert checked.unchecked == ()
@@ -119,7 +119,7 @@ def test_takes_what_is_good() -> None:
 def test_names_an_object_that_is_there_twice() -> None:
     text = as_document(NODE_POOL)
     problems = check(f"{text}---\n{text}", shipped_schemas()).problems
-    assert [(one.document, one.message) for one in problems] == [
+    assert [(problem.document, problem.message) for problem in problems] == [
         (1, "NodePool general is already on line 1; the later one counts")
     ]
 
@@ -196,7 +196,7 @@ def test_each_version_has_schemas_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kubelet", "version", "said"),
+    ("kubelet", "version", "texts"),
     [
         ("{maxPods: -1}", "1.14.1", ["must be at least 0"]),
         ("{maxPods: -1}", "1.15.1", ["the NodeClass would not be ready: "]),
@@ -206,14 +206,14 @@ def test_each_version_has_schemas_of_its_own() -> None:
         ("{cpuManagerPolicy: static}", "1.15.1", []),
     ],
 )
-def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, said: list[str]) -> None:
+def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, texts: list[str]) -> None:
     text = as_document(EC2_KIND)
     body = parse(text).documents[0].body
     assert body is not None
     whole = as_document({**body, "spec": {**body["spec"], "kubelet": yaml.safe_load(kubelet)}})
-    found = [message for _, _, message in seen(whole, shipped_schemas(version))]
-    assert len(found) == len(said)
-    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+    messages = [message for _, _, message in seen(whole, shipped_schemas(version))]
+    assert len(messages) == len(texts)
+    assert all(text.startswith(start) for text, start in zip(messages, texts, strict=True))
 
 
 def test_shipped_schemas_know_their_kinds() -> None:

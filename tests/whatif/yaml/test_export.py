@@ -157,8 +157,8 @@ def strategic(change: Any) -> dict[str, Any]:
     new = deepcopy(DEPLOYMENT)
     change(new["spec"]["template"]["spec"])
     patch = strategic_patch(DEPLOYMENT, new, kind.schema)
-    found: dict[str, Any] = patch["spec"]["template"]["spec"]
-    return found
+    spec: dict[str, Any] = patch["spec"]["template"]["spec"]
+    return spec
 
 
 def test_a_strategic_patch_names_items_by_their_keys() -> None:
@@ -176,8 +176,8 @@ def test_a_strategic_patch_deletes_and_replaces() -> None:
     def rename(spec: Any) -> None:
         spec["containers"][0]["name"] = "other"
 
-    found = strategic(rename)
-    assert {"name": "main", "$patch": "delete"} in found["containers"]
+    document = strategic(rename)
+    assert {"name": "main", "$patch": "delete"} in document["containers"]
     assert strategic(lambda spec: spec["tolerations"].clear()) == {"tolerations": []}
     assert strategic(lambda spec: spec.pop("nodeSelector")) == {"nodeSelector": None}
 
@@ -215,8 +215,8 @@ def test_strategies_of_single_fields() -> None:
 
 def test_another_order_replaces_the_list() -> None:
     schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
-    found = strategic_patch({"l": [{"n": 1}, {"n": 2}]}, {"l": [{"n": 2}, {"n": 1}]}, schema)
-    assert found == {"l": [{"n": 2}, {"n": 1}, {"$patch": "replace"}]}
+    document = strategic_patch({"l": [{"n": 1}, {"n": 2}]}, {"l": [{"n": 2}, {"n": 1}]}, schema)
+    assert document == {"l": [{"n": 2}, {"n": 1}, {"$patch": "replace"}]}
 
 
 TEXT = as_document(NODE_POOL)
@@ -352,12 +352,12 @@ def test_the_template_of_a_job_is_not_patched() -> None:
     }
     text, ref = as_document(job), ObjectRef("Job", "ci-1", "gitlab")
 
-    def said(*path: str, value: Any) -> str:
+    def patch_text(*path: str, value: Any) -> str:
         parsed = parse(set_value(text, ref, path, value))
         return export_commands(changes_of(parsed, {ref: job}, {ref: text}), (), shipped_schemas())
 
-    refused = said("spec", "template", "spec", "nodeSelector", "pool", value="own")
+    refused = patch_text("spec", "template", "spec", "nodeSelector", "pool", value="own")
     first, second = refused.splitlines()
     assert first == "# the template of a Job cannot be changed once it exists: change what creates gitlab/ci-1, like so"
     assert second.startswith("# kubectl patch jobs.batch ci-1 -n gitlab")
-    assert said("spec", "backoffLimit", value=2).startswith("kubectl patch jobs.batch ci-1")
+    assert patch_text("spec", "backoffLimit", value=2).startswith("kubectl patch jobs.batch ci-1")

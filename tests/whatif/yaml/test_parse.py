@@ -34,15 +34,15 @@ kind: 5
 def test_gives_each_document_its_lines_and_names() -> None:
     parsed = parse(BUFFER)
     assert [
-        (one.index, one.first_line, one.last_line, one.kind, one.api_version, one.name, one.namespace)
-        for one in parsed.documents
+        (item.index, item.first_line, item.last_line, item.kind, item.api_version, item.name, item.namespace)
+        for item in parsed.documents
     ] == [
         (0, 2, 5, "NodePool", "karpenter.sh/v1", "general", ""),
         (1, 7, 10, "Deployment", "apps/v1", "web", "shop"),
         (2, 14, 14, "", "", "", ""),
     ]
     assert parsed.problems == ()
-    assert all(BUFFER[one.offset :].startswith(one.text) for one in parsed.documents)
+    assert all(BUFFER[document.offset :].startswith(document.text) for document in parsed.documents)
     assert parsed.documents[1].ref == ObjectRef("Deployment", "web", "shop")
 
 
@@ -128,7 +128,7 @@ def test_explicit_tags_give_types() -> None:
 
 def test_marks_that_are_not_alone() -> None:
     parsed = parse("--- {kind: A}\n--- # words\nkind: B\r\n---\r\nkind: C\r\n")
-    assert [one.kind for one in parsed.documents] == ["A", "B", "C"]
+    assert [document.kind for document in parsed.documents] == ["A", "B", "C"]
     assert parse("\ufeffkind: A\n").documents[0].offset == 1
     assert parse("\ufeffkind: A\nkind: B\n").problems[0].line == 1
     assert parse("%YAML 1.1\n---\nkind: A\n").documents[0].kind == "A"
@@ -152,9 +152,9 @@ def test_places_are_counted_in_characters() -> None:
 def test_finds_nodes_by_path() -> None:
     document = parse("spec:\n  taints:\n  - key: a\n").documents[0]
     assert document.root is not None
-    found = find(document.root, ("spec", "taints", 0, "key"))
-    assert found is not None
-    assert found.value == "a"
+    result = find(document.root, ("spec", "taints", 0, "key"))
+    assert result is not None
+    assert result.value == "a"
     assert find(document.root, ("spec", "taints", 1, "key")) is None
     assert find(document.root, ("spec", "limits", "cpu")) is None
     node, key, depth = nearest(document.root, ("spec", "taints", 0, "value"))

@@ -23,14 +23,14 @@ def body_of(text: str) -> Any:
 
 
 def paths(value: Any, path: Path = ()) -> list[Path]:
-    found = [path] if path else []
+    result = [path] if path else []
     if isinstance(value, dict):
         for name, child in value.items():
-            found += paths(child, (*path, name))
+            result += paths(child, (*path, name))
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            found += paths(child, (*path, index))
-    return found
+            result += paths(child, (*path, index))
+    return result
 
 
 def at(value: Any, path: Path) -> Any:

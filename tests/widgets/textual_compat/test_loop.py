@@ -25,9 +25,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(module, "time", made)
-    return made
+    result = Clock()
+    monkeypatch.setattr(module, "time", result)
+    return result
 
 
 def test_what_has_come_in_is_looked_for_every_so_often(clock: Clock) -> None:

@@ -135,10 +135,10 @@ async def test_values_that_stay_are_not_set_again_and_several_colours_draw_what_
 def test_a_widget_has_the_rules_that_name_it_in_the_order_of_the_sheets() -> None:
     rules = StyleRules(variables=RED)
     rules.add_source("Label { color: $shade; } .loud { color: #00ff00; } #one { color: #0000ff; }", ("one", ""))
-    plain, loud, one = Label(), Label(classes="loud"), Label(id="one", classes="loud")
-    for label in (plain, loud, one):
+    plain, loud, result = Label(), Label(classes="loud"), Label(id="one", classes="loud")
+    for label in (plain, loud, result):
         rules.apply(label)
-    assert [label.styles.color.hex for label in (plain, loud, one)] == ["#FF0000", "#00FF00", "#0000FF"]
+    assert [label.styles.color.hex for label in (plain, loud, result)] == ["#FF0000", "#00FF00", "#0000FF"]
     rules.add_source(".loud { color: #010203; }", ("two", ""))
     rules.apply(loud)
     assert loud.styles.color.hex == "#010203"
