@@ -131,7 +131,7 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         self._tap_of = tap_of
         self._told_trouble = ""
-        """Why the history is not recorded, as it was last told."""
+        """The last reported reason that the history is not recorded."""
         follower = self._follower_of(source, state)
         super().__init__()
         plays = PlayCache()
@@ -384,7 +384,7 @@ class KarptuiApp(LivingApp):
         ask_about_unsaved(self, self.whatif, self.exit)
 
     def open_actions(self) -> Actions:
-        """Return what changes objects of the cluster; raises RequestError if that is not allowed."""
+        """Return the writer of cluster objects; raises RequestError if that is not allowed."""
         source = self._moment_sessions.live.source
         if self._actions_of is None or source is None:
             raise CommandError("actions are off: start with --allow-actions")
@@ -474,7 +474,7 @@ class KarptuiApp(LivingApp):
     # The fleet
 
     def show_fleet(self) -> None:
-        """Show all clusters, each followed by a process of its own.
+        """Show all clusters, each followed by a separate process.
 
         Raises:
             RequestError: when there are none.

@@ -100,7 +100,7 @@ def edits(before: Mapping[tuple[str, str], ObjectVersion], versions: Iterable[Ob
 def changes_between(
     before: Moment, after: Moment, versions: Iterable[ObjectVersion] = (), verdict: Iterable[VerdictLine] = ()
 ) -> tuple[ObjectChange, ...]:
-    """Return what differs between two moments, most important first.
+    """Return the differences between two moments, most important first.
 
     Args:
         versions: Versions of objects between the moments, in order of time: they tell when a field was changed.

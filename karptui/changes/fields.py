@@ -29,7 +29,7 @@ _NOT_COMPARED: Final = frozenset(
         "managedFields",
     }
 )
-"""Metadata that nobody edits."""
+"""Metadata that users do not edit."""
 _HASHES: Final = (f"{GROUP}/nodepool-hash", f"{GROUP}/nodeclass-hash", "karpenter.k8s.aws/ec2nodeclass-hash")
 """Prefixes of annotations that Karpenter computes."""
 _IDENTITY: Final[Mapping[str, tuple[str, ...]]] = {

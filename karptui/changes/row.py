@@ -22,11 +22,11 @@ WORKLOAD_KINDS: Final = (
 EDITED_KINDS: Final = (*KARPENTER_KINDS, *WORKLOAD_KINDS)
 """Kinds that are compared field by field."""
 SETTINGS: Final = "Settings"
-"""Stands for the kind of Karpenter's settings and version."""
+"""Used as the kind of Karpenter's settings and version."""
 COST: Final = "Cost"
-"""Stands for the kind of a NodePool's cost."""
+"""Used as the kind of a NodePool's cost."""
 VERDICT: Final = "Verdict"
-"""Stands for the kind of a line of the verdict."""
+"""Used as the kind of a line of the verdict."""
 _ORDER: Final = (*KARPENTER_KINDS, SETTINGS, VERDICT, *WORKLOAD_KINDS, COST, Kind.NODE, Kind.NODECLAIM, Kind.POD)
 _PLACES: Final = {str(kind): place for place, kind in enumerate(_ORDER)}
 

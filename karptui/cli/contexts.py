@@ -1,4 +1,4 @@
-"""``--contexts``: several clusters of a kubeconfig, each read by a process of its own."""
+"""``--contexts``: several clusters of a kubeconfig, each read by a separate process."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ def blocks(*parts: Iterable[str]) -> Iterator[str]:
 
 
 def assumption_lines(assumed: Iterable[str], not_modelled: Iterable[str] = ()) -> Iterator[str]:
-    """Yield what an answer rests on."""
+    """Yield the assumptions of an answer."""
     yield from (f"  assumed: {sentence}" for sentence in assumed)
     yield from (f"  not modelled: {sentence}" for sentence in not_modelled)
 

@@ -200,7 +200,7 @@ class _Command:
         for key, message in troubles.items():
             if message and key not in self._reported:
                 say(message)
-        # What is lost again is reported again.
+        # A repeated loss is reported again.
         self._reported = {key for key, message in troubles.items() if message} | (self._reported - _PASSING)
         trouble = self._tap.trouble if self._tap is not None else ""
         if trouble and trouble not in self._reported:

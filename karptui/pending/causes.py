@@ -118,7 +118,7 @@ class Diagnoses:
                 self._unknown.update(pod.uid for pod in claim.pods)
 
     def of(self, pod: Pod) -> Diagnosis:
-        """Return why a pod has no running node."""
+        """Return the reason that a pod has no running node."""
         if (outside := self._outside(pod)) is not None:
             return Diagnosis(outside)
         if (ignored := self._ignored.get(pod.uid)) is not None:

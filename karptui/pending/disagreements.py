@@ -69,7 +69,7 @@ class DisagreementCode(StrEnum):
     UNSCHEDULABLE_NOW = "unschedulable now"
     """Karpenter nominated a node; the engine finds none."""
     FITS_NOW = "fits now"
-    """Karpenter found no place; the engine does."""
+    """Karpenter found the pod unschedulable; the engine does not."""
     NO_EVENT = "Karpenter is silent"
     """Karpenter has events about other pods, but not about this one."""
     VOLUMES_UNREAD = "volumes not read"
@@ -198,7 +198,7 @@ def held_by(
     """Return what keeps a pod pending whatever Karpenter launches; None without it.
 
     Args:
-        messages: What its scheduler has said.
+        messages: Messages of Karpenter and the scheduler.
         state: Has the nodes, and the local volumes that are on them.
         volumes: Has the claims that other pods use.
         failed: Events about claims that cannot be created.

@@ -54,7 +54,7 @@ class PendingStudy:
 
     @property
     def report(self) -> PendingReport:
-        """The results so far."""
+        """The results up to now."""
         return PendingReport(
             self._state.generation, self._prepared.now_ns, tuple(self._groups.values()), notes=self._notes
         )

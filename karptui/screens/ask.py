@@ -13,7 +13,7 @@ from karptui.views.sanitize import clean
 
 
 class AskedScreen(Protocol):
-    """The screen that the questions are asked on."""
+    """The screen that the questions are opened from."""
 
     @property
     def app(self) -> App[Any]:

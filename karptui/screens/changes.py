@@ -63,7 +63,7 @@ class ChangesScreen(ListScreen[ObjectChange]):
         )
 
     def explain(self) -> Pieces:
-        """Return the compared time, and what is missing from the answer."""
+        """Return the compared time range, and the gaps of the answer."""
         if self._change_set is None:
             return ()
         notes = tuple((f" · {clean(note)}", Tone.WARNING) for note in self._change_set.notes)

@@ -131,7 +131,7 @@ class Host(Protocol):
         """Show a message in the information line of the front screen."""
 
     def open_actions(self) -> Actions:
-        """Return what changes objects of the cluster; raises CommandError if that is not allowed."""
+        """Return the writer of cluster objects; raises CommandError if that is not allowed."""
 
     def shows(self, preview: Preview) -> bool:
         """Return whether the cluster shows that an action has taken effect."""

@@ -117,7 +117,7 @@ class Remedies(OneAtATime):
             return None
 
         def work(pause: Pause, _: Reporter) -> tuple[Trial, ...]:
-            # A base of its own: what-ifs share theirs, and would wait.
+            # A separate base: what-ifs share theirs, and would wait.
             forecasts = RemedyForecasts(base_of(view, now_ns, pause), view.evidence.seconds_per_removal)
             return forecasts.of(remedy_list.remedies, tried.trials)
 

@@ -47,7 +47,7 @@ class Keeper:
         self._sampled_ns = 0
         self._usage_ns = 0
         self.edits = 0
-        """Edits that were marked so far."""
+        """Edits that are already marked."""
 
     def saw(self, view: ClusterView, findings: Sequence[ClusterFinding], now_ns: int) -> None:
         """Take the newest view, and its verdict; no findings if they are not known yet."""

@@ -138,7 +138,7 @@ def _pods(state: ClusterState) -> Iterator[ObjectRef]:
 
 
 def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = None) -> Proportion:
-    """Return how NodePools share pods, and the what-if for the given shares."""
+    """Return the overlap of NodePools, and the what-if for the given shares."""
     overlap = view.analysis.overlap if view.analysis is not None else None
     if overlap is None:
         return Proportion()

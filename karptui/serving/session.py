@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class ClusterSession(RowServer):
-    """Implements `karptui.session.protocol.Session` on the newest generation; may be asked from any thread."""
+    """Implements `karptui.session.protocol.Session` on the newest generation; may be called from any thread."""
 
     def __init__(
         self,

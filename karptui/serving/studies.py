@@ -228,7 +228,7 @@ class Studies(OneAtATime):
         if reason := unsimulated_because(view.state.unread):
             return StudyAnswer(problem=reason)
         try:
-            # A base of its own: what-ifs share theirs, and the two would wait for each other.
+            # A separate base: what-ifs share theirs, and the two would wait for each other.
             run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
         except RequestError as error:
             return StudyAnswer(problem=str(error))

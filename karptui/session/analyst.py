@@ -66,7 +66,7 @@ class _Job(NamedTuple):
 
 
 class Superseded(Exception):  # noqa: N818 - not an error
-    """There is something newer to evaluate."""
+    """A newer view is waiting to be evaluated."""
 
 
 class _FocusChanged(Exception):  # noqa: N818 - not an error

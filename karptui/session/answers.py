@@ -91,7 +91,7 @@ class SwitchResult(Enum):
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
-    """What is on the screen, to be analysed first."""
+    """Nodes and pods on the screen, which are analysed first."""
 
     keys: tuple[str, ...] = ()
     detail: str = ""

@@ -32,7 +32,7 @@ class ChangeSet(msgspec.Struct, frozen=True):
 
 
 def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
-    """Return what changed in a time; the time is cut to what is recorded.
+    """Return the changes within a time range, cut to the recorded range.
 
     Raises:
         HistoryError: if nothing is recorded, the time is empty, or the history cannot be read.

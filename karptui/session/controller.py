@@ -76,7 +76,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
 
 
 def idle_because(view: ClusterView, now_ns: int) -> str:
-    """Return why Karpenter carries nothing out at the moment; empty if it works, as far as is known."""
+    """Return the reason that Karpenter cannot act at the moment; empty if it works, as far as is known."""
     namespaces = namespaces_of(view.evidence.controller)
     pods = [pod for pod in view.state.pods.values() if is_karpenter(pod, namespaces)]
     controller = controller_of_view(view, pods, now_ns)

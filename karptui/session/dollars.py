@@ -17,7 +17,7 @@ from karptui.session.pods import PodEntry
 
 BY_LABEL: Final = "label="
 GROUPINGS: Final = ("namespace", "owner")
-"""Properties of pods that dollars are grouped by, besides ``label=KEY``."""
+"""Properties of pods that dollars are grouped by, in addition to ``label=KEY``."""
 CORE: Final = 0.031611
 GIB: Final = 0.004237
 ACCELERATOR: Final = 0.95
@@ -25,7 +25,7 @@ ACCELERATOR: Final = 0.95
 
 
 class Part(StrEnum):
-    """What a share of the dollars is for."""
+    """The part of a cluster that a share of the dollars pays for."""
 
     PODS = "pods"
     DAEMONSETS = "daemonsets"

@@ -54,7 +54,7 @@ class Feed:
         return self.clock.now_ns()
 
     def look_at(self, focus: Focus) -> None:
-        """Set what is on the screen, to be analysed first."""
+        """Set the nodes and pods on the screen, which are analysed first."""
         self.follower.analyst.look_at(focus)
 
     def want_usage(self) -> None:

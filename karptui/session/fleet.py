@@ -1,4 +1,4 @@
-"""Several clusters at once, each followed by a process of its own."""
+"""Several clusters at once, each followed by a separate process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ClusterFigures(msgspec.Struct, frozen=True):
     worst: WorstFinding | None = None
     """None before the first verdict."""
     is_fine: bool = False
-    """Whether the verdict has no problems; the worst finding is then the line that says so."""
+    """Whether the verdict has no problems; the worst finding is then the line that reports it."""
 
 
 class MemberLine(msgspec.Struct, frozen=True):

@@ -84,7 +84,7 @@ class HistoryReport(msgspec.Struct, frozen=True):
 
 
 class RecordedHistory(msgspec.Struct, frozen=True):
-    """What a history holds."""
+    """Contents of a history."""
 
     path: Path
     sessions: tuple[Session, ...]
@@ -224,7 +224,7 @@ def read_report(
 
 
 def recorded(path: Path) -> RecordedHistory:
-    """Return what a history holds.
+    """Return the contents of a history.
 
     Raises:
         HistoryError: if it cannot be read.
@@ -338,7 +338,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def recorded_span(history: History, from_ns: int, to_ns: int) -> tuple[int, int]:
-    """Return a time cut to what is recorded.
+    """Return a time range, cut to the recorded range.
 
     Raises:
         HistoryError: if nothing of it is recorded.

@@ -114,7 +114,7 @@ class UnreadClasses(NamedTuple):
     """Whether all there are have been listed."""
 
     def absence(self, pool: NodePool) -> Absence:
-        """Return why a NodePool's NodeClass is missing."""
+        """Return the reason that a NodePool's NodeClass is missing."""
         if self.is_on_the_way:
             return Absence.ON_THE_WAY
         if self.is_none or pool.nodeclass_exists is False:

@@ -101,7 +101,7 @@ class Session(Protocol):
         """Return an object as a page of text."""
 
     def explain_removed(self, history: Path, name: str, now_ns: int) -> str:
-        """Return why a node was removed, from a history; empty if that has no such removal.
+        """Return the record of a node's removal, from a history; empty if that has no such removal.
 
         Raises:
             HistoryError: if the history cannot be read.
@@ -161,7 +161,7 @@ class Session(Protocol):
         """Return the start of a what-if of some objects (kind and key), at least one."""
 
     def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
-        """Return how NodePools share pods, and the what-if for the given shares."""
+        """Return the overlap of NodePools, and the what-if for the given shares."""
 
     def controller(self) -> ControllerInfo:
         """Return facts about Karpenter itself."""
@@ -195,7 +195,7 @@ class WhatIfs(Protocol):
         """Replay one of several scenarios; takes a while."""
 
     def packed(self, scenario: Scenario, now_ns: int) -> Packed:
-        """Return how pods fill nodes, now and with a scenario; slow."""
+        """Return the packing of nodes, now and with a scenario; slow."""
 
     def self_check(self, now_ns: int) -> str:
         """Return as text how many recently created NodeClaims the model reproduces; slow."""
@@ -268,7 +268,7 @@ class Studies(Protocol):
     def rollout(
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
-        """Return how far NodePools and NodeClasses are rolled out; all of both if none is named."""
+        """Return the rollout progress of NodePools and NodeClasses; all of both if none is named."""
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
         """Return the outcome of recommended requests: of the VPAs, else by the usage in a history."""

@@ -56,7 +56,7 @@ class RemovedNode(msgspec.Struct, frozen=True, kw_only=True):
     replaced: ReplacedClaim
     is_static: bool = False
     conditions: tuple[tuple[str, str, str], ...] = ()
-    """Type, reason and message of its NodeClaim's last conditions that tell of a disruption."""
+    """Type, reason and message of its NodeClaim's last conditions that report a disruption."""
     events: tuple[Event, ...] = ()
     """Karpenter's words about the NodeClaim and the node, the first first."""
     together: tuple[Life, ...] = ()
@@ -90,7 +90,7 @@ class RemovedNode(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def saved_per_hour(self) -> float | None:
-        """What the command saves; negative if it costs more, None if a price is unknown."""
+        """Savings of the command; negative if it costs more, None if a price is unknown."""
         if self.together_price_per_hour is None or self.replacement_price_per_hour is None:
             return None
         return self.together_price_per_hour - self.replacement_price_per_hour

@@ -90,7 +90,7 @@ class _VerdictAt(NamedTuple):
 
 
 class RowServer:
-    """Keeps the last row sets; may be asked from any thread."""
+    """Keeps the last row sets; may be called from any thread."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class RowServer:
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - as above
 
         pools, last = view.state.nodepools, self._verdict_at
-        is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has NodePools of its own
+        is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has other NodePools
         is_typing = not self._keyboard.is_at_rest(self._clock(), PAUSE_SECONDS)
         stands_ns = VERDICT_STANDS_TYPING_NS if is_typing else VERDICT_STANDS_NS
         if is_same_cluster and (last.is_final or is_typing) and 0 < now_ns - last.now_ns < stands_ns:

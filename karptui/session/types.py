@@ -67,7 +67,7 @@ class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     allocatable: ResourceList
     """Allocatable resources of a node."""
     largest_pod: ResourceList
-    """Largest possible pod besides the DaemonSets, never below zero."""
+    """Largest possible pod next to the DaemonSets, never below zero."""
     memory_mib: int | None
     """Memory advertised by EC2; None for an unknown type."""
     observed: ObservedType | None

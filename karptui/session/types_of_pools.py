@@ -170,7 +170,7 @@ class TypesOfPool:
         return Carried(most.daemon_pods, most.daemons) if most is not None else None
 
     def fit(self, entry: TypeEntry, meant: Collection[str] = ()) -> TypeFit | None:
-        """Return how a pending pod fits a type; None without such pods.
+        """Return the fit of a pending pod on a type; None without such pods.
 
         Args:
             meant: Keys of pods, one of which represents its kind; by default the largest.

@@ -1,4 +1,4 @@
-"""Follows a cluster without a screen: merges changes, analyses it now and then, and tells how its verdict changes."""
+"""Follows a cluster without a screen: merges changes, analyses it now and then, and reports changes of its verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHARE: Final = 0.03
 PATIENCE_SECONDS: Final = 30.0
 """An analysis that takes longer is judged as far as it has come."""
 MOST_ROUNDS: Final = 3
-"""Times that the analyst is asked for the joint removals of one verdict."""
+"""Number of requests for the joint removals of one verdict."""
 OUTDATED_NS: Final = 120 * NS_PER_SECOND
 
 
@@ -62,7 +62,7 @@ class Watch:
         self._worked = worked
         self._merge_at = self._judge_at = 0.0
         self._asked_at: float | None = None
-        """When the analyst was asked; None while it is not."""
+        """Time of the request to the analyst; None without one."""
         self._rounds = 0
         self._used = worked()
         follower.analyst.look_at(Focus(asks_pending=True))

@@ -158,7 +158,7 @@ def _platforms(lines: Mapping[str, VerdictNode], names: Iterable[str]) -> tuple[
 
 
 class _Difference(NamedTuple):
-    """What nodes on which pods crash share, and other nodes do not."""
+    """A property that only the nodes with crashing pods share."""
 
     manner: Manner
     shared: Shared
@@ -177,7 +177,7 @@ _SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
     Shared.ZONE: lambda line: line.zone,
     Shared.POOL: lambda line: line.pool,
 }
-"""What nodes can share that explains a crash, the likeliest first."""
+"""Properties shared by nodes that can explain a crash, the likeliest first."""
 
 
 def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -280,7 +280,7 @@ def _of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any
 def _difference(
     lines: Mapping[str, VerdictNode], bad: Sequence[str], good: Collection[str], pods: int
 ) -> _Difference | None:
-    """Return what the nodes on which pods crash share; None if nothing tells them from nodes on which others run."""
+    """Return the property that only the nodes with crashing pods share; None if there is none."""
     platforms, others = _platforms(lines, bad), _platforms(lines, good)
     if pods >= FEWEST_CRASHING and len(platforms) == 1 and others and platforms[0] not in others:
         return _Difference(Manner.BY_PLATFORM, Shared.PLATFORM, platforms[0], others)

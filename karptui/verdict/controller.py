@@ -92,7 +92,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
 
 
 def _restarting(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield that ready pods of Karpenter restart again and again: each time it begins anew, and acts on nothing."""
+    """Yield that ready pods of Karpenter restart again and again: each time it starts again without having acted."""
     often = [
         pod
         for pod in case.controller.pods

@@ -234,7 +234,7 @@ class Manner(StrEnum):
 
 
 class Shared(StrEnum):
-    """What nodes on which pods crash have in common."""
+    """Common property of the nodes with crashing pods."""
 
     PLATFORM = "platform"
     FAMILY = "family"

@@ -157,7 +157,7 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
                 times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
         counts: dict[str, int] = {}
         for name, by_key in times.items():
-            sources = Counter[str]()  # the kubelet and the node controller tell of the same
+            sources = Counter[str]()  # the kubelet and the node controller report the same
             for event in by_key.values():
                 sources[event.source] += event.count
             is_over = case.now_ns - max(event.last_ns for event in by_key.values()) > FLAPPED_NS

@@ -26,12 +26,12 @@ MOST_NODES_FOR_NEXT: Final = 500
 FEWEST_LAUNCHES: Final = 3
 """From this many new nodes on, a move of launches to another NodePool is reported."""
 BLOCK_DRAIN_NS: Final = 40 * 60 * NS_PER_SECOND
-"""Karpenter drains a capacity block's nodes so long before its end.
+"""Karpenter drains a capacity block's nodes this long before its end.
 
 Source: pkg/apis/v1/ec2nodeclass_status.go and pkg/controllers/capacityreservation/expiration of the AWS provider.
 """
 BLOCK_GRACE_NS: Final = 10 * 60 * NS_PER_SECOND
-"""EC2 begins to end the instances so long after that."""
+"""EC2 begins to end the instances this long after that."""
 _CAPACITY_BLOCK: Final = "capacity-block"
 _LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, WhyCode.DELETING)
 

@@ -272,7 +272,7 @@ def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> P
             return ((f"the rules failed: {clean(problem)}", Tone.FAULT),)
         return (unready_line(overview, "the rules are running"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
-    asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
+    asked = f"rules evaluated {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:
         return ((f"{asked}; {clean(report.failures[0])}", Tone.FAULT),)
     return ((asked, Tone.MUTED),)

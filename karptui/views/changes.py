@@ -51,7 +51,7 @@ def _side_text(row: ObjectChange, value: Any) -> str:
 
 
 def headline(change_set: ChangeSet) -> str:
-    """Return which time is compared, and how many rows differ."""
+    """Return the compared time range, and the number of changes."""
     took = span_text(change_set.to_ns - change_set.from_ns)
     return (
         f"{instant_text(change_set.from_ns)} to {instant_text(change_set.to_ns)} ({took}):"

@@ -70,7 +70,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
         _name_cell,
         lambda payer: natural_key(payer.name) if payer.name else None,
         values=(
-            Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, or what is apart."),
+            Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, DaemonSets or idle."),
             Value("name", lambda payer, _: payer.name or None, str | None, "Namespace, owner or value of the label."),
         ),
         filters=Field(FieldKind.TEXT, lambda payer, _: payer.name, "namespace, owner or label"),
@@ -106,7 +106,7 @@ _COLUMNS: Final[tuple[Column[Payer], ...]] = (
             "price", "$/H", "Their share of the nodes' prices; + if a price is unknown.", 6, fill_width=24, bar_min=3
         ),
         _cost_cell,
-        lambda payer: (-list(Part).index(payer.part), payer.per_hour),  # what is apart is last
+        lambda payer: (-list(Part).index(payer.part), payer.per_hour),  # DaemonSets and idle are last
         values=(
             Value("price_per_hour", lambda payer, _: payer.per_hour, float, "An average with --from."),
             Value("unpriced", lambda payer, _: payer.unpriced, int, "Pods or nodes without a known price."),

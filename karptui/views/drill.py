@@ -96,7 +96,7 @@ def detail_lines(drill: Drill) -> Iterator[str]:
 
 
 def story_lines(drill: Drill) -> Iterator[str]:
-    """Yield why pods stay pending, and the launched nodes."""
+    """Yield the reasons of pending pods, and the launched nodes."""
     waiting = (*drill.pending, *drill.also_pending)
     if waiting:
         yield f"stay pending: {'; '.join(reasons_text(waiting)[:_FEW])}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
 MOST_POOLS: Final = 200
-"""NodePools with series of their own, by name; all others are one."""
+"""NodePools with separate series, by name; all others share one."""
 OTHER: Final = "(other)"
 """Label of the NodePools beyond these, of nodes whose NodePool does not exist, and of unusual capacity types."""
 _LONGEST: Final = 63
@@ -161,7 +161,7 @@ def _known_values(values: Mapping[tuple[str, ...], float | None]) -> Values:
 
 
 def _budgets(view: ClusterView, pools: _PoolLabels) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield what budgets leave; NodePools that share a label have no common budget."""
+    """Yield the nodes that budgets still allow; NodePools that share a label have no common budget."""
     for entry in budget_entries(view):
         if entry.state is not None and (pool := pools.of(entry.pool.name)) != OTHER:
             yield (pool, str(entry.reason)), float(entry.state.left)

@@ -62,7 +62,7 @@ def pod_status_text(entry: PodEntry, now_ns: int) -> str:
 
 
 def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
-    """Return a summary of a pod: state, node, and what its eviction would meet."""
+    """Return a summary of a pod: state, node, and what blocks its eviction."""
     pod = entry.pod
     pieces: list[tuple[str, Tone]] = [(clean(pod_status_text(entry, now_ns)), pod_status(entry)[1])]
     between = (" · ", Tone.MUTED)

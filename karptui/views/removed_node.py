@@ -36,7 +36,7 @@ def removed_lines(removed: RemovedNode, now_ns: int) -> Iterator[Pieces]:
         yield ()
         yield (("What Karpenter reported", Tone.STRONG),)
         yield from (((_condition_text(*condition), Tone.NORMAL),) for condition in removed.conditions)
-        # Karpenter reports on a node what it reports on its NodeClaim.
+        # Karpenter reports the same events on a node and its NodeClaim.
         told = {(event.reason, event.message): event for event in reversed(removed.events)}
         yield from (((event_line(event), Tone.NORMAL),) for event in reversed(told.values()))
 

@@ -36,7 +36,7 @@ from karptui.views.table import Sort, TableSpec
 CAVEATS: Final = {
     Caveat.GUARANTEED: "limits equal requests: the QoS class changes from Guaranteed to Burstable",
     Caveat.LIMIT: "the recommendation exceeds the limit, and is cut to it",
-    Caveat.USAGE: "the recommended memory is below current usage: memory stays as it is",
+    Caveat.USAGE: "the recommended memory is below current usage: memory does not change",
     Caveat.POD_LEVEL: "spec.resources of the pod takes precedence: nothing changes",
     Caveat.VPA_ACTS: "its VPA sets requests when pods are created: a patch does not last",
     Caveat.UNSURE: "too little history: its VPA reports low confidence, or less than a day of usage is known",
@@ -130,7 +130,7 @@ def more_lines(answer: RightSize) -> Iterator[str]:
 
 
 def last_lines(answer: RightSize) -> Iterator[str]:
-    """Yield what stands below the table."""
+    """Yield the lines below the table."""
     rest = sum(bool(sizing.containers) for sizing in answer.sizings) - answer.alone
     limit = f"; the {MOST_ALONE} with the largest changes are replayed alone" if rest > 0 else ""
     yield f"  ALONE is from scratch with one workload changed; the savings together differ from the sum{limit}"

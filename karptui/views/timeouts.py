@@ -24,7 +24,7 @@ _ORIGINS: Final = {
 
 
 def headline(full_pass: ConsolidationPass) -> str:
-    """Return which nodes are never evaluated."""
+    """Return the nodes that are never evaluated."""
     if not full_pass.turns:
         return "no node can be consolidated now: a pass ends at once"
     limit, nodes = duration_text(SINGLE_SECONDS), counted(len(full_pass.turns), "node")

@@ -93,7 +93,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
             (
                 _step("CI runners set do-not-disrupt, and new ones keep landing on their nodes:", "6"),
                 _step("Only gitlab's blockers:", "/ g i t l a b enter"),
-                _step("This is what they cost. Compare the remedies:", "r"),
+                _step("The cost is above. Compare the remedies:", "r"),
                 _step("The best is first, with nodes freed, savings and pods cut. enter opens it in the what-if."),
             ),
         ),

@@ -51,7 +51,7 @@ _FEW: Final = 3
 
 
 def name_of(outcome: PolicyOutcome) -> str:
-    """Return which one it is, in words."""
+    """Return the name of the policy or value, as text."""
     return UNEDITED if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}".strip()
 
 

@@ -181,7 +181,7 @@ def style_sheets(*names: str) -> list[str | PurePath]:
 
 
 STANDS_OUT: Final = 0.055
-"""Smallest brightness difference that is meant to be visible: the cursor's, not a panel's."""
+"""Smallest brightness difference that must be visible: the cursor's, not a panel's."""
 
 
 class Colourless(LineFilter):

@@ -75,7 +75,7 @@ class Children:
             wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     def _run(self, name: str, command: Sequence[str]) -> str:
-        """Run a process to its end, and return why it ended."""
+        """Run a process to its end, and return the reason that it ended."""
         with self._lock:
             if self._is_over.is_set():
                 return ""
@@ -103,7 +103,7 @@ class Children:
         return why or _end_text(status)
 
     def _listen(self, name: str, process: subprocess.Popen[bytes]) -> str:
-        """Hand on lines until there are no more; return what was wrong with them, or nothing."""
+        """Hand on lines until there are no more; return the problem with them; empty if there is none."""
         assert process.stdout is not None
         rest = b""
         while True:

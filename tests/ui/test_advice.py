@@ -55,7 +55,7 @@ async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) ->
             assert rule in rules
         notable = sum(severity != "info" for severity in severities)
         assert f"Advice·{notable}" in screen_text(app)
-        assert "rules asked just now" in screen_text(app)
+        assert "rules evaluated just now" in screen_text(app)
 
 
 async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:

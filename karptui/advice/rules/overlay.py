@@ -1,4 +1,4 @@
-"""NodeOverlays: their effect, and those that Karpenter does not apply."""
+"""NodeOverlays: their effect, and overlays that Karpenter does not apply."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Workbook:
         self._saved: set[str] = set()
         """Scenarios as saved in files."""
         self._asked_about: set[str] = set()
-        """Unsaved scenarios that the user was asked about."""
+        """Unsaved scenarios that the dialog has listed."""
 
     @property
     def sheet(self) -> Sheet:

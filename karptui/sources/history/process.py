@@ -23,7 +23,7 @@ _NICENESS: Final = 19
 
 
 def main() -> int:
-    """Record what comes from standard input."""
+    """Record the messages from standard input."""
     os.nice(_NICENESS)
     record(sys.stdin.buffer, sys.stdout.buffer)
     return 0
@@ -78,6 +78,6 @@ def _read(messages: IO[bytes]) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _answer(answers: IO[bytes], trouble: str) -> None:
-    with suppress(BrokenPipeError):  # the sender has ended; what it sent is written all the same
+    with suppress(BrokenPipeError):  # the sender has ended; its messages are still written
         answers.write(" ".join(trouble.split()).encode() + b"\n")
         answers.flush()

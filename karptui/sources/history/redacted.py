@@ -1,4 +1,4 @@
-"""A part of a history with pseudonyms in place of names, as a history of its own."""
+"""A part of a history with pseudonyms instead of names, as a separate history."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pool: str = ""
     """NodePool of a disrupted node or a refused launch."""
     text: str = ""
-    """What the verdict or Karpenter said, or the reason of a disruption; empty where the objects tell it."""
+    """The text of the verdict or of Karpenter, or the reason of a disruption; empty where the objects tell it."""
     cost_per_hour: float | None = None
     severity: str = ""
 

@@ -63,7 +63,7 @@ class HistoryTap:
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._evidence: tuple[Evidence, LiveUsage] | None = None
-        """What was sent last."""
+        """The last message sent."""
 
     def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None]) -> None:
         """Take changed objects as lines of a watch, and None for deleted ones."""
@@ -154,7 +154,7 @@ class HistoryTap:
             target=self._listen, args=(process.stdout, opened), name="karptui history answers", daemon=True
         )
         listener.start()
-        with contextlib.suppress(BrokenPipeError):  # its end is told by the listener
+        with contextlib.suppress(BrokenPipeError):  # the listener reports its end
             self._feed(process.stdin, opened, evidence)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()

@@ -243,7 +243,7 @@ def _zipped(data: bytes, level: int = _QUICK) -> bytes:
 
 
 def _create(path: Path, cluster: str) -> None:
-    """Create a history under another name first, so that nobody sees it half made."""
+    """Create a history under another name first, so that no reader sees it incomplete."""
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

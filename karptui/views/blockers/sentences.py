@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES, Code
-from karptui.kube.units import count_text, counted, duration_text, span_text
+from karptui.kube.units import count_text, counted, duration_text, span_text, verb
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import Held, held_of
 from karptui.views.prices import known_sum_text, money_cell
@@ -189,9 +189,8 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     total, on = sum(arrived.values()), sum(1 for count in arrived.values() if count)
     if bounded and total:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
-        parts.append(
-            (f"{counted(total, 'pod')} started on {noun} in the last hour: the node never becomes empty.", Tone.WARNING)
-        )
+        empty = verb(on, "it never becomes empty", "they never become empty")
+        parts.append((f"{counted(total, 'pod')} started on {noun} in the last hour: {empty}.", Tone.WARNING))
     if not parts:
         parts.append((_message(members, now_ns), Tone.NORMAL))
     return tuple(parts)

@@ -30,7 +30,7 @@ _UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not reg
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return what the NodeClaim is waiting for, or an empty string."""
+    """Return the step that the NodeClaim is waiting for; empty if there is none."""
     drain = entry.findings.drain if entry.findings is not None else None
     if entry.claim.is_deleting:
         if entry.findings is not None and drain is not None and entry.node is not None:
@@ -102,7 +102,7 @@ def claim_sentences(
     text += _budget_text(entry)
     waits: Pieces = (("is waiting for nothing", Tone.MUTED),)
     if text:
-        # The text about a drain already contains what it is waiting for.
+        # The text about a drain already names the pods it waits for.
         waits = ((text, tone),) if entry.claim.is_deleting else (("waiting for: ", Tone.MUTED), (text, tone))
     return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)
 

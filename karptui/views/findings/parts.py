@@ -28,7 +28,7 @@ _CODES: Final = (
     "MaxSpotInstanceCountExceeded",
     "VcpuLimitExceeded",
 )
-"""EC2's error codes that stand for a whole message."""
+"""EC2's error codes that replace a complete message."""
 _BOILERPLATE: Final = re.compile(
     r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |\.? (?:To do so,? )?please visit https?://\S+"
     r"| \(will try a different [^)]+\)$",

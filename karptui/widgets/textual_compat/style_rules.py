@@ -38,7 +38,7 @@ class StyleRules(Stylesheet):
         super().__init__(variables=variables)
         self._parse_cache = LRUCache(_SHEETS)
         self._styled_by: WeakKeyDictionary[DOMNode, tuple[list[RuleSet], list[object]]] = WeakKeyDictionary()
-        """What the parts of a widget were styled by: rules, and the states that they test."""
+        """The sources of the styles of a widget's parts: rules, and the states that they test."""
         self._rules_by_names: dict[frozenset[str], list[RuleSet]] = {}
         """The rules that name any of some selectors, in the sheets' order."""
         self._named_in: list[RuleSet] = []

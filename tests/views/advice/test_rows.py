@@ -144,10 +144,12 @@ def test_freshness() -> None:
     assert freshness(None, overview_of(failed), NOW_NS) == (("the rules failed: oh", Tone.FAULT),)
     assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("loading")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
-    assert freshness(advice_around(report), overview_of(traps.view()), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)
+    assert freshness(advice_around(report), overview_of(traps.view()), NOW_NS) == (
+        ("rules evaluated 5s ago", Tone.MUTED),
+    )
     partial = AdviceReport(now_ns=NOW_NS, failures=("rule x failed",))
     assert freshness(advice_around(partial), overview_of(traps.view()), NOW_NS) == (
-        ("rules asked just now; rule x failed", Tone.FAULT),
+        ("rules evaluated just now; rule x failed", Tone.FAULT),
     )
 
 

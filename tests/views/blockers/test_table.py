@@ -235,7 +235,7 @@ def test_stories() -> None:
 
     runner = told("gitlab/runner-7f2c4")
     assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node blocks $1.01/h · $736/mo" in runner
-    assert "5 pods started on this node in the last hour: the node never becomes empty." in runner
+    assert "5 pods started on this node in the last hour: it never becomes empty." in runner
     assert "No terminationGracePeriod: the block has no time limit" in told("db/postgres-0")
     mixed = told("db/postgres-0", "gitlab/runner-7f2c4")
     assert "2 pods (PDB, do-not-disrupt) on 2 nodes" in mixed

@@ -162,7 +162,7 @@ class RemedySearch:
 
     @property
     def report(self) -> RemedyReport:
-        """The results so far."""
+        """The results up to now."""
         remedies = [remedy for _, remedy in sorted(self._remedies, key=_order)]
         return RemedyReport(
             pods=tuple(pod.key for pod in self._question.pods),
