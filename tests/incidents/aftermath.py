@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster, owned_by
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, gone_claim, replaced, usual
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, replaced, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
-from tests.incidents.node_objects import add_node, both, conditions
+from tests.incidents.node_objects import NOT_READY, add_node, both, conditions
 from tests.incidents.objects import Object, condition, digest, suffix, uid
 from tests.incidents.pods import PROTECTED, add_daemonset, add_pdb, add_pod, add_volume, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
@@ -504,3 +504,165 @@ def fine_agents_restart_in_turn(c: Cluster) -> None:
         gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"cilium-{digest(pair.name)[:5]}", "namespace": "kube-system", "uid": uid(c.name, number)}}  # fmt: skip
         c.event(gone, "Killing", "Stopping container app", last=f"{60 + 45 * number}s", kind="Normal", source="kubelet")
     waiting(c, "orders/mailer", 1, "12s", no_node({"Insufficient cpu": 7, "node(s) had untolerated taint(s)": 1}), cpu="500m", memory="512Mi")  # fmt: skip
+
+
+@incident(
+    story="The notebooks of pool lab have no memory limit. On one node they used up the memory until the kernel killed processes at random (SystemOOM), the kubelet's helpers among them. The kubelet has been silent for 14 minutes.",
+    cause="ip-10-24-17-116 has not been ready for 14 minutes (its kubelet is silent): its memory was used up, the kernel killed processes (SystemOOM, 5 times, the last 15 minutes ago).",
+    thread="awslabs/amazon-eks-ami#1145",
+    must=[r"ip-10-24-17-116", r"not (been )?ready|NotReady|silent|stopped posting", r"1[34] ?m", r"memory|OOM"],
+    must_not=[LAUNCHES, PENDING, "MemoryPressure|memory pressure", "network plugin", "drift"],
+)  # fmt: skip
+def memory_ran_out_before_the_silence(c: Cluster) -> None:
+    usual(c, 3)
+    add_pool(c, "lab", sizes=("2xlarge",), labels={"team": "lab"})
+    pairs = [add_node(c, "lab", "m6i.2xlarge", c.zones[0], age="4d", ready=NOT_READY, ready_since="14m")]
+    pairs += [add_node(c, "lab", "m6i.2xlarge", zone, age="4d") for zone in c.zones[1:]]
+    assert pairs[0].name.startswith("ip-10-24-17-116"), pairs[0].name
+    add_workload(c, "lab/notebook", kind="StatefulSet", on=pairs, count=6, age="3d", cpu="1", memory="2Gi", spec={"nodeSelector": {"team": "lab"}})  # fmt: skip
+    node = both(pairs[0])[0]
+    for number in range(5):
+        text = f"System OOM encountered, victim process: python, pid: {18200 + 37 * number}"
+        c.event(node, "SystemOOM", text, last=f"{15 + 2 * number}m", source="kubelet")
+    text = f"Node {pairs[0].name} status is now: NodeNotReady"
+    c.event(node, "NodeNotReady", text, last="14m", kind="Normal", source="node-controller")
+
+
+@incident(
+    story="The spot instance of db/pg-1 ended without a drain. Its Node is gone, but the VolumeAttachment to it is not: the attach-detach controller detaches only after it has heard of the unmounting, or six minutes, and the driver's controller does not answer. The pod waits on another node for 11 minutes.",
+    cause="db/pg-1 has not started for 11 minutes: its volume is still attached to ip-10-24-77-31, a node that no longer exists (Multi-Attach error).",
+    thread="aws/aws-node-termination-handler#1124",
+    must=["db/pg-1", r"volume", r"attach", r"1[01] ?m", r"ip-10-24-77-31|no longer exist|gone|another node|other node"],
+    must_not=[LAUNCHES, PENDING, "used as many|attachments? (is|are) used", "file ?system|superblock", "does not exist: data"],
+)  # fmt: skip
+def volume_attached_to_a_gone_node(c: Cluster) -> None:
+    usual(c)
+    hosts = [add_node(c, "general", "m6i.2xlarge", zone, age="5d") for zone in c.zones]
+    pods = add_workload(c, "db/pg", kind="StatefulSet", on=hosts, count=3, age="5d", cpu="3", memory="12Gi")
+    for number, pod in enumerate(pods):
+        pod["spec"]["volumes"] = [add_volume(c, "db", f"data-pg-{number}", hosts[number].zone)]
+    late, volume = pods[1], f"pvc-{uid('db', 'data-pg-1')}"
+    late["metadata"]["creationTimestamp"] = late["status"]["startTime"] = c.at("11m")
+    late["status"]["phase"] = "Pending"
+    not_ready(late)["state"] = {"waiting": {"reason": "ContainerCreating"}}
+    for state in late["status"]["conditions"]:
+        state["lastTransitionTime"] = c.at("11m")
+    c.find("StatefulSet", "pg")["status"] |= {"readyReplicas": 2, "availableReplicas": 2}
+    spec = {
+        "attacher": "ebs.csi.aws.com",
+        "nodeName": "ip-10-24-77-31.ec2.internal",
+        "source": {"persistentVolumeName": volume},
+    }
+    c.add("VolumeAttachment", f"csi-{digest(volume)[:32]}", age="2d", spec=spec, status={"attached": True})
+    text = f'Multi-Attach error for volume "{volume}" Volume is already exclusively attached to one node and can\'t be attached to another'
+    c.event(late, "FailedAttachVolume", text, last="11m", source="attachdetach-controller")
+
+
+@incident(
+    story="The IAM policy of the VPC CNI was removed by mistake 40 minutes ago. aws-node crashes on six running nodes; the nodes stay ready, since their configuration of the CNI is there. Pods that run are fine; four new ones cannot start, because nothing answers the CNI plugin.",
+    cause="aws-node crashes on 6 nodes (exit code 1), so 4 pods of orders/promo have not started for 18 minutes: the CNI plugin cannot reach it (connection refused on 127.0.0.1:50051).",
+    thread="aws/amazon-vpc-cni-k8s#1425",
+    must=["aws-node", n(6), "crash", "orders/promo", n(4), r"1[78] ?m"],
+    must_not=[LAUNCHES, PENDING, r"(subnets?|nodes?)[^\n.]{0,40}(full|no (more |free )?(IP )?address|exhaust|run out)", r"not (been )?ready for"],
+)  # fmt: skip
+def network_agent_crashes_on_running_nodes(c: Cluster) -> None:
+    pairs = usual(c, 4)
+    pairs += [add_node(c, "general", "m6i.2xlarge", zone, age="6d") for zone in c.zones[:2]]
+    made, template = next((made, pod) for made, pod in c.daemonsets if made["metadata"]["name"] == "aws-node")
+    for number, pair in enumerate(pairs):
+        pair.without = ("aws-node",)
+        pod = add_pod(
+            c, "kube-system", f"aws-node-{suffix('aws-node', number)}", node=pair, parent=made, age="6d", **template
+        )
+        crash(c, pod, code=1, restarts=12, ago=f"{30 + 20 * number}s")
+    for pod in add_workload(c, "orders/promo", on=pairs[4:], count=4, age="18m", cpu="1", memory="2Gi", waiting="ContainerCreating"):  # fmt: skip
+        sandbox = pod["metadata"]["uid"].replace("-", "")
+        text = f'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox}": plugin type="aws-cni" name="aws-cni" failed (add): add cmd: Error received from AddNetwork gRPC call: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:50051: connect: connection refused"'
+        c.event(pod, "FailedCreatePodSandBox", text, last="14s", first="18m", count=80, source="kubelet")
+
+
+@incident(
+    story="To pause disruption at weekends, someone wrote the schedule `0 0 * * sat-sun`. Cron counts Sunday as 0, so the range runs backwards and cannot be parsed. Karpenter then allows no disruption of the pool at all: the drift of six nodes has waited for nine days.",
+    cause="The drift of 6 nodes of web has waited for 9 days: a disruption budget of web cannot be parsed (schedule 0 0 * * sat-sun), so Karpenter allows no disruption of its nodes.",
+    thread="kubernetes-sigs/karpenter#1866",
+    must=[r"\bweb\b", n(6), "drift", "budget", r"\b9 ?d|\b8d2\d", r"sat-sun|pars|invalid|schedule"],
+    must_not=[LAUNCHES, PENDING, r"until \d\d:\d\d", "PodDisruptionBudget|PDB"],
+)  # fmt: skip
+def weekend_that_runs_backwards(c: Cluster) -> None:
+    usual(c)
+    budgets = [{"nodes": "20%"}, {"nodes": "0", "schedule": "0 0 * * sat-sun", "duration": "24h"}]
+    add_pool(c, "web", disruption={"budgets": budgets}, labels={"team": "web"})
+    pairs = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age="16d", drifted="9d") for number in range(6)]
+    add_workload(c, "shop/front", on=pairs, count=18, age="12d", spec={"nodeSelector": {"team": "web"}})
+    text = "No allowed disruptions for disruption reason Drifted due to blocking budget"
+    c.event(c.find("NodePool", "web"), "DisruptionBlocked", text, last="20s", first="59m", count=60, kind="Normal")
+
+
+@incident(
+    story="The team of db put karpenter.sh/do-not-disrupt on its three nodes for a migration tonight. It stops consolidation and drift, but not expiry: the nodes were launched together and expire in 42 minutes, and Karpenter evicts their pods then.",
+    cause="3 nodes of db expire in 42 minutes although do-not-disrupt is on them: expiry ignores it, and the pods of db/mysql are evicted.",
+    thread="aws/karpenter-provider-aws#6977",
+    must=[r"\bdb\b", n(3), "expir", r"4[12] ?m", r"do-not-disrupt|protect"],
+    must_not=[LAUNCHES, PENDING, r"drift", r"blocks? (them|3 nodes)[^\n]{0,30}no time limit"],
+)  # fmt: skip
+def protected_nodes_expire(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "db", sizes=("2xlarge",), labels={"team": "db"})
+    protect = {"karpenter.sh/do-not-disrupt": "true"}
+    pairs = [add_node(c, "db", "m6i.2xlarge", zone, age="29d23h18m", annotations=protect) for zone in c.zones]
+    add_workload(c, "db/mysql", kind="StatefulSet", on=pairs, age="29d", cpu="5", memory="20Gi", spec={"nodeSelector": {"team": "db"}})  # fmt: skip
+
+
+@incident(
+    story="To have at most one node replaced a day, the budget of general is 0 nodes for 1439 minutes from midnight on: it opens for a single minute, at 23:59 UTC. A replacement needs longer to start than that, so since five days only one of ten drifted nodes was replaced.",
+    cause="The disruption budget of general is 0 until 23:59 UTC and opens for one minute a day, so the drift of 9 nodes has not advanced for 5 days.",
+    thread="kubernetes-sigs/karpenter#1089",
+    must=[r"\bgeneral\b", n(9), "drift", "budget", r"23:59", r"\b5 ?d|\b4d2\d"],
+    must_not=[LAUNCHES, PENDING, "never opens|always 0", "PodDisruptionBudget|PDB"],
+)  # fmt: skip
+def budget_that_opens_for_a_minute(c: Cluster) -> None:
+    add_nodeclass(c)
+    budgets = [{"nodes": "1"}, {"nodes": "0", "schedule": "@daily", "duration": "1439m"}]
+    add_pool(c, "general", disruption={"budgets": budgets})
+    fleet(c, "general", "orders/storefront", 9, age="14d", drifted="5d")
+    add_workload(
+        c, "orders/catalog", on=[add_node(c, "general", "m6i.xlarge", c.zones[0], age="9h30m")], count=3, age="9h"
+    )
+    text = "No allowed disruptions for disruption reason Drifted due to blocking budget"
+    c.event(c.find("NodePool", "general"), "DisruptionBlocked", text, last="20s", first="59m", count=60, kind="Normal")
+
+
+@quiet(
+    story="A gateway is being rolled out. Its old pods finish their connections and may take an hour for that; they have been terminating for 25 minutes on nodes that are ready and stay.",
+    cause="pods finish their connections within their long grace period.",
+    thread="kubernetes/kubernetes#51835",
+    must_not=[STUCK, r"terminat|should have ended|kill"],
+)
+def fine_gateways_finish_their_connections(c: Cluster) -> None:
+    usual(c)
+    pairs = [add_node(c, "general", "m6i.2xlarge", zone, age="6d") for zone in c.zones]
+    spec = {"terminationGracePeriodSeconds": 3600}
+    for pod in add_workload(c, "edge/gateway-old", on=pairs, count=3, age="2d", cpu="1", memory="2Gi", spec=spec):
+        pod["metadata"] |= {"deletionTimestamp": c.at("-35m"), "deletionGracePeriodSeconds": 3600}
+        not_ready(pod)
+        c.event(pod, "Killing", "Stopping container app", last="25m", kind="Normal", source="kubelet")
+        text = "Readiness probe failed: HTTP probe failed with statuscode: 503"
+        c.event(pod, "Unhealthy", text, last="5s", first="25m", count=150, source="kubelet")
+    add_workload(c, "edge/gateway", on=pairs, count=3, age="25m", cpu="1", memory="2Gi", spec=spec)
+
+
+@quiet(
+    story="A report used more memory than its own limit half an hour ago, and the kernel killed it. The node problem detector writes this about the node (OOMKilling), which has plenty of memory. The container was started again and runs.",
+    cause="a container exceeded its own memory limit once, and runs again.",
+    thread="awslabs/amazon-eks-ami#1145",
+    must_not=[STUCK, r"OOM|memory (pressure|was)|out of memory", "crash"],
+)
+def fine_one_container_exceeded_its_limit(c: Cluster) -> None:
+    usual(c)
+    host = add_node(c, "general", "m6i.2xlarge", c.zones[1], age="8d")
+    pods = add_workload(c, "bi/report", on=[host], count=3, age="5d", cpu="1", memory="4Gi")
+    ended = {"reason": "OOMKilled", "exitCode": 137, "startedAt": c.at("2d"), "finishedAt": c.at("31m")}
+    again = {"restartCount": 1, "lastState": {"terminated": ended}, "state": {"running": {"startedAt": c.at("30m")}}}
+    pods[0]["status"]["containerStatuses"][0] |= again
+    text = "Memory cgroup out of memory: Killed process 41234 (python) total-vm:9123456kB, anon-rss:4194304kB, file-rss:0kB"
+    c.event(both(host)[0], "OOMKilling", text, last="31m", source="kernel-monitor")
