@@ -57,12 +57,13 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
             by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
     if moved and not by_pool:
         by_pool[""] = moved[0]
-    pauses = {pool.name: pool.consolidate_after_ns for pool in case.pools if _is_short(pool.consolidate_after_ns)}
+    pauses = {pool.name: pool.consolidate_after_ns for pool in case.pools}
     for pool, loop in by_pool.items():
         objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
         reasons = tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
         evicted = [(item.workload, item.times) for item in moved] or _evicted(case, reasons)
         pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
+        pause_ns = pause_ns if (pause_ns or 0) <= SHORT_PAUSE_NS else None
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,
@@ -75,10 +76,6 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=_job_failure(loop.workload, case) if pause_ns is None else str(pause_ns // NS_PER_SECOND),
             screen="churn",
         )
-
-
-def _is_short(pause_ns: int | None) -> bool:
-    return pause_ns is not None and pause_ns <= SHORT_PAUSE_NS
 
 
 def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int]]:

@@ -80,6 +80,19 @@ _FAMILIES: Final = ("/instance-family", "/sku-family")
 """Ends of labels with the family of an instance type; the labels are the providers'."""
 
 
+def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield findings about the containers of pods on nodes."""
+    for findings in (
+        starting_findings,
+        crashing_findings,
+        gated_findings,
+        unended_findings,
+        rejected_findings,
+        outlived_findings,
+    ):
+        yield from findings(case)
+
+
 def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods that are bound to a node but not started, by the cause in their status or events."""
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
@@ -169,7 +182,7 @@ class _Difference(NamedTuple):
 def _family(line: VerdictNode) -> str:
     labels = line.node.labels if line.node is not None else {}
     family = next((value for key, value in labels.items() if key.endswith(_FAMILIES)), "")
-    return family or line.instance_type
+    return family or line.instance_type.partition(".")[0]
 
 
 _SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {

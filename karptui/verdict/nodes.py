@@ -45,6 +45,8 @@ FEWEST_OF_A_ZONE: Final = 2
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
 NODE_NOT_READY: Final = "NodeNotReady"
 """Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
+SYSTEM_OOM: Final = "SystemOOM"
+"""Reason of the kubelet's events about processes that the kernel kills because the node has no memory left."""
 REBOOTED: Final = "Rebooted"
 """Reason of the kubelet's events about nodes with a new boot ID."""
 FEWEST_FLAPS: Final = 3
@@ -186,6 +188,7 @@ def _not_ready_finding(
     is_long = since is not None and case.now_ns - since >= SICK_NS
     zones = {line.zone for line in lines}
     explained = pending.take(lambda group: bool(zone) and _belongs_to(group, zone, since))
+    ran_out = {e.involved_name for e in case.events if e.reason == SYSTEM_OOM and case.now_ns - e.last_ns <= _HOUR_NS}
     return _of_nodes(
         FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
         lines,
@@ -196,6 +199,7 @@ def _not_ready_finding(
         pending=explained,
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
         detail=why_not_ready(lines),
+        reasons=(SYSTEM_OOM,) if any(line.name in ran_out for line in lines) else (),
         filter_text="status=NotReady",
     )
 
@@ -325,12 +329,8 @@ def _without_devices(case: VerdictCase) -> Iterator[ClusterFinding]:
             if "/" in name and nano(line.node.allocatable, name) < nano(line.node.capacity, name):
                 groups[name].append(line)
     for name, lines in groups.items():
-        counts = [
-            sum(nano(amounts, name) for amounts in all_amounts) // NANO
-            for all_amounts in zip(
-                *((line.node.allocatable, line.node.capacity) for line in lines if line.node), strict=True
-            )
-        ]
+        nodes = [line.node for line in lines if line.node is not None]
+        counts = [sum(nano(node.allocatable, name) for node in nodes), sum(nano(node.capacity, name) for node in nodes)]
         is_wanted = any(nano(line.requests, name) for line in case.pending)
         yield _of_nodes(
             FindingCode.NODE_PRESSURE,
@@ -338,7 +338,7 @@ def _without_devices(case: VerdictCase) -> Iterator[ClusterFinding]:
             is_priced=True,
             severity=FindingSeverity.WARNING if is_wanted else FindingSeverity.INFO,
             detail=name,
-            reasons=tuple(str(count) for count in counts),
+            reasons=tuple(str(count // NANO) for count in counts),
             manner=Manner.DEVICES,
         )
 

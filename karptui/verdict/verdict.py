@@ -44,14 +44,7 @@ from karptui.verdict.blocked import (
     users_of,
 )
 from karptui.verdict.churn import churn_findings
-from karptui.verdict.containers import (
-    crashing_findings,
-    gated_findings,
-    outlived_findings,
-    rejected_findings,
-    starting_findings,
-    unended_findings,
-)
+from karptui.verdict.containers import container_findings
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import creation_findings
 from karptui.verdict.finding import (
@@ -200,12 +193,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *_stopped(case, pending),
         *launch_findings(case, pending),
         *node_findings(case, pending),
-        *starting_findings(case),
-        *crashing_findings(case),
-        *gated_findings(case),
-        *unended_findings(case),
-        *rejected_findings(case),
-        *outlived_findings(case),
+        *container_findings(case),
         *_urgent_advice(case, pending),
         *pending_findings(without_expected(case, pending.left())),
         *_gone_pools(case),

@@ -112,11 +112,13 @@ def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3) -> Inventory:
     )
 
 
-def expiring(*ages_ns: int, grace_ns: int | None = None) -> Inventory:
-    names = [f"node-{number}" for number in range(len(ages_ns))]
+def expiring(*ages_ns: int, grace_ns: int | None = None, protects: tuple[str, ...] = ()) -> Inventory:
+    """Return nodes of these ages that live a day; do-not-disrupt protects ``pods`` on them, or the ``nodes``."""
+    names, mark = [f"node-{number}" for number in range(len(ages_ns))], {labels.DO_NOT_DISRUPT: "true"}
     return Inventory(
         nodepools=(a_nodepool(),),
-        nodes=tuple(a_node(name=name) for name in names),
+        nodes=tuple(a_node(name=name, annotations=mark if "nodes" in protects else {}) for name in names),
+        pods=tuple(a_pod(name=name, node=name, annotations=mark) for name in names if "pods" in protects),
         nodeclaims=tuple(
             a_nodeclaim(
                 name=f"c-{name}",
@@ -556,13 +558,17 @@ CASES = [
     ),
     Case(
         "pool-expiry-wave",
-        lambda: expiring(*(DAY_NS - HOUR_NS - i * MINUTE_NS for i in range(3))),
-        ("3 of 3 nodes of general", "from 2026-11-20T13:00:00Z on (in 1h)", "3 drains may never end"),
+        lambda: expiring(*(DAY_NS - HOUR_NS - i * MINUTE_NS for i in range(3)), protects=("pods", "nodes")),
+        (
+            "3 of 3 nodes of general",
+            "from 2026-11-20T13:00:00Z on (in 1h)",
+            "limit expiration. 3 drains may never end: no terminationGracePeriod. do-not-disrupt on 3 nodes does not",
+        ),
     ),
     Case(
         "pool-expiry-wave",
         lambda: expiring(*(DAY_NS - HOUR_NS for _ in range(3)), 0, grace_ns=HOUR_NS),
-        ("3 of 4 nodes of general",),
+        ("3 of 4 nodes of general", "do not limit expiration."),
         name="bounded",
     ),
     *quiet(

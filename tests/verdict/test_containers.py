@@ -64,6 +64,13 @@ def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differ
     assert "exit code 132: illegal instruction" in text
 
 
+def test_nodes_without_a_label_have_the_family_of_their_instance_type() -> None:
+    good = [replace(a_line(f"good-{n}"), node=None, instance_type="m6i.large", pool="") for n in range(2)]
+    lines = [*(a_line(f"bad-{n}") for n in range(3)), *good]
+    text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"]), ["good-0", "good-1"])
+    assert text == "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"
+
+
 def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> None:
     lines = [a_line(name) for name in ("n1", "n2", "n3")]
     text = crash_text(lines, crashing(["n1", "n1", "n1"]), ["n2", "n3"])

@@ -126,3 +126,11 @@ def test_spot_nodes_that_disappear_without_a_drain_are_told(
         "interruption; its 1 spot node needs a working interruption queue (INTERRUPTION_QUEUE)"
     )
     assert [text for _, text in result] == ([expected] if is_told else [])
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(20, True), (61, False)])
+def test_a_node_whose_memory_ran_out_before_it_went_silent_tells_so(last: int, *, is_told: bool) -> None:
+    line = VerdictNode("n1", "lab", None, has_node=True, node=a_node(name="n1"), not_ready_ns=NOW_NS - 14 * MINUTE_NS)
+    event = not_ready(1, last=last, reason="SystemOOM")
+    more = "; its memory ran out before (SystemOOM)" if is_told else ""
+    assert [text for _, text in texts(line, events=(event,))] == [f"node n1 has not been ready for 14m{more}"]

@@ -222,8 +222,13 @@ def _is_kept_by_a_little(node: StateNode, context: AdviceContext) -> bool:
         return False
     if context.now_ns - claim.created_ns < _LIGHT_NS or context.fleet.is_empty(node) or not _is_light(node, 4):
         return False
+    return not _holds_pods(node, context)
+
+
+def _holds_pods(node: StateNode, context: AdviceContext) -> bool:
+    """Return whether do-not-disrupt or a PodDisruptionBudget protects a pod on a node."""
     block = context.fleet.pods.pdb_block
-    return not any(protection_of(pod, context.now_ns).is_active or block(pod) for pod in node.pods)
+    return any(protection_of(pod, context.now_ns).is_active or block(pod) for pod in node.pods)
 
 
 _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
@@ -253,10 +258,13 @@ def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
             # Nodes of so short a life expire at this rate however evenly they are spread.
             continue
         names = {expiry.claim_name for expiry in wave}
-        cost = context.cost(node for node in nodes if node.claim is not None and node.claim.name in names)
-        until_ns = wave[0].at_ns - context.now_ns
-        endless = sum(expiry.forced_end_ns is None for expiry in wave)
-        drains = f" {counted(endless, 'drain')} may never end: no terminationGracePeriod." if endless else ""
+        going = [node for node in nodes if node.claim is not None and node.claim.name in names]
+        cost, until_ns = context.cost(going), wave[0].at_ns - context.now_ns
+        endless = {expiry.claim_name for expiry in wave if expiry.forced_end_ns is None}
+        held = sum(n.claim is not None and n.claim.name in endless and _holds_pods(n, context) for n in going)
+        drains = f" {counted(held, 'drain')} may never end: no terminationGracePeriod." if held else ""
+        protected = sum(protects_node(node.annotations) for node in going)
+        drains += f" do-not-disrupt on {counted(protected, 'node')} does not stop it." if protected else ""
         yield Finding(
             severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
             objects=(pool_ref(pool),),

@@ -75,6 +75,8 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         times = f"{count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
         are = verb(finding.nodes, "it is", "they are")
         return f"{nodes} {times}{last_text(finding, now_ns)}; {are} ready now"
+    if finding.reasons:
+        why += f"; its memory ran out before ({finding.reasons[0]})"
     if finding.manner == "emptied":
         why = "; cordoned and emptied before, as for a reboot"
     if finding.nodes == 1:

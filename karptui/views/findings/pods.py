@@ -25,7 +25,7 @@ _SIGNALS: Final[Mapping[str, str]] = {
     "132": "illegal instruction, for example one that these processors lack",
     "139": "segmentation fault",
 }
-_RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
+_RPC: Final = re.compile(r"rpc error: code = \w+ desc = |^Failed to create pod sandbox: ")
 _KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
