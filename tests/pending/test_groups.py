@@ -16,7 +16,14 @@ from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import prepare
-from karptui.views.pending.sentences import cause_sentence, disagreement_text, now_text, now_words, requests_words
+from karptui.views.pending.sentences import (
+    cause_sentence,
+    disagreement_text,
+    now_text,
+    now_words,
+    requests_words,
+    waiting_sentence,
+)
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -92,6 +99,7 @@ class TestTurns:
         [
             (a_pod(), Cause.CLAIM, "launch a node"),
             (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool or existing node"),
+            (a_pod(has_resource_claims=True), Cause.UNPLACED, "Karpenter does not support ResourceClaims"),
             (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
             (a_pod(scheduled_reason=""), Cause.UNTRIED, "kube-scheduler has not tried yet"),
             (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "its scheduler volcano"),
@@ -107,7 +115,7 @@ class TestTurns:
     def test_what_a_pod_waits_for(self, pod: Pod, cause: Cause, words: str) -> None:
         group = only(report(pod))
         assert group.cause is cause
-        assert words in cause_sentence(group.first, group.cause)
+        assert words in waiting_sentence(group)
 
     def test_what_karpenter_finds_faulty_stands_in_the_row(self) -> None:
         text = now_text(only(report(a_pod(node_selector={"kubernetes.io/hostname": "x"}))))
@@ -143,6 +151,7 @@ class TestTurns:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
+        assert waiting_sentence(group) == "it fits on a node that exists or is starting: Karpenter launches no other"
         assert now_words(group) == "it fits on node-1 of general"
 
     def test_within_a_sentence_no_mark_stands(self) -> None:

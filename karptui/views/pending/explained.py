@@ -21,13 +21,13 @@ from karptui.views.pending.gates import (
 )
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
-    cause_sentence,
     destination_text,
     disagreement_lines,
     has_no_zone,
     problem_lines,
     quote_lines,
     requests_words,
+    waiting_sentence,
     zone_lines,
 )
 from karptui.views.row import Pieces, Tone
@@ -53,7 +53,7 @@ def explained_lines(
 ) -> tuple[Pieces, ...]:
     """Return the reason why pods are pending."""
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
-    lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]
+    lines: list[Pieces] = [((waiting_sentence(group), tone),)]
     lines += [
         (("→ ", Tone.GOOD), (destination_text(destination), Tone.NORMAL))
         for destination in group.destinations[:MOST_DESTINATIONS]
@@ -95,7 +95,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
         entry = PendingEntry(entry.group.explained(explanation), entry.may_list_events)
     return {
         **PENDING.values(entry, now_ns),
-        "waits_for": cause_sentence(entry.group.first, entry.group.cause),
+        "waits_for": waiting_sentence(entry.group),
         "pools": _pool_values(explanation) if explanation is not None else [],
         "existing_nodes": [
             {"name": node.node, "by": refusal_word(node), "reason": reason_text(node)} for node in explanation.nodes

@@ -112,6 +112,7 @@ _ABBREVIATIONS: Final = (
 """Parts of Karpenter's messages about faulty pods, and their short forms."""
 MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
+_NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool or existing node fits",
@@ -129,7 +130,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         "silently ignored by Karpenter: karpenter.sh/nodepool DoesNotExist in the node affinity, even as a preference"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
-    Cause.NODE: "an existing node fits: Karpenter leaves scheduling to kube-scheduler",
+    Cause.NODE: "it fits on a node that exists or is starting: Karpenter launches no other",
     Cause.CLAIM: "Karpenter would launch a node for it",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
     Cause.UNTRIED: "kube-scheduler has not tried yet; Karpenter ignores pods until kube-scheduler refuses them",
@@ -161,6 +162,17 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
     if cause is Cause.PREEMPTING:
         return f"{_SENTENCES[cause]} (nominated to {short_name(clean(pod.nominated_node_name))})"
     return _SENTENCES[cause]
+
+
+def waiting_sentence(group: PendingGroup) -> str:
+    """Return why pods of a group wait."""
+    is_unplaced = group.cause is Cause.UNPLACED and _needs_claims(group)
+    return _NO_CLAIMS if is_unplaced else cause_sentence(group.first, group.cause)
+
+
+def _needs_claims(group: PendingGroup) -> bool:
+    rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
+    return any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections)
 
 
 def requests_words(pod: Pod) -> str:
@@ -253,8 +265,8 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
-    if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
-        return "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
+    if _needs_claims(group):
+        return _NO_CLAIMS
     pool = furthest(group.explanation) if group.explanation is not None else None
     named = named_pools(group.first)
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
@@ -302,7 +314,7 @@ def now_words(group: PendingGroup) -> str:
     if group.cause is Cause.IGNORED:
         return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
     if group.cause in (Cause.SILENT, Cause.UNTRIED):
-        return cause_sentence(group.first, group.cause)
+        return waiting_sentence(group)
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
@@ -533,7 +545,7 @@ def pending_sentences(entry: PendingEntry) -> tuple[Pieces, ...]:
     group = entry.group
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
-    lines: list[Pieces] = [((f"{many}{cause_sentence(group.first, group.cause)}", tone),)]
+    lines: list[Pieces] = [((f"{many}{waiting_sentence(group)}", tone),)]
     lines += _destination_lines(group)
     lines += disagreement_lines(group)
     if group.cause in (Cause.UNPLACED, Cause.UNKNOWN):
