@@ -1,10 +1,11 @@
-"""How long a key waits during the first list of a large cluster, with and without the history.
+"""How long a key waits while a large cluster is followed, with and without the history.
 
-    python benchmarks/history_keys.py [--nodes N] [--pods N] [--keys N] [--runs N]
+    python benchmarks/history_keys.py [--nodes N] [--pods N] [--keys N] [--runs N] [--after SECONDS]
 
 Letters are typed into the command line of the app in a terminal of its own (a pty, as in `whatif_keys.py`) from its
-first rows on, while it lists a cluster of `churning_api_server.py` that changes. Runs alternate. Processor seconds and
-memory are of the app, and of the process that records. Times are of the wall clock: a busy machine shows in them.
+first rows on, while it lists a cluster of `churning_api_server.py` that changes; with --after, once it has been listed.
+Runs alternate. Processor seconds and memory are of the app, and of the process that records. Times are of the wall
+clock: a busy machine shows in them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def processes(state: str) -> list[int]:
     return sorted(pids, key=lambda pid: RECORDER in Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
-def run(url: str, keys: int, *, has_history: bool) -> list[float]:
-    """Type while a cluster is listed; return what each key took."""
+def run(url: str, keys: int, after_seconds: float, *, has_history: bool) -> list[float]:
+    """Type some time after the first rows; return what each key took."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         config = folder / "config.toml"
@@ -46,6 +47,7 @@ def run(url: str, keys: int, *, has_history: bool) -> list[float]:
         words += ["--config", str(config), "--no-aws"]
         terminal = Terminal([sys.executable, "-m", "karptui", *words], 120, 40)
         terminal.wait_for(r"ip-\d+|NODE")
+        terminal.drain(after_seconds)
         taken, _, _ = typed(terminal, keys)
         figures = [f"{seconds(pid):5.1f} s {megabytes(pid):5.0f} MB" for pid in processes(terminal.state)]
         terminal.close()
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=20_000)
     parser.add_argument("--keys", type=int, default=96)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--after", type=float, default=0.0, metavar="SECONDS", help="wait after the first rows")
     options = parser.parse_args()
     server = Path(__file__).with_name("churning_api_server.py")
     process = subprocess.Popen(
@@ -74,7 +77,7 @@ def main() -> None:
         url = process.stdout.readline().split()[-1]
         for _ in range(options.runs):
             for has_history in (False, True):
-                run(url, options.keys, has_history=has_history)
+                run(url, options.keys, options.after, has_history=has_history)
     finally:
         process.kill()
     print_reference()
