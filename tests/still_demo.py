@@ -17,7 +17,7 @@ from karptui.sources.source import Mail, Mailbox, Phase
 class StillDemo(DemoSource):
     """The demo without a thread; the world behind what it says is made only for who asks for it."""
 
-    said: ClassVar[dict[tuple[int, Phase], Mail]] = {}
+    mails: ClassVar[dict[tuple[int, Phase], Mail]] = {}
 
     def __init__(self, clock: Clock | None = None, *, phase: Phase = Phase.LIVE, is_stepped: bool = True) -> None:
         """Set up without loading anything.
@@ -34,12 +34,12 @@ class StillDemo(DemoSource):
         """Say what there is."""
         self._since_ns = self.clock.now_ns()
         instant = self._since_ns, self._phase
-        if instant not in self.said:
+        if instant not in self.mails:
             first = Mailbox()
             super().start(first)
-            self.said[instant] = first.drain()
+            self.mails[instant] = first.drain()
         self._mailbox = mailbox
-        mail = self.said[instant]
+        mail = self.mails[instant]
         for kind, delta in mail.batch.deltas.items():
             mailbox.put(kind, delta.objects)
         for status in mail.statuses.values():

@@ -141,11 +141,11 @@ def statuses(held: Inventory) -> dict[str, SourceStatus]:
 
 
 def story_view(
-    held: Inventory | None = None, *, known: Evidence | None = None, is_compared: bool = True
+    held: Inventory | None = None, *, read_evidence: Evidence | None = None, is_compared: bool = True
 ) -> ClusterView:
     """Return the story as screens see it, with the overlap and budgets unless they are not wanted."""
     held = held or inventory()
-    view = ClusterView(state_of(held), statuses(held), evidence=known or evidence())
+    view = ClusterView(state_of(held), statuses(held), evidence=read_evidence or evidence())
     if not is_compared:
         return view
     prepared, notes = prepare_view(view, NOW_NS)

@@ -80,7 +80,7 @@ def _folder() -> Path:
     return Path(folder)
 
 
-def made(target: Target, number: int, seed: int) -> bytes:
+def malformed(target: Target, number: int, seed: int) -> bytes:
     """Return an input by its number."""
     chance = random.Random(f"{seed}/{target.name}/{number}")
     text = chance.choice(target.seeds)
@@ -806,7 +806,7 @@ def fuzz(
     try:
         for number in numbers:
             target = chosen[number % len(chosen)]
-            text = made(target, number, seed)
+            text = malformed(target, number, seed)
             told(number)
             problem = _tried(target, text)
             if problem:
@@ -875,8 +875,8 @@ def main() -> int:
     if args.at >= 0:
         chosen = chosen_by(args.only)
         target = chosen[args.at % len(chosen)]
-        print(target.name, made(target, args.at, args.seed)[:2000])
-        target.read(made(target, args.at, args.seed))
+        print(target.name, malformed(target, args.at, args.seed)[:2000])
+        target.read(malformed(target, args.at, args.seed))
         return 0
     if not args.child:
         return _watched(sys.argv[1:])

@@ -278,9 +278,9 @@ def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Di
     for driver, count in Counter(driver for driver, _ in attachments).items() if len(attachments) > 1 else ():
         nodes = state.of(Kind.CSI_NODE).values()
         limits = [limit for node in nodes for name, limit in node.driver_limits if name == driver]
-        known = [limit for limit in limits if limit is not None]
-        if known and len(known) == len(limits) and count > max(known):
-            return Disagreement(DisagreementCode.TOO_MANY_VOLUMES, name=driver, volumes=(count, max(known)))
+        known_limits = [limit for limit in limits if limit is not None]
+        if known_limits and len(known_limits) == len(limits) and count > max(known_limits):
+            return Disagreement(DisagreementCode.TOO_MANY_VOLUMES, name=driver, volumes=(count, max(known_limits)))
     return None
 
 

@@ -47,13 +47,13 @@ def test_only_random_orders_are_ignored_in_comparisons() -> None:
     )
     both = "incompatible requirements, key b, b In [x] not in b In [y]; key a, a In [x] not in a In [y]"
     turned = "incompatible requirements, key a, a In [x] not in a In [y]; key b, b In [x] not in b In [y]"
-    assert _said(f"{first}; {second}") != _said(f"{second}; {first}")
-    assert _said(f"{second}; {both}; {second}") == _said(f"{second}; {turned}; {second}")
-    assert _said(f"{both}; {first}") != _said(f"{first}; {both}")
-    assert _said(both) != _said(first)
+    assert _sorted_error(f"{first}; {second}") != _sorted_error(f"{second}; {first}")
+    assert _sorted_error(f"{second}; {both}; {second}") == _sorted_error(f"{second}; {turned}; {second}")
+    assert _sorted_error(f"{both}; {first}") != _sorted_error(f"{first}; {both}")
+    assert _sorted_error(both) != _sorted_error(first)
 
 
-def _said(reasons: str) -> dict[str, list[str]]:
+def _sorted_error(reasons: str) -> dict[str, list[str]]:
     return events({"events": {"Node/a": [f"Unconsolidatable: Not all pods would schedule, default/web => {reasons} "]}})
 
 

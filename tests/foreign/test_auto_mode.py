@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.foreign.asked import asked, screens_saying
 from tests.foreign.clusters import AUTO_MODE, snapshot
-from tests.foreign.said import asked, screens_saying
 
 FALSE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\.(nano|micro|small)")
 """What would be false, or is known."""

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.foreign.asked import asked, screens_saying
 from tests.foreign.clusters import PROVIDERS, Provider, snapshot
-from tests.foreign.said import asked, screens_saying
 
 COMMANDS = (
     *(["nodes"], ["pods"], ["claims"], ["pools"], ["types"], ["budgets"], ["pending"], ["blockers"], ["advice"]),

@@ -16,8 +16,8 @@ def test_hostile_input_is_read_or_refused_with_a_sentence(name: str) -> None:
 
 def test_the_same_seed_makes_the_same_input() -> None:
     target = TARGETS["snapshots"]
-    assert [fuzz.made(target, number, 3) for number in range(30)] == [
-        fuzz.made(target, number, 3) for number in range(30)
+    assert [fuzz.malformed(target, number, 3) for number in range(30)] == [
+        fuzz.malformed(target, number, 3) for number in range(30)
     ]
 
 

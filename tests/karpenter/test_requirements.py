@@ -166,10 +166,10 @@ class TestRequirements:
 
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
     def test_the_quick_answers_agree_with_the_reasons(
-        self, mine: list[Requirement], theirs: list[Requirement], known: bool
+        self, mine: list[Requirement], theirs: list[Requirement], is_known: bool
     ) -> None:
         extra = Requirement.of("other", "In", ["x"])
-        allowed = frozenset({"k"}) if known else frozenset()
+        allowed = frozenset({"k"}) if is_known else frozenset()
         for have, want in [
             (Requirements(mine), Requirements([*theirs, extra])),
             (Requirements([*mine, extra]), Requirements(theirs)),

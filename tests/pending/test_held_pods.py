@@ -197,6 +197,6 @@ def test_a_pod_whose_resource_claim_cannot_be_created(minutes: int, *, has_claim
     )
     pod = a_pod(name="ocr")
     pod = replace(pod, template=replace(pod.template, has_resource_claims=has_claims))
-    said = held(pods=(pod,), events=(event,))
+    result = held(pods=(pod,), events=(event,))
     why = 'the ResourceClaim cannot be created: PodResourceClaim device: resourceclaimtemplate "mig" not found'
-    assert said == ([why] if is_told else [])
+    assert result == ([why] if is_told else [])

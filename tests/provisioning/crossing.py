@@ -136,7 +136,7 @@ class Cross:
         self.source = source
         self.newer = newer
 
-    def made(self, name: str) -> Json:
+    def crossed(self, name: str) -> Json:
         r = self.r
         base: Json = copy.deepcopy(r.choice(self.source.scenarios))
         for _ in range(r.choice((0, 1, 1, 2))):
@@ -425,5 +425,5 @@ _STEPS: Final[Sequence[Callable[[Cross, Json], None]]] = (
 def cross(seed: str, source: Stock, *, version: str = "") -> Json:
     """Return one snapshot; the same for the same seed and stock."""
     newer = version.startswith("1.15")
-    document = Cross(seed, source, newer=newer).made(f"cross-{seed}")
+    document = Cross(seed, source, newer=newer).crossed(f"cross-{seed}")
     return document | ({"karpenterVersion": version} if version else {})

@@ -30,7 +30,7 @@ from tests.provisioning.scenario_kinds import KINDS, kinds_of
 from tests.provisioning.scenarios import scenario
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
-VERSION = {"karpenterVersion": found} if (found := os.environ.get("KARPTUI_ORACLE_VERSION", "")) else {}
+VERSION = {"karpenterVersion": asked_version} if (asked_version := os.environ.get("KARPTUI_ORACLE_VERSION", "")) else {}
 SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
 SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
 FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]

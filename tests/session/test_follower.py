@@ -45,13 +45,13 @@ class Told(EvidenceSource):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known, self.starts, self.has_come = Evidence(), 0, True
+        self.current, self.starts, self.has_come = Evidence(), 0, True
 
     def start(self) -> None:
         self.starts += 1
 
     def latest(self) -> Evidence:
-        return self.known
+        return self.current
 
     @property
     def is_settled(self) -> bool:
@@ -164,9 +164,9 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
     follower, _ = begun(told)
     generations = []
     for price, at_ns in ((0.04, 1), (0.04, 2), (0.05, 3)):
-        told.known = Evidence(metrics=a_reading(price, at_ns))
+        told.current = Evidence(metrics=a_reading(price, at_ns))
         follower.poll()
-        assert follower.view.evidence is told.known
+        assert follower.view.evidence is told.current
         generations.append(follower.view.state.generation)
     first, again, other = generations
     assert (again, other) == (first, first + 1)
@@ -191,7 +191,7 @@ def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> N
 
 def test_removals_are_simulated_once_prices_have_come() -> None:
     late = Told()
-    late.known = story_e.evidence()
+    late.current = story_e.evidence()
     source = MomentSource("late", story_e.inventory(), NOW_NS)
     follower = ClusterFollower(source, evidence=late, analyst=Analyst(has_thread=False))
     follower.start()

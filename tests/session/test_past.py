@@ -61,7 +61,7 @@ async def test_steps_replace_each_other_and_end_what_they_replace(path: Path) ->
     assert await screens.sessions.step(-1) is SwitchResult.SHOWN
     assert screens.moment.at_ns < first < BEGIN_NS + 60 * NS_PER_SECOND
     assert screens.clock.now_ns() == screens.moment.at_ns
-    assert [analyst.is_stopped for analyst in screens.making.made] == [True, False]
+    assert [analyst.is_stopped for analyst in screens.making.sessions_made] == [True, False]
     assert await screens.sessions.go_past(LATER) is SwitchResult.SHOWN
     assert screens.moment.at_ns == first
     assert screens.sessions.live is followed
@@ -98,7 +98,7 @@ async def test_a_moment_that_something_has_overtaken_is_ended(path: Path) -> Non
     screens.follower = other = ClusterFollower(None)
     screens.making.may_go_on.set()
     assert await opening is SwitchResult.OVERTAKEN
-    assert screens.making.made[0].is_stopped
+    assert screens.making.sessions_made[0].is_stopped
     assert (screens.follower, screens.sessions.moment) == (other, None)
 
 
@@ -110,7 +110,7 @@ async def test_returning_overtakes_a_step(path: Path) -> None:
     screens.sessions.end()
     screens.making.may_go_on.set()
     assert await stepping is SwitchResult.OVERTAKEN
-    assert all(analyst.is_stopped for analyst in screens.making.made)
+    assert all(analyst.is_stopped for analyst in screens.making.sessions_made)
     assert (screens.follower, screens.sessions.moment) == (followed, None)
 
 
@@ -122,7 +122,7 @@ async def test_the_past_takes_the_place_of_a_forecast_within_it(path: Path) -> N
     assert await screens.sessions.enter(play) is SwitchResult.SHOWN
     assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
     assert screens.moment.at_ns < BEGIN_NS + 20 * NS_PER_SECOND, "steps begin at the past moment, not at now"
-    assert [analyst.is_stopped for analyst in screens.making.made] == [True, True, False]
+    assert [analyst.is_stopped for analyst in screens.making.sessions_made] == [True, True, False]
     assert screens.sessions.leave()
     assert screens.sessions.moment is None
 

@@ -46,13 +46,13 @@ class Making:
 
     def __init__(self) -> None:
         self.is_begun, self.may_go_on, self.any_stopped = threading.Event(), threading.Event(), threading.Event()
-        self.made: list[Watched] = []
+        self.sessions_made: list[Watched] = []
 
     def __call__(self) -> Analyst:
         self.is_begun.set()
         assert self.may_go_on.wait(LONGEST_SECONDS)
-        self.made.append(Watched(self.any_stopped))
-        return self.made[-1]
+        self.sessions_made.append(Watched(self.any_stopped))
+        return self.sessions_made[-1]
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCac
     screens.follower = other = ClusterFollower(None)
     making.may_go_on.set()
     assert await entering is SwitchResult.OVERTAKEN
-    assert making.made[0].is_stopped
+    assert making.sessions_made[0].is_stopped
     assert screens.follower is other
 
     assert await visits.enter(moment()) is SwitchResult.SHOWN
@@ -103,7 +103,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCac
     assert visits.leave()
     making.may_go_on.set()
     assert await stepping is SwitchResult.OVERTAKEN
-    assert all(watched.is_stopped for watched in making.made)
+    assert all(watched.is_stopped for watched in making.sessions_made)
     assert screens.follower is other
 
 
@@ -113,12 +113,12 @@ async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
     visits = MomentSessions(screens, kept, making)
     assert await visits.enter(moment()) is SwitchResult.SHOWN
     assert await visits.step(1) is SwitchResult.SHOWN
-    assert [watched.is_stopped for watched in making.made] == [True, False]
+    assert [watched.is_stopped for watched in making.sessions_made] == [True, False]
     assert visits.moment is not None
     assert visits.moment.at_ns == INSTANTS[1]
     assert await visits.step(1) is SwitchResult.NOT_KEPT
     visits.end()
-    assert making.made[1].is_stopped
+    assert making.sessions_made[1].is_stopped
 
 
 async def test_a_play_that_is_not_kept_any_more_is_said(kept: PlayCache) -> None:

@@ -227,7 +227,7 @@ class Ring:
     """Refers to itself."""
 
     def __init__(self) -> None:
-        self.own = self
+        self.itself = self
 
 
 @pytest.fixture

@@ -406,8 +406,8 @@ def test_the_overlay_that_promises_a_missing_resource_is_named() -> None:
     claim = a_nodeclaim(node_name="n", conditions=(joined,), requests=amounts({"devices/fuse": "1"}))
     node = VerdictNode("n", "general", claim, has_node=True, node=a_node(name="n"))
     overlays = [NodeOverlay(name=name, capacity=amounts({f"devices/{name}": "8"})) for name in ("fuse", "kvm")]
-    said = text(findings(nodes=[node], overlays=overlays)[FindingCode.NOT_INITIALIZED])
-    assert said.endswith("missing resource devices/fuse, which NodeOverlay fuse promises")
+    result = text(findings(nodes=[node], overlays=overlays)[FindingCode.NOT_INITIALIZED])
+    assert result.endswith("missing resource devices/fuse, which NodeOverlay fuse promises")
 
 
 @pytest.mark.parametrize(

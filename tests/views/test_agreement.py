@@ -96,7 +96,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     assert findings is not None
     text, values = why_label(findings.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
-    sentence = _said(why_sentence(entry, now_ns))
+    sentence = _plain(why_sentence(entry, now_ns))
     if not drawn.startswith(text) or values["why"] != why_code(findings.why, now_ns) or not sentence.startswith(text):
         yield f"WHY is {text}, {drawn}, {values['why']}"
     for lane in findings.lanes:
@@ -115,7 +115,7 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the lines of the detail differ from the row."""
     result = entry.findings
     assert result is not None
-    told = [_said(line) for line in why_lines(entry, None, now_ns)]
+    told = [_plain(line) for line in why_lines(entry, None, now_ns)]
     for lane in result.lanes:
         message = lane_message(result, lane, now_ns)
         lines = (line for line in told if short_method(lane.method) in line)
@@ -246,7 +246,7 @@ def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Itera
             yield f"{key}: next in the verdict, and WHY is {findings.why.code}"
 
 
-def _said(pieces: Pieces) -> str:
+def _plain(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 

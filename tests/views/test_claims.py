@@ -234,7 +234,7 @@ def test_cells(result: ClaimEntry, texts: dict[str, str]) -> None:
     assert {name: shown[name] for name in texts} == texts
 
 
-def said(entry: ClaimEntry) -> list[str]:
+def lines_of(entry: ClaimEntry) -> list[str]:
     return ["".join(text for text, _ in line) for line in claim_sentences(entry, NOW_NS, ZoneInfo("Europe/Berlin"))]
 
 
@@ -289,7 +289,7 @@ def said(entry: ClaimEntry) -> list[str]:
     ],
 )
 def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
-    assert said(result) == lines
+    assert lines_of(result) == lines
 
 
 def test_sort_and_filter() -> None:
@@ -326,7 +326,7 @@ def test_sort_and_filter() -> None:
     ("reason", "words"), [("RebootSucceeded", "rebooted 60m ago"), ("RebootFailed", "reboot failed 60m ago")]
 )
 def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
-    assert said(entry(Condition("Rebooting", "False", reason, last_transition_ns=NOW_NS - HOUR)))[1].endswith(words)
+    assert lines_of(entry(Condition("Rebooting", "False", reason, last_transition_ns=NOW_NS - HOUR)))[1].endswith(words)
 
 
 def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:

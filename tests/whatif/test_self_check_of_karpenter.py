@@ -32,14 +32,14 @@ def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
 @pytest.fixture
 def recorded(tmp_path: Path) -> tuple[dict[str, Any], Path]:
     """Return a snapshot of two NodePools with four NodeClaims that Karpenter has just made, and where to put it."""
-    document = next(snapshot for snapshot in snapshots("weights") if len(_made(snapshot)) == 4)
+    document = next(snapshot for snapshot in snapshots("weights") if len(_launched(snapshot)) == 4)
     packed = tmp_path / f"{document['catalog']}.gz"
     packed.parent.mkdir(parents=True, exist_ok=True)
     packed.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
     return document, tmp_path / "recorded.json"
 
 
-def _made(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _launched(document: dict[str, Any]) -> list[dict[str, Any]]:
     claims = [manifest for manifest in document["objects"] if manifest["kind"] == "NodeClaim"]
     return [claim for claim in claims if claim["metadata"]["name"].startswith("made-")]
 
@@ -65,7 +65,7 @@ def test_headless_those_that_differ_are_named_with_the_reason(
     recorded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document, path = recorded
-    claim = _made(document)[2]
+    claim = _launched(document)[2]
     right = claim["metadata"]["labels"]["karpenter.sh/nodepool"]
     wrong = next(
         manifest["metadata"]["name"]
@@ -84,7 +84,7 @@ def test_headless_those_that_differ_are_named_with_the_reason(
 
 def test_headless_what_was_edited_since_is_not_counted(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     document, path = recorded
-    claim = _made(document)[1]
+    claim = _launched(document)[1]
     document["objects"] = [
         manifest
         for manifest in document["objects"]

@@ -156,12 +156,12 @@ def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
 ) -> None:
     command = ["sweep", "--demo", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--workers", "tls://127.0.0.1:1"]
     assert main(command) == 2
-    assert "tls:// needs certificates: name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in _said(capsys)
+    assert "tls:// needs certificates: name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in _stderr(capsys)
     tls = Path(__file__).parents[1] / "data" / "tls"
     settings = {"distributed.comm.tls.ca-file": str(tls / "none.pem"), "distributed.comm.tls.client.cert": "x"}
     with dask.config.set(settings):
         assert main(command) == 2
-    assert "CLIENT__KEY cannot be used: No such file or directory" in _said(capsys)
+    assert "CLIENT__KEY cannot be used: No such file or directory" in _stderr(capsys)
 
     for role in ("SCHEDULER", "WORKER", "CLIENT"):
         monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{role}__CERT", str(tls / "server.pem"))
@@ -203,7 +203,7 @@ def raises_timeout(*_: object, **__: object) -> None:
     raise TimeoutError("No valid workers found")
 
 
-def _said(capsys: pytest.CaptureFixture[str]) -> str:
+def _stderr(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from botocore import exceptions as known
+from botocore import exceptions as boto
 
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster.body import answers_counted
@@ -57,35 +57,35 @@ _ENDLESS: Final = (
 _SECRET: Final = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b")
 
 _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], Trouble, str], ...]] = (
-    ((known.ProfileNotFound,), Trouble.NO_PROFILE, "{whose} is not in the AWS configuration"),
-    ((known.NoRegionError,), Trouble.NO_REGION, "no AWS region is configured, and the cluster names none"),
+    ((boto.ProfileNotFound,), Trouble.NO_PROFILE, "{whose} is not in the AWS configuration"),
+    ((boto.NoRegionError,), Trouble.NO_REGION, "no AWS region is configured, and the cluster names none"),
     (
-        (known.SSOError, known.TokenRetrievalError),
+        (boto.SSOError, boto.TokenRetrievalError),
         Trouble.EXPIRED,
         "the SSO session of {whose} has ended; aws sso login{option} renews it",
     ),
-    ((known.LoginError,), Trouble.EXPIRED, "the login session of {whose} has ended; aws login{option} renews it"),
-    ((known.NoCredentialsError,), Trouble.NO_CREDENTIALS, "no AWS credentials were found"),
+    ((boto.LoginError,), Trouble.EXPIRED, "the login session of {whose} has ended; aws login{option} renews it"),
+    ((boto.NoCredentialsError,), Trouble.NO_CREDENTIALS, "no AWS credentials were found"),
     (
-        (known.PartialCredentialsError,),
+        (boto.PartialCredentialsError,),
         Trouble.NO_CREDENTIALS,
         "the AWS credentials of {whose} are incomplete: {words}",
     ),
     (
-        (known.CredentialRetrievalError, known.RefreshWithMFAUnsupportedError),
+        (boto.CredentialRetrievalError, boto.RefreshWithMFAUnsupportedError),
         Trouble.NO_CREDENTIALS,
         "cannot get the AWS credentials of {whose}: {words}",
     ),
     (
-        (known.ConfigParseError, known.InvalidConfigError),
+        (boto.ConfigParseError, boto.InvalidConfigError),
         Trouble.NO_PROFILE,
         "the AWS configuration cannot be used: {words}",
     ),
-    ((known.SSLError,), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs: {words}"),
-    ((known.ProxyConnectionError,), Trouble.NO_NETWORK, "the proxy for the AWS APIs does not work: {words}"),
-    ((known.ReadTimeoutError, known.ConnectionClosedError), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
-    ((known.HTTPClientError, known.ConnectionError), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
-    ((known.BotoCoreError,), Trouble.OTHER, "{action} did not work: {words}"),
+    ((boto.SSLError,), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs: {words}"),
+    ((boto.ProxyConnectionError,), Trouble.NO_NETWORK, "the proxy for the AWS APIs does not work: {words}"),
+    ((boto.ReadTimeoutError, boto.ConnectionClosedError), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
+    ((boto.HTTPClientError, boto.ConnectionError), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
+    ((boto.BotoCoreError,), Trouble.OTHER, "{action} did not work: {words}"),
     ((Exception,), Trouble.OTHER, "{action} returned an unreadable answer: {words}"),
 )
 """First match wins."""
@@ -101,7 +101,7 @@ def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
     whose = f"profile {profile}" if profile else "the default profile"
     if isinstance(error, AwsError):
         return error
-    if isinstance(error, known.ClientError):
+    if isinstance(error, boto.ClientError):
         return _client_error(error.response, action, whose)
     for cause in _causes(error):
         for kind, sentence in _ENDLESS:
@@ -112,7 +112,7 @@ def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
     return AwsError(
         trouble,
         sentence.format(whose=whose, option=option, action=action, words=_words(error)),
-        is_transient=isinstance(error, (known.ReadTimeoutError, known.ConnectionClosedError)),
+        is_transient=isinstance(error, (boto.ReadTimeoutError, boto.ConnectionClosedError)),
     )
 
 

@@ -13,26 +13,26 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 import urllib3
-from urllib3 import exceptions as known
+from urllib3 import exceptions as urllib3_errors
 from urllib3.exceptions import ProtocolError
 
 from karptui.files import size_text
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.cluster.pool import TimedReads, TooSlowError
 
-BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
+BROKEN: Final = (urllib3_errors.HTTPError, OSError, ValueError, AttributeError)
 """Exceptions of failing requests; the last two come from reading a TLS socket that another thread closes."""
 
 
 _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (ssl.SSLCertVerificationError, "the certificate of {server} is not trusted: {detail}"),
-    (known.ProxyError, "the proxy for {server} does not work: {detail}"),
+    (urllib3_errors.ProxyError, "the proxy for {server} does not work: {detail}"),
     (socket.gaierror, "the host name of {server} cannot be resolved"),
     (ConnectionRefusedError, "{server} refuses connections"),
     (TooSlowError, "{server} did not finish an answer in time"),
-    (known.ConnectTimeoutError, "{server} did not accept a connection in time"),
+    (urllib3_errors.ConnectTimeoutError, "{server} did not accept a connection in time"),
     (TimeoutError, "{server} stopped sending data"),
-    (known.ReadTimeoutError, "{server} stopped sending data"),
+    (urllib3_errors.ReadTimeoutError, "{server} stopped sending data"),
     (ssl.SSLError, "no secure connection to {server}: {detail}"),
 )
 """Messages by exception; the first exception found among a failure's causes decides."""
@@ -49,9 +49,9 @@ def why(error: Exception, server: str) -> str:
     for type_, sentence in _SENTENCES:
         for link in chain:
             # urllib3 derives "cannot connect" from "timed out while connecting".
-            if isinstance(link, type_) and not isinstance(link, known.NewConnectionError):
+            if isinstance(link, type_) and not isinstance(link, urllib3_errors.NewConnectionError):
                 return sentence.format(server=server, detail=one_line(_detail(link), 160))
-    if isinstance(error, known.ProtocolError | ConnectionError | AttributeError | ValueError):
+    if isinstance(error, urllib3_errors.ProtocolError | ConnectionError | AttributeError | ValueError):
         return f"{server} cut the connection"
     return f"{server} cannot be reached: {one_line(str(error), 200)}"
 
@@ -100,7 +100,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _detail(error: BaseException) -> str:
-    if isinstance(error, known.ProxyError):
+    if isinstance(error, urllib3_errors.ProxyError):
         # The cause has the best message: "Connection refused", "Tunnel connection failed: 403 Forbidden".
         *_, last = _chain(error)
         return str(getattr(last, "strerror", None) or last)

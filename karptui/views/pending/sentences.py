@@ -439,9 +439,9 @@ def disagreement_text(disagreement: Disagreement) -> str:
         case DisagreementCode.REFUSED_BY_SCHEDULER:
             fits = "it fits" if disagreement.pods == 1 else "they fit"
             words = _cut_words(clean(disagreement.message.partition(" preemption: ")[0]), MOST_QUOTED)
-            said = f" ({words})" if words else ""
+            detail = f" ({words})" if words else ""
             return (
-                f"{_scheduler_words(disagreement.user)} refuses {them}{said}, but by Karpenter's rules"
+                f"{_scheduler_words(disagreement.user)} refuses {them}{detail}, but by Karpenter's rules"
                 f" {fits} on {where}, so Karpenter launches no node for {them}"
             )
         case _:

@@ -42,17 +42,17 @@ class Questions:
         self.asked: list[Scenario] = []
         self.are_first: list[bool] = []
         self.were_typing: list[bool] = []
-        self.said = ReplayState()
+        self.next_state = ReplayState()
 
     def replay(self, scenario: Scenario, _now_ns: int, *, is_typing: bool, is_first: bool) -> ReplayState:
         self.asked.append(scenario)
         self.are_first.append(is_first)
-        self.said = self.said._replace(number=len(self.asked))
-        return self.said
+        self.next_state = self.next_state._replace(number=len(self.asked))
+        return self.next_state
 
     def state(self, _now_ns: int, *, is_typing: bool) -> ReplayState:
         self.were_typing.append(is_typing)
-        return self.said
+        return self.next_state
 
     def subscribe(self, listener: Callable[[int, Answer], None], /) -> None:
         self.hear = listener
@@ -99,7 +99,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: list[str] = []
-        self.said: list[str] = []
+        self.notices: list[str] = []
 
     def typed(self) -> None:
         self.told.append("typed")
@@ -114,7 +114,7 @@ class Listener:
         self.told.append("answer")
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        self.said.append(text)
+        self.notices.append(text)
 
 
 class Keys:

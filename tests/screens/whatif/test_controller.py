@@ -98,11 +98,11 @@ async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> N
     await opened(whatif)
     whatif.ask()
     assert whatif.take(1, Answer(asked(cluster)[0], blockers_gained=()))
-    cluster.replays.said = ReplayState(number=1, is_busy=True)
+    cluster.replays.next_state = ReplayState(number=1, is_busy=True)
     whatif.typed("# why\n" + whatif.book.sheet.text, 0)
     whatif.ask()
     assert len(asked(cluster)) == 1
-    cluster.replays.said = ReplayState(number=1, is_busy=True, moves=True)
+    cluster.replays.next_state = ReplayState(number=1, is_busy=True, moves=True)
     whatif.ask()
     assert len(asked(cluster)) == 2, "the answer would be of another cluster"
 
@@ -133,7 +133,7 @@ async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
         (ReplayState(number=1, is_outdated=True, is_due=True, is_busy=True), False),
         (ReplayState(number=1, is_outdated=True, is_due=True), True),
     ):
-        cluster.replays.said = state
+        cluster.replays.next_state = state
         assert whatif.follow() is follows
     keys.is_typing = True
     whatif.follow()
@@ -148,7 +148,7 @@ async def test_undo_says_what_it_undoes(whatif: WhatIf, listener: Listener) -> N
     whatif.redo()
     assert "weight: 60" in whatif.book.sheet.text
     whatif.redo()
-    assert listener.said == ["undone: weight", "done again: weight", "nothing to redo"]
+    assert listener.notices == ["undone: weight", "done again: weight", "nothing to redo"]
 
 
 @pytest.mark.parametrize(
@@ -200,4 +200,4 @@ async def test_nobody_is_told_once_the_screen_is_left(whatif: WhatIf, listener: 
     whatif.say("still here")
     whatif.leave(listener)
     whatif.say("gone")
-    assert listener.said == ["still here"]
+    assert listener.notices == ["still here"]

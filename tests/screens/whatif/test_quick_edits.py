@@ -45,8 +45,8 @@ async def test_a_document_that_cannot_be_read_is_not_edited(
     quick.step("quick/nodepool.weight", 1, None)
     quick.reset("quick/nodepool.weight", None)
     assert whatif.book.sheet.text == "kind: ["
-    assert all("is invalid" in text for text in listener.said)
-    assert len(listener.said) == 2
+    assert all("is invalid" in text for text in listener.notices)
+    assert len(listener.notices) == 2
 
 
 async def test_a_setting_that_is_as_the_cluster_has_it_is_no_edit(whatif: WhatIf, quick: QuickEdits) -> None:
@@ -91,7 +91,7 @@ async def test_what_is_refused_changes_nothing_and_says_why(
     action = next(action for action in QUICK_ACTIONS if action.id == "copies")
     quick.act(action, ObjectRef("Pod", "web", "shop"), {name: "many" for name, _ in action.asks})
     assert whatif.book.sheet.edits == ()
-    assert listener.said[0].startswith(f"{action.title}: ")
+    assert listener.notices[0].startswith(f"{action.title}: ")
 
 
 async def test_what_a_sweep_begins_from(whatif: WhatIf, quick: QuickEdits) -> None:

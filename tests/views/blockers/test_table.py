@@ -79,18 +79,18 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     goes = Verdict(Outcome.DELETE, "Drift")
 
     def node(
-        name: str, *codes: Code, own: int = 1, alone: Outcome = Outcome.NO, goes: Verdict = goes
+        name: str, *codes: Code, blocked: int = 1, alone: Outcome = Outcome.NO, goes: Verdict = goes
     ) -> list[BlockerEntry]:
         blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
         outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(alone,) * len(codes))
         findings = NodeFindings(name, name, "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
-        return [BlockerEntry(blockers[place], place, findings) for place in range(own)]
+        return [BlockerEntry(blockers[place], place, findings) for place in range(blocked)]
 
     def without(*nodes: list[BlockerEntry]) -> str:
         members = tuple(entry for node in nodes for entry in node)
         return cells(BlockerGroup(name="x", members=members, is_folded=True))["without"]
 
-    both = node("two", Code.POD_DND, Code.POD_DND, own=2)
+    both = node("two", Code.POD_DND, Code.POD_DND, blocked=2)
     other = node("other", Code.POD_DND, Code.BUDGET_ZERO)
     waits = node("waits", Code.POD_DND)
     unknown = [replace(waits[0], findings=replace(present(waits[0].findings), outlook=None))]

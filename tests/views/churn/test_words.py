@@ -195,7 +195,7 @@ MOVES = (
 CHURN = a_churn(LEFT, FOR_LEFT, EMPTY, BACK, TOLD, CAME, moves=MOVES)
 
 
-def one(name: str) -> ReplacedClaim:
+def claim(name: str) -> ReplacedClaim:
     return next(item for item in replacements(CHURN) if item.key == name)
 
 
@@ -203,31 +203,31 @@ def test_replacements() -> None:
     assert {item.key for item in replacements(CHURN)} == {"left", "empty", "told"}
     assert {item.key for item in replacements(CHURN, "general")} == {"left", "empty"}
     assert [item.key for item in replacements(CHURN, "")] == ["told"]
-    assert (one("left").is_same_type, one("left").is_short, one("left").moves) == (True, True, 1)
-    assert (one("empty").is_same_type, one("empty").is_short, one("told").is_same_type) == (True, False, False)
+    assert (claim("left").is_same_type, claim("left").is_short, claim("left").moves) == (True, True, 1)
+    assert (claim("empty").is_same_type, claim("empty").is_short, claim("told").is_same_type) == (True, False, False)
 
 
 def test_replacements_in_sentences() -> None:
-    left = text_of(replacement_sentences(one("left"), NOW_NS))
+    left = text_of(replacement_sentences(claim("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\nreplaced by (inferred from "
         "time and reason): for-left m5.large (same type)\n1 pod seen to move off it"
     )
     assert "not replaced, but followed soon by back c5.large (same type)" in text_of(
-        replacement_sentences(one("empty"), NOW_NS)
+        replacement_sentences(claim("empty"), NOW_NS)
     )
-    told = text_of(replacement_sentences(one("told"), NOW_NS))
+    told = text_of(replacement_sentences(claim("told"), NOW_NS))
     assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · known only from events")
     assert "replaced by (inferred from time and reason): came m5.large" in told
 
 
 def test_cells_of_replacements() -> None:
-    assert cells(one("left"), REPLACEMENTS) == {
+    assert cells(claim("left"), REPLACEMENTS) == {
         "age": "30m", "time": "11:30:00Z", "name": "left", "node": "node-left", "pool": "general", "type": "m5.large",
         "cap": "spot", "zone": "us-east-1a", "status": "Underutilized", "lived": "10m", "moved": "1",
         "by": "for-left m5.large (same type)",
     }  # fmt: skip
-    told = cells(one("told"), REPLACEMENTS)
+    told = cells(claim("told"), REPLACEMENTS)
     assert {name for name, text in told.items() if text == "n/a"} == {
         "node", "pool", "type", "cap", "zone", "lived", "moved",
     }  # fmt: skip

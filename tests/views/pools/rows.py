@@ -18,7 +18,7 @@ from tests.builders import NOW_NS
 
 VIEW = story_a.story_view()
 ROWS = {row.name: row for row in pool_rows(VIEW)}
-COUNTED = story_a.story_view(known=story_a.evidence(has_metrics=True))
+COUNTED = story_a.story_view(read_evidence=story_a.evidence(has_metrics=True))
 
 
 def text_of(line: Any) -> str:
@@ -28,7 +28,7 @@ def text_of(line: Any) -> str:
 def view_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> ClusterView:
     """Return a cluster with these NodePools."""
     held = Inventory(nodepools=pools, **inventory)
-    return story_a.story_view(held, known=Evidence(instance_types=types, taken_at_ns=NOW_NS))
+    return story_a.story_view(held, read_evidence=Evidence(instance_types=types, taken_at_ns=NOW_NS))
 
 
 def rows_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> dict[str, PoolRow]:

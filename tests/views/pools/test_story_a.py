@@ -107,7 +107,7 @@ def test_one_pool_overlaps_with_none() -> None:
 def test_story_a_counts_by_nodeclaims() -> None:
     assert text_of(check_of(VIEW)) == "check: NodeClaims of the last 24 h that still exist: primary 2"
     refused = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's metrics need permission")
-    view = story_a.story_view(known=story_a.evidence(metrics_status=refused))
+    view = story_a.story_view(read_evidence=story_a.evidence(metrics_status=refused))
     assert text_of(check_of(view)).endswith(" · Karpenter's metrics need permission")
     values = pools_table().values(ROWS["primary"], NOW_NS)
     assert (values["nodeclaims_created"], values["nodeclaims_created_by"]) == (2, "nodeclaims of the last 24 h")
@@ -134,7 +134,7 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     before = msgspec.structs.replace(story_a.METRICS, read_at_ns=NOW_NS - 12 * MINUTE_NS, started_at_ns=0)
     pools = {**before.pools, "extra": msgspec.structs.replace(before.pools["spare"])}
     now = msgspec.structs.replace(story_a.METRICS, pools=pools, started_at_ns=0, pods_by_pool={})
-    view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now, metrics_before=before))
+    view = story_a.story_view(read_evidence=Evidence(instance_types=story_a.TYPES, metrics=now, metrics_before=before))
     line = text_of(check_of(view))
     assert "created by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
@@ -144,9 +144,9 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     assert "0 pods on its nodes" in detail
     assert pools_table().values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
     same = msgspec.structs.replace(now, pools=before.pools)
-    view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
+    view = story_a.story_view(read_evidence=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
     assert text_of(check_of(view)).endswith(" · since 12m ago: none")
-    alone = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now))
+    alone = story_a.story_view(read_evidence=Evidence(instance_types=story_a.TYPES, metrics=now))
     assert "since 12m" not in text_of(check_of(alone))
 
 
