@@ -160,17 +160,12 @@ def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner:
         pods = {pod.pod.key if drain else "" for drain in drains for pod in (drain.holders if drain else ())}
         if len(drains) < len(users) or not all(drain is not None and drain.holders for drain in drains):
             return False
-    evicted = {
-        _stem(f"{event.involved_namespace}/{event.involved_name}")
+    evicted = {  # by controller, whose pods have its name and a suffix
+        f"{event.involved_namespace}/{event.involved_name}".rpartition("-")[0]
         for event in case.events
         if event.reason in EVICTED and event.source != KUBELET and case.now_ns - event.last_ns <= ADVANCED_NS
     }
-    return bool(pods) and evicted.issuperset(map(_stem, pods))
-
-
-def _stem(pod: str) -> str:
-    """Return the namespace and the name of a pod's controller: its pods have that name and a suffix."""
-    return pod.rpartition("-")[0]
+    return bool(pods) and evicted.issuperset(pod.rpartition("-")[0] for pod in pods)
 
 
 def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:

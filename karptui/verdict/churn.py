@@ -127,25 +127,25 @@ def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools with an expireAfter of minutes whose nodes all went within an hour for no other reason."""
     there, names = {line.claim.name for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
+    pools = {p.name: p.expire_after_ns for p in case.pools if p.expire_after_ns and p.expire_after_ns < CHURN_RECENT_NS}
     gone: defaultdict[str, dict[str, int]] = defaultdict(dict)
     others = set[str]()
-    for event in case.events:
+    for event in case.events if pools else ():
         name = event.involved_name
         if event.involved_kind == "NodeClaim" and name not in there and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
             gone[pool_in_name(name, names)][name] = event.last_ns
             others |= {name} if why_by_events((event,)) is not Removal.UNKNOWN else set()
-    for pool in case.pools:
-        expired = {name: last_ns for name, last_ns in gone[pool.name].items() if name not in others}
-        enough = max(FEWEST, sum(line.pool == pool.name for line in case.nodes))
-        if 0 < (pool.expire_after_ns or 0) < CHURN_RECENT_NS and len(expired) >= enough:
+    for pool, expire_after_ns in pools.items():
+        expired = {name: last_ns for name, last_ns in gone[pool].items() if name not in others}
+        if len(expired) >= max(FEWEST, sum(line.pool == pool for line in case.nodes)):
             yield ClusterFinding(
                 severity=FindingSeverity.WARNING,
                 code=FindingCode.CHURN,
                 since_ns=min(expired.values()),
-                objects=(f"NodePool/{pool.name}", *(f"NodeClaim/{name}" for name in expired)),
-                names=(pool.name,),
+                objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in expired)),
+                names=(pool,),
                 nodes=len(expired),
-                detail=str((pool.expire_after_ns or 0) // NS_PER_SECOND),
+                detail=str(expire_after_ns // NS_PER_SECOND),
                 manner=Manner.EXPIRED,
                 screen="churn",
             )

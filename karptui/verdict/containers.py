@@ -82,15 +82,12 @@ _FAMILIES: Final = ("/instance-family", "/sku-family")
 
 def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about the containers of pods on nodes."""
-    for findings in (
-        starting_findings,
-        crashing_findings,
-        gated_findings,
-        unended_findings,
-        rejected_findings,
-        outlived_findings,
-    ):
-        yield from findings(case)
+    yield from starting_findings(case)
+    yield from crashing_findings(case)
+    yield from gated_findings(case)
+    yield from unended_findings(case)
+    yield from rejected_findings(case)
+    yield from outlived_findings(case)
 
 
 def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -257,11 +254,8 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         stays = line is not None and line.has_node and line.not_ready_ns is None and not line.goes
         if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
             late[pod.key] = pod
-    killed: dict[str, str] = {}
-    for event in case.events if late else ():
-        key = f"{event.involved_namespace}/{event.involved_name}"
-        if event.involved_kind == "Pod" and event.reason == "FailedKillPod" and key in late:
-            killed[key] = event.message
+    told = (event for event in case.events if event.reason == "FailedKillPod" and event.involved_kind == "Pod")
+    killed = {f"{event.involved_namespace}/{event.involved_name}": event.message for event in told} if late else {}
     groups: defaultdict[tuple[str, bool], list[StartingPod]] = defaultdict(list)
     for key, pod in late.items():
         groups[pod.owner, key in killed].append(pod)

@@ -27,6 +27,7 @@ _SIGNALS: Final[Mapping[str, str]] = {
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = |^Failed to create pod sandbox: ")
 _KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
+_ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
@@ -113,7 +114,8 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if image and finding.reasons:
         nodes = verb(finding.nodes, "that node", "those nodes")
         return f"{text}: image {image} has no build for {' and '.join(finding.reasons)}, the platform of {nodes}"
-    message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", finding.detail)))
+    message = _ATTACHED.sub("its volume is still attached to another node", finding.detail)
+    message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", message)))
     if image:
         cause = message.rpartition(f'{image}": ')[2]
         return f"{text}: image {image} cannot be pulled: {quoted(cause)}"
