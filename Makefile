@@ -1,10 +1,10 @@
 # The two commands: `make demo` opens the app on the built-in demo cluster, `make test` runs the test suite.
-# Both make .venv themselves; a Python of 3.11 or newer is all that must be there.
+# Both create .venv; they need only Python 3.11 or newer.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-# Where a lock file is named, nothing else than what it lists is installed, and only what has its hash.
+# If set, only the packages of this lock file are installed, with matching hashes.
 LOCK ?=
 
 .PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit release site clean
@@ -12,14 +12,14 @@ LOCK ?=
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
 
-# The order is another one in every run; -p no:randomly keeps that of the files, --randomly-seed=N repeats a run.
-# Neighbours stay in one process, for what they share, until another process has nothing left to do.
+# Tests run in random order; -p no:randomly keeps the order of the files, --randomly-seed=N repeats a run.
+# Neighbouring tests share a process and its caches, until another process is idle.
 # Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own. Those of
 # karptui are compiled with the installation, by all processors, and not by each process of the first run.
 test: $(VENV)/.installed-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
-# What the screens do, pictures left out, on a Textual that karptui does not allow yet, in an environment of its own.
+# Tests the screens, without pictures, on a Textual that karptui does not allow yet, in a separate environment.
 TEXTUAL ?= textual
 test-newest-textual:
 	$(MAKE) --no-print-directory VENV=.venv-newest-textual newest-textual
@@ -28,7 +28,7 @@ newest-textual: $(VENV)/.installed-dev
 	@$(INSTALL) --upgrade '$(TEXTUAL)' || true
 	@newest=$$($(BIN)/python -c 'from importlib.metadata import version; print(version("textual"))'); \
 	if grep -q "\"textual==$$newest\"" pyproject.toml; then \
-		echo "Textual $$newest: there is none newer than that of make test"; \
+		echo "Textual $$newest: there is no newer one than that of make test"; \
 	else \
 		echo "Textual $$newest"; \
 		PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-pictures tests/ui tests/screens tests/widgets tests/terminal $(PYTEST_ARGS); \
@@ -49,7 +49,7 @@ snapshots: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/ui/test_pictures.py tests/ui/test_demo_picture.py --update-pictures $(PYTEST_ARGS)
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "karptui needs Python 3.11 or newer, $(PYTHON) is %d.%d; say make PYTHON=python3.12" % sys.version_info[:2])'
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "karptui needs Python 3.11 or newer, $(PYTHON) is %d.%d; run make PYTHON=python3.12" % sys.version_info[:2])'
 ifdef UV
 	uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
 else
@@ -77,17 +77,17 @@ endif
 	@$(BIN)/python -m compileall -q -j 0 karptui
 	@touch $@ $(VENV)/.installed
 
-# What continuous integration installs, with hashes: made anew when pyproject.toml changes. Needs uv.
+# Packages that continuous integration installs, with hashes. Run it when pyproject.toml changes; needs uv.
 lock:
 	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
 		--no-header --no-annotate --no-emit-index-url --quiet --upgrade --output-file .ci/requirements.txt
 
-# Known vulnerabilities of what is locked: a report, which never fails, as the list of them may be out of reach.
+# Reports known vulnerabilities of the locked packages; never fails, because their database may be out of reach.
 audit: $(VENV)/bin/python
 	@$(PYTHON) -m venv $(VENV)-audit \
 		&& timeout 60 $(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit \
 		&& $(VENV)-audit/bin/python tools/audit.py $(VENV)-audit/bin/pip-audit .ci/requirements.txt \
-		|| echo "audit: nobody could be asked, as pip-audit could not be installed"
+		|| echo "audit: skipped, because pip-audit cannot be installed"
 
 # Everything that a release consists of, in dist: make release VERSION=1.2.3 RELEASE='--url https://…'.
 release:

@@ -1,6 +1,6 @@
-"""What is known against the packages that are locked, said in a sentence: ``python tools/audit.py PIP_AUDIT LOCK``.
+"""Known vulnerabilities of the locked packages: ``python tools/audit.py PIP_AUDIT LOCK``.
 
-It reports and never fails: the list of what is known may be out of reach.
+It reports and never fails, because the database may be out of reach.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ ANSWER_SECONDS: Final = 10
 
 
 def report(document: dict[str, Any]) -> list[str]:
-    """Return lines for what pip-audit found: each package something is known against, and a sentence on all."""
+    """Return a line for each package with vulnerabilities, and a summary."""
     packages = document.get("dependencies") or []
-    asked = [one for one in packages if "skip_reason" not in one]
-    known = [one for one in asked if one.get("vulns")]
+    checked = [package for package in packages if "skip_reason" not in package]
+    vulnerable = [package for package in checked if package.get("vulns")]
     lines = [
-        f"{one['name']} {one['version']}: {', '.join(each['id'] for each in one['vulns'])}"
-        + (f"; mended in {fixes}" if (fixes := _fixes(one["vulns"])) else "")
-        for one in known
+        f"{package['name']} {package['version']}: {', '.join(each['id'] for each in package['vulns'])}"
+        + (f"; fixed in {fixes}" if (fixes := _fixes(package["vulns"])) else "")
+        for package in vulnerable
     ]
-    if not asked:
-        why = next((str(one["skip_reason"]) for one in packages), "nothing is locked")
-        return [f"audit: nobody could be asked about any of {len(packages)} packages ({_short(why)})"]
-    missing = f"; nobody could be asked about {len(packages) - len(asked)} more" if len(asked) < len(packages) else ""
-    return [*lines, f"audit: something is known against {len(known)} of {len(asked)} packages{missing}"]
+    if not checked:
+        why = next((str(package["skip_reason"]) for package in packages), "nothing is locked")
+        return [f"audit: none of {len(packages)} packages could be checked ({_short(why)})"]
+    missing = f"; {len(packages) - len(checked)} more could not be checked" if len(checked) < len(packages) else ""
+    return [*lines, f"audit: {len(vulnerable)} of {len(checked)} packages have known vulnerabilities{missing}"]
 
 
 def _fixes(vulnerabilities: list[dict[str, Any]]) -> str:
-    return ", ".join(sorted({version for one in vulnerabilities for version in one.get("fix_versions") or ()}))
+    return ", ".join(sorted({version for each in vulnerabilities for version in each.get("fix_versions") or ()}))
 
 
 def _short(text: str) -> str:
@@ -41,7 +41,7 @@ def _short(text: str) -> str:
 
 
 def main(program: str, lock: str) -> None:
-    """Ask, and print what comes of it."""
+    """Check the packages, and print the result."""
     flags = ["--disable-pip", "--require-hashes", "--progress-spinner", "off", "--timeout", str(ANSWER_SECONDS)]
     try:
         ended = subprocess.run(
@@ -53,9 +53,9 @@ def main(program: str, lock: str) -> None:
         )
         lines = report(json.loads(ended.stdout))
     except subprocess.TimeoutExpired:
-        lines = [f"audit: nobody answered within {MOST_SECONDS} s"]
+        lines = [f"audit: no answer within {MOST_SECONDS} s"]
     except (OSError, ValueError):
-        lines = ["audit: nobody could be asked"]
+        lines = ["audit: the packages could not be checked"]
     print("\n".join(lines))
 
 

@@ -188,7 +188,7 @@ def _rank(blocker: Blocker) -> tuple[int, str]:
 
 def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instant: bool) -> list[str]:
     where = KUBE_SCHEDULER_APPROXIMATED
-    cheapest = "each launch takes the cheapest offering of the first capacity type that has one"
+    cheapest = "each launch takes the cheapest offering of the first available capacity type"
     load = "the load does not change: owners recreate evicted pods, and nothing scales"
     if is_instant:
         return ["launches, drains and pod starts take no time, and every validation passes", where, cheapest, load]

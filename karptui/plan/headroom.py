@@ -29,7 +29,7 @@ MOST: Final = 1000
 ASSUMED: Final = (
     "all pods are created at once, as if their workload was scaled up",
     "pods that are pending today are scheduled with them",
-    "a new node has the cheapest offering of the first capacity type that has one",
+    "a new node has the cheapest offering of the first available capacity type",
     "if several nodes fit, kube-scheduler's choice is approximated",
 )
 

@@ -16,23 +16,23 @@ KNOWN = {"name": "c", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": 
 
 def test_what_is_known_is_listed() -> None:
     assert audit.report({"dependencies": [CLEAN, KNOWN]}) == [
-        "c 2: CVE-1, CVE-2; mended in 2.1",
-        "audit: something is known against 1 of 2 packages",
+        "c 2: CVE-1, CVE-2; fixed in 2.1",
+        "audit: 1 of 2 packages have known vulnerabilities",
     ]
 
 
 def test_silence_is_not_taken_for_safety() -> None:
     (line,) = audit.report({"dependencies": [SKIPPED, SKIPPED]})
-    assert line.startswith("audit: nobody could be asked about any of 2 packages (Dependency not found on PyPI")
+    assert line.startswith("audit: none of 2 packages could be checked (Dependency not found on PyPI")
     (line,) = audit.report({"dependencies": [SKIPPED, CLEAN]})
-    assert line == "audit: something is known against 0 of 1 packages; nobody could be asked about 1 more"
+    assert line == "audit: 0 of 1 packages have known vulnerabilities; 1 more could not be checked"
 
 
 @pytest.mark.parametrize(
     ("body", "line"),
     [
-        ("import time; time.sleep(60)", "audit: nobody answered within 0.5 s"),
-        ("raise SystemExit('no network')", "audit: nobody could be asked"),
+        ("import time; time.sleep(60)", "audit: no answer within 0.5 s"),
+        ("raise SystemExit('no network')", "audit: the packages could not be checked"),
     ],
 )
 def test_whatever_happens_it_ends_with_a_sentence(
