@@ -109,6 +109,8 @@ WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
 """Reason of the volume controller's events about claims whose driver has not created the volume yet."""
 _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
+_SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
+"""Schedulers in the control planes of EKS and GKE: no pod of the cluster is theirs."""
 _CONTROLLERS: Final = frozenset({"controller", "manager", "operator"})
 """Parts of the names of controllers."""
 _RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -244,9 +246,9 @@ def held_by(
 
 
 def scheduler_runs(scheduler: str, state: ClusterState) -> bool:
-    """Return whether a ready pod has the name of a scheduler, or a pod of that scheduler has a node."""
+    """Return whether a scheduler runs: outside the cluster, in a ready pod of its name, or a pod of it has a node."""
     pods = state.pods.values()
-    return any(
+    return scheduler in _SCHEDULERS_OUTSIDE or any(
         (pod.ready and scheduler in pod.name) or (pod.node_name and pod.template.scheduler_name == scheduler)
         for pod in pods
     )

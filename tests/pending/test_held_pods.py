@@ -144,7 +144,8 @@ def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "ready", "is_told"), [("bins", False, True), ("bins", True, False), ("", False, False)]
+    ("scheduler", "ready", "is_told"),
+    [("bins", False, True), ("bins", True, False), ("", False, False), ("fargate-scheduler", False, False)],
 )
 def test_a_scheduler_that_has_said_nothing_and_runs_no_pod(scheduler: str, *, ready: bool, is_told: bool) -> None:
     pod = a_pod(scheduler_name=scheduler, scheduled_reason="")

@@ -92,10 +92,12 @@ AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
 """EKS Auto Mode runs Karpenter under another name."""
 FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
-SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
-"""Events of the Cluster Autoscaler about pods that it adds nodes for."""
-DESCHEDULED: Final = _events("source=sigs.k8s.io/descheduler")
-"""Events of the descheduler about pods that it evicts."""
+FAILED_JOBS: Final = _events("involvedObject.kind=Job,type=Warning,reason!=FailedCreate")
+RESCALES: Final = _events("reason=SuccessfulRescale")
+"""Events of HorizontalPodAutoscalers that change the number of replicas."""
+GROUPS: Final = _events("involvedObject.kind=PodGroup")
+WORKLOADS: Final = _events("involvedObject.kind=Workload")
+"""Events of Volcano and of Kueue about pods that they admit together."""
 VOLUME_FAILURES: Final = _events(
     "involvedObject.kind=PersistentVolumeClaim,reason!=WaitForFirstConsumer,reason!=Provisioning"
     ",reason!=ProvisioningSucceeded"
@@ -106,6 +108,15 @@ POD_WARNINGS: Final = _events(
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
 )
 """Events that explain why pods do not start, without more frequent events on other subjects."""
+POD_NOTES: Final = _events(
+    "involvedObject.kind=Pod,type=Normal,source!=karpenter,source!=eks-auto-mode/compute"
+    ",reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,reason!=Killing"
+    ",reason!=SuccessfulAttachVolume,reason!=NotTriggerScaleUp"
+)
+"""Events about pods that are preempted, evicted by the descheduler, or get a node of the Cluster Autoscaler."""
+OTHER_SCHEDULERS: Final = _events(
+    "reason=FailedScheduling,source!=default-scheduler,source!=karpenter,source!=eks-auto-mode/compute"
+)
 NODE_EVENTS: Final = _events(
     "involvedObject.kind=Node,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=Starting,reason!=NodeReady,reason!=NodeAllocatableEnforced,reason!=InvalidDiskCapacity"
@@ -138,8 +149,12 @@ LATER: Final = (
     FAILED_CREATIONS,
     POD_WARNINGS,
     NODE_EVENTS,
-    SCALE_UPS,
-    DESCHEDULED,
+    POD_NOTES,
+    OTHER_SCHEDULERS,
+    FAILED_JOBS,
+    RESCALES,
+    GROUPS,
+    WORKLOADS,
     VOLUME_FAILURES,
     LEADER_LEASE,
 )

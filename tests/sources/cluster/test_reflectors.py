@@ -11,18 +11,12 @@ from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.resources import (
     AUTO_MODE_EVENTS,
-    DESCHEDULED,
     EVENTS,
-    FAILED_CREATIONS,
     LATER,
-    NODE_EVENTS,
     NODECLAIMS,
     NODEPOOLS,
     NODES,
-    POD_WARNINGS,
     PODS,
-    SCALE_UPS,
-    VOLUME_FAILURES,
 )
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
@@ -174,10 +168,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
-    assert selectors == {
-        resource.field_selector
-        for resource in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, NODE_EVENTS, SCALE_UPS, DESCHEDULED, VOLUME_FAILURES)
-    }
+    assert selectors == {resource.field_selector for resource in LATER if resource.kind is Kind.EVENT}
 
 
 def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
@@ -250,16 +241,8 @@ def test_events_of_auto_mode(serve: Serve) -> None:
     server = serve(api)
     with Following(server) as following:
         following.until_live(*ALL)
-        assert {*following.reflectors.resources_of(Kind.EVENT)} == {
-            EVENTS,
-            FAILED_CREATIONS,
-            POD_WARNINGS,
-            NODE_EVENTS,
-            SCALE_UPS,
-            DESCHEDULED,
-            VOLUME_FAILURES,
-            AUTO_MODE_EVENTS,
-        }
+        events = {resource for resource in LATER if resource.kind is Kind.EVENT}
+        assert {*following.reflectors.resources_of(Kind.EVENT)} == {*events, AUTO_MODE_EVENTS}
         following.mailbox.until(
             lambda: any(call.query.get("fieldSelector") == "source=eks-auto-mode/compute" for call in server.calls)
         )
