@@ -69,7 +69,9 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     """
     metadata = mapping(document.get("metadata"))
     title = f"{kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    template = mapping(mapping(document.get("spec")).get("template")) if kind == "Deployment" else document
+    spec = mapping(document.get("spec")) if kind == "Deployment" else {}
+    template = mapping(spec.get("template")) if kind == "Deployment" else document
+    replicas = spec.get("replicas")
     container = _controller_of(mappings(mapping(template.get("spec")).get("containers")))
     values, unknown = _variables(mappings(container.get("env")))
     for name, value in _flags([arg for arg in _list(container.get("args")) if isinstance(arg, str)]):
@@ -86,6 +88,7 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
         settings=values,
         unknown=unknown,
         from_elsewhere=tuple(_from_elsewhere(mappings(container.get("envFrom")))),
+        replicas=replicas if isinstance(replicas, int) else None,
     )
 
 

@@ -95,6 +95,8 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """Other objects labelled as Karpenter, which are ignored: ``Deployment shop/web``."""
     doubt: str = ""
     """Why this may not be Karpenter; empty if it is verified."""
+    replicas: int | None = None
+    """Replicas that the Deployment asks for; None if unknown."""
 
     @property
     def version_sentence(self) -> str:

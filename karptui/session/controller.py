@@ -16,8 +16,10 @@ from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
 from karptui.verdict.finding import Controller, ControllerPod
 
 if TYPE_CHECKING:
+    from karptui.karpenter.controller import ControllerInfo
     from karptui.kube.objects import Event, Lease
     from karptui.kube.pod import Pod
+    from karptui.kube.workload import Workload
     from karptui.session.cluster_view import ClusterView
 
 NAME_LABEL: Final = "app.kubernetes.io/name"
@@ -69,10 +71,22 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
             sorted(o.namespace for o in leases if _is_held(o, lease_seen_ns) and (o is lease or o.namespace in usual))
         ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,
-        replicas=deployment.replicas if deployment is not None else None,
+        replicas=_replicas(view.evidence.controller, deployment, len(pods)),
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
     )
+
+
+def _replicas(info: ControllerInfo | None, deployment: Workload | None, pods: int) -> int | None:
+    """Return how many replicas Karpenter's Deployment asks for; None if unknown.
+
+    Of a live cluster's Deployments only the metadata is watched; Karpenter's is read once a minute.
+    """
+    if deployment is None or deployment.replicas is not None:
+        return deployment.replicas if deployment is not None else None
+    if info is None or info.replicas is None or info.namespace != deployment.namespace:
+        return None
+    return max(info.replicas, pods)
 
 
 def idle_because(view: ClusterView, now_ns: int) -> str:

@@ -28,6 +28,8 @@ def test_settings_and_version_of_a_deployment() -> None:
     assert info.title == "Deployment kube-system/karpenter"
     assert info.version == "1.14.1"
     assert info.settings == {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}
+    assert info.replicas is None
+    assert decode_controller({"spec": {"replicas": 2}}, "Deployment").replicas == 2
     assert "hunter2" not in repr(info)
     assert (info.unknown, info.from_elsewhere, info.sentences) == ({}, (), ())
 

@@ -7,6 +7,7 @@ from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
 from karptui.kube.objects import Lease
+from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller import NAME, NAME_LABEL, controller_of_view, is_karpenter
 from karptui.sources.source import Phase, SourceStatus
@@ -26,9 +27,9 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     leases = [Lease(name=LEADER_LEASE, namespace=name, holder=f"{name}_1") for name in names]
     state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
     view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace=proven)))
-    texts = namespaces_of(view.evidence.controller)
+    searched = namespaces_of(view.evidence.controller)
     pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
-    assert {pod.namespace for pod in pods if is_karpenter(pod, texts)} == namespaces
+    assert {pod.namespace for pod in pods if is_karpenter(pod, searched)} == namespaces
     assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
 
 
@@ -59,3 +60,29 @@ def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: 
     controller = controller_of_view(ClusterView(state, {str(Kind.LEASE): status}), (), NOW_NS)
     assert has_leader(controller) is has_one
     assert bool(controller.led_namespaces) is has_one
+
+
+@pytest.mark.parametrize(
+    ("namespace", "watched", "read", "pods", "replicas"),
+    [
+        ("kube-system", None, 0, 0, 0),
+        ("kube-system", None, 2, 0, 2),
+        ("kube-system", None, 0, 2, 2),
+        ("kube-system", None, None, 0, None),
+        ("karpenter", None, 0, 0, None),
+        ("kube-system", 3, 0, 0, 3),
+    ],
+    ids=["scaled to 0", "no pods", "scaled up since", "unknown", "another", "watched"],
+)
+def test_replicas_are_read_from_karpenters_deployment(
+    namespace: str, watched: int | None, read: int | None, pods: int, replicas: int | None
+) -> None:
+    deployment = Workload(
+        name="karpenter", namespace="kube-system", api_version="apps/v1", kind="Deployment",
+        labels={NAME_LABEL: NAME}, replicas=watched,
+    )  # fmt: skip
+    state = reduce(EMPTY, Batch({Kind.DEPLOYMENT: KindDelta({deployment.key: deployment})}))
+    info = ControllerInfo(title="Karpenter", namespace=namespace, replicas=read)
+    view = ClusterView(state, {}, evidence=Evidence(controller=info))
+    of_karpenter = [a_pod(name=f"karpenter-{number}", namespace="kube-system") for number in range(pods)]
+    assert controller_of_view(view, of_karpenter, NOW_NS).replicas == replicas

@@ -195,6 +195,7 @@ class Redactor:
                 "version": self.values.version(controller.get("version", "")),
                 "unknown": dict.fromkeys(controller.get("unknown", ()), _ELSEWHERE),
                 "fromElsewhere": [_ELSEWHERE for _ in controller.get("fromElsewhere", ())],
+                "replicas": controller.get("replicas"),
             }
         if "settingOrigins" in evidence:
             title = controller.get("title", "")

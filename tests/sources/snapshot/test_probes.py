@@ -193,6 +193,7 @@ EVIDENCE: Final = Evidence(
         version="1.15.0-acme-secret",
         unknown={"RESERVED_ENIS": "Secret acme-secret"},
         from_elsewhere=("ConfigMap acme-secret",),
+        replicas=2,
         doubt="acme-secret",
     ),
     controller_status=STATUS,
@@ -238,5 +239,6 @@ def test_nothing_is_left_of_who_answered_beside_the_objects() -> None:
     text = redacted(evidence=EVIDENCE, live_usage=usage, unread={"AcmeSecret", "Pod"})
     assert "acme" not in text.lower()
     assert '"m5.large": 0.1' in text
+    assert '"replicas": 2' in text
     assert "NodeRepair=true" in text
     assert '"unread": ["Pod"]' in text
