@@ -22,6 +22,7 @@ def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
         namespace="kube-system",
         version="1.14.1",
         settings={"RESERVED_ENIS": "1"},
+        replicas=2,
     )
     query = {"labelSelector": "app.kubernetes.io/name=karpenter", "limit": "20"}
     # what else carries the label is asked for last
