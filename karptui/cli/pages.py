@@ -68,6 +68,12 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("2", "as for other commands, or another karptui records this cluster"),
         ),
         "mcp": (Entry("0", "standard input has ended"), _UNUSABLE, _INTERRUPTED),
+        "verdict": (
+            *STATUSES[:3],
+            Entry("3", "there is a warning, with --fail-on warning"),
+            Entry("4", "there is an error, with --fail-on"),
+            _INTERRUPTED,
+        ),
         "advice": (
             Entry("0", "no finding of the severity of --fail-on or worse"),
             Entry("1", "done, but something could not be read"),
