@@ -77,7 +77,8 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         pods = uncounted(finding.names[1:], finding.pods)
         is_plain = finding.reasons in ((), ("",), ("Error",))
         exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
-        late = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
+        several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
+        late = f"pod {pods[0]}" if finding.pods == 1 else several
         if finding.container and finding.since_ns:
             have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
             crash = f"{its} init container {finding.container} crashes{exit_words}"
