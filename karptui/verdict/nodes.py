@@ -266,7 +266,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 
 
 def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that instances end without a drain, if Karpenter has spot nodes and told of no interruption."""
+    """Yield that instances end without a drain, if Karpenter has spot nodes and reported no interruption."""
     spot = [line for line in case.nodes if line.capacity_type == SPOT]
     gone: dict[str, int] = {}
     drained = {line.name for line in case.nodes}

@@ -193,7 +193,7 @@ CASES = [
             claim={"allocatable": amounts({"cpu": "1930m", "memory": "7190Mi", "pods": "58"})},
             pods=(a_pod(), *(a_pod(name=f"cell-{number}", node="node-1") for number in range(29))),
         ),
-        ("1 node of general (m5.large) offers less pods than its NodeClaim, node-1 29 instead of 58",),
+        ("1 node of general (m5.large) offers fewer pods than its NodeClaim, node-1 29 instead of 58",),
         ERROR,
         name="full",
     ),

@@ -177,7 +177,7 @@ def test_a_pod_with_more_volumes_than_any_node_attaches(limits: tuple[int | None
         storage_classes=(StorageClass(name="gp3", provisioner="ebs", volume_binding_mode="WaitForFirstConsumer"),),
         csi_nodes=tuple(CSINode(name=f"n{limit}", driver_limits=(("ebs", limit),)) for limit in limits),
     )
-    assert result == (["4 volumes of ebs a pod, but no node attaches more than 3 (CSINode)"] if is_told else [])
+    assert result == (["it has 4 volumes of ebs, but no node attaches more than 3 (CSINode)"] if is_told else [])
 
 
 def test_a_refusal_of_another_scheduler_is_not_called_kube_schedulers() -> None:

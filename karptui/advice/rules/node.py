@@ -365,7 +365,7 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.ERROR if resource in waiting else Severity.WARNING,
             objects=node_refs(state for _, state in gaps),
             fact=f"{counted(len(gaps), 'node')} of {listed(pools)} ({listed(types)}) "
-            f"{verb(len(gaps), 'offers', 'offer')} less {resource} than "
+            f"{verb(len(gaps), 'offers', 'offer')} {'fewer' if resource == PODS else 'less'} {resource} than "
             f"{verb(len(gaps), 'its NodeClaim', 'their NodeClaims')}, "
             f"{gaps[0][1].name} {offered} instead of {planned}: "
             "pods that Karpenter launches such a node for may not fit.",

@@ -48,7 +48,7 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         gone = f"{nodes_text(finding)} disappeared in the last {ago} without a drain: their instances no longer exist"
         spot = f"{counted(finding.of_nodes, 'spot node')} {verb(finding.of_nodes, 'needs', 'need')}"
         queue = f"its {spot} a working interruption queue (INTERRUPTION_QUEUE)"
-        return f"{gone}, and Karpenter told of no interruption; {queue}"
+        return f"{gone}, and Karpenter reported no interruption; {queue}"
     kind = f"{finding.detail} node" if finding.detail else "node"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}s"
     if not finding.of_nodes:

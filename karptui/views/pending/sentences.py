@@ -478,9 +478,9 @@ def _decisive_text(disagreement: Disagreement) -> str:
             return f"the ResourceClaim cannot be created: {_cut_words(clean(disagreement.message), MOST_QUOTED)}"
         case DisagreementCode.TOO_MANY_VOLUMES:
             count, most = disagreement.volumes
-            return (
-                f"{count} volumes of {clean(disagreement.name)} a pod, but no node attaches more than {most} (CSINode)"
-            )
+            have = "it has" if disagreement.pods == 1 else "each has"
+            driver = clean(disagreement.name)
+            return f"{have} {count} volumes of {driver}, but no node attaches more than {most} (CSINode)"
         case DisagreementCode.FOREIGN_TAINT:
             pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
             nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
