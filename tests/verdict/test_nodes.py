@@ -122,8 +122,8 @@ def test_spot_nodes_that_disappear_without_a_drain_are_told(
     line = VerdictNode("n1", "burst", claim, has_node=True, node=a_node(name="n1"), capacity_type=capacity_type)
     result = texts(line, events=(*(about_node(number, "DeletingNode") for number in range(nodes)), *others))
     expected = (
-        "3 nodes disappeared in the last 7m without a drain: their instances no longer exist, and Karpenter reported no "
-        "interruption; its 1 spot node needs a working interruption queue (INTERRUPTION_QUEUE)"
+        "3 nodes disappeared in the last 7m without a drain: their instances no longer exist, and Karpenter reported "
+        "no interruption; its 1 spot node needs a working interruption queue (INTERRUPTION_QUEUE)"
     )
     assert [text for _, text in result] == ([expected] if is_told else [])
 
