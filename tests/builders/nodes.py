@@ -41,7 +41,7 @@ def a_node(
     uid: str = "",
 ) -> Node:
     """Return a node; an empty pool is a node that Karpenter does not manage."""
-    texts = {
+    usual = {
         karpenter.HOSTNAME: name,
         karpenter.INSTANCE_TYPE: instance_type,
         karpenter.ZONE: zone,
@@ -49,9 +49,9 @@ def a_node(
         karpenter.OS: "linux",
     }
     if pool:
-        texts |= {karpenter.NODEPOOL: pool, karpenter.CAPACITY_TYPE: capacity_type, karpenter.REGISTERED: "true"}
+        usual |= {karpenter.NODEPOOL: pool, karpenter.CAPACITY_TYPE: capacity_type, karpenter.REGISTERED: "true"}
         if is_initialized:
-            texts[karpenter.INITIALIZED] = "true"
+            usual[karpenter.INITIALIZED] = "true"
     room = {"cpu": cpu, "memory": memory, "pods": pods, **(allocatable or {})}
     ready = a_condition(
         "Ready", status="True" if is_ready else "False", reason="KubeletReady" if is_ready else "KubeletNotReady"
@@ -59,7 +59,7 @@ def a_node(
     return Node(
         name=name,
         uid=uid or f"uid-node-{name}",
-        labels={**texts, **(labels or {})},
+        labels={**usual, **(labels or {})},
         annotations=dict(annotations or {}),
         provider_id=f"aws:///{zone}/{name}" if provider_id is None else provider_id,
         taints=tuple(taints),
@@ -120,9 +120,9 @@ def a_nodeclaim(
     """
     stages = ("Launched", "Registered", "Initialized")
     reached = stages.index(stage) + 1 if stage else 0
-    texts = {karpenter.NODEPOOL: pool}
+    usual = {karpenter.NODEPOOL: pool}
     if reached:
-        texts |= {karpenter.INSTANCE_TYPE: instance_type, karpenter.CAPACITY_TYPE: capacity_type, karpenter.ZONE: zone}
+        usual |= {karpenter.INSTANCE_TYPE: instance_type, karpenter.CAPACITY_TYPE: capacity_type, karpenter.ZONE: zone}
     result = tuple(
         a_condition(text, status="True" if index < reached else "Unknown", since_ns=created_ns)
         for index, text in enumerate(stages)
@@ -135,7 +135,7 @@ def a_nodeclaim(
     }
     return NodeClaim(
         name=name,
-        labels={**texts, **(labels or {})},
+        labels={**usual, **(labels or {})},
         conditions=tuple(conditions) if conditions is not None else result,
         created_ns=created_ns,
         **{**defaults, **fields},

@@ -13,7 +13,7 @@ ROOM = {"cpu": "4", "memory": "8Gi", "pods": "20", "nvidia.com/gpu": "1"}
 
 def a_node_manifest(name: str, *, pool: str = "general", **labels: str) -> dict[str, Any]:
     """Return a node that is ready."""
-    texts = {
+    usual = {
         "karpenter.sh/nodepool": pool,
         "karpenter.sh/capacity-type": "on-demand",
         "node.kubernetes.io/instance-type": "m5.xlarge",
@@ -26,7 +26,7 @@ def a_node_manifest(name: str, *, pool: str = "general", **labels: str) -> dict[
     return a_manifest(
         "Node",
         name,
-        metadata={"labels": texts | labels},
+        metadata={"labels": usual | labels},
         spec={"providerID": f"aws:///us-east-1a/{name}"},
         status={"capacity": ROOM, "allocatable": ROOM, "conditions": [ready]},
     )

@@ -315,8 +315,8 @@ def coredns_is_down(c: Cluster) -> None:
     add_nodeclass(c)
     add_pool(c, "orders", template={"taints": [{"key": "team", "value": "orders", "effect": "NoSchedule"}]})
     pairs = [add_node(c, "orders", "m6i.xlarge", zone) for zone in c.zones]
-    texts = {"tolerations": [{"key": "team", "operator": "Exists"}]}
-    add_workload(c, "orders/storefront", on=pairs, count=9, spec=texts)
+    tolerant = {"tolerations": [{"key": "team", "operator": "Exists"}]}
+    add_workload(c, "orders/storefront", on=pairs, count=9, spec=tolerant)
     text = no_node(
         {"node(s) had untolerated taint {dedicated: karpenter}": 2, "node(s) had untolerated taint {team: orders}": 3}
     )

@@ -341,9 +341,9 @@ def preference_that_karpenter_takes_for_a_refusal(c: Cluster) -> None:
 def spread_over_values_of_another_pool(c: Cluster) -> None:
     add_nodeclass(c)
     key = "capacity-spread"
-    texts = {"key": key, "operator": "In", "values": ["1"]}
+    requirement = {"key": key, "operator": "In", "values": ["1"]}
     others = {"key": key, "operator": "In", "values": ["2", "3", "4", "5"]}
-    add_pool(c, "steady", sizes=("xlarge",), requirements=[texts], labels={"tier": "steady"})
+    add_pool(c, "steady", sizes=("xlarge",), requirements=[requirement], labels={"tier": "steady"})
     add_pool(c, "cheap", sizes=("xlarge",), capacity=("spot",), requirements=[others])
     fleet(c, "cheap", "orders/storefront", 3, capacity="spot", age="20h")
     host = add_node(c, "steady", "m6i.xlarge", c.zones[0], age="6d")
