@@ -26,6 +26,7 @@ from tests.incidents import (
     nodeclasses,
     nodes,
     operations,
+    other_clouds,
     placement,
     pod_demands,
     prerequisites,
@@ -81,6 +82,7 @@ MODULES = (
     aftermath,
     refused_and_small,
     groups_and_devices,
+    other_clouds,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -55,6 +55,8 @@ API: Final = {
     "NodePool": "karpenter.sh/v1",
     "NodeClaim": "karpenter.sh/v1",
     "NodeOverlay": "karpenter.sh/v1alpha1",
+    "CapacityBuffer": "autoscaling.x-k8s.io/v1beta1",
+    "PodTemplate": "v1",
     "EC2NodeClass": "karpenter.k8s.aws/v1",
     "ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
     "MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
