@@ -24,6 +24,7 @@ from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import may_list_events
 from karptui.session.verdict import verdict_of_view
+from karptui.verdict.finding import FindingCode
 from karptui.views.findings.sentence import pending_reasons, sentence
 from karptui.views.pending.explained import explained_lines, explained_values, title_text
 from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
@@ -34,6 +35,7 @@ from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import as_text, build_rows
+from karptui.views.verdict import MARKS
 
 Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 
@@ -74,11 +76,13 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
 
 
 def _findings_about(key: str, view: ClusterView, now_ns: int) -> Iterator[Pieces]:
-    """Yield the sentences of the first screen about what keeps a pod pending."""
+    """Yield the sentences of the first screen about a pod, except the reason of pending pods, which follows anyway."""
     reasons = pending_reasons(view)
     for finding in verdict_of_view(view, now_ns):
-        if key in finding.pending.pods:
-            yield (("✘ ", Tone.FAULT), (sentence(finding, now_ns, reasons), Tone.NORMAL))
+        is_about = f"Pod/{key}" in finding.objects and finding.code is not FindingCode.PENDING
+        if key in finding.pending.pods or is_about:
+            mark, tone = MARKS[str(finding.severity)]
+            yield ((f"{mark} ", tone), (sentence(finding, now_ns, reasons), Tone.NORMAL))
 
 
 def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
@@ -105,6 +109,7 @@ def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     sentence = pod_sentence(entry, loaded.now_ns)
     ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"
     lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]
+    lines += _findings_about(pod.key, view, loaded.now_ns)
     if pod.node_name and not pod.is_terminal:
         lines.append(((f"`karptui explain node {clean(pod.node_name)}` shows why its node is still here", Tone.MUTED),))
     return [values], lines, loaded

@@ -137,7 +137,12 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.views.row import Tone
 
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    pending_report = study_pending(prepared, loaded.view.state, prices=loaded.view.evidence.price_settings)
+    pending_report = study_pending(
+        prepared,
+        loaded.view.state,
+        prices=loaded.view.evidence.price_settings,
+        version=loaded.view.evidence.karpenter_version,
+    )
     entries = [PendingEntry(group, may_list_events(loaded.view)) for group in pending_report.groups]
     if args.namespace and not args.all_namespaces:
         entries = [entry for entry in entries if entry.group.first.namespace == args.namespace]

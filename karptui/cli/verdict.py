@@ -141,7 +141,9 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     view, notes = loaded.view, loaded.notes
     if view.state.pending_pods and not is_out_of_reach(view):
         prepared, more = prepare_view(view, loaded.now_ns)
-        pending_report = study_pending(prepared, view.state, prices=view.evidence.price_settings)
+        pending_report = study_pending(
+            prepared, view.state, prices=view.evidence.price_settings, version=view.evidence.karpenter_version
+        )
         view = view.with_answers(pending=answer_of(pending_report))
         notes = (*notes, *more)
     if not unready_because(view):

@@ -92,6 +92,11 @@ def is_modelled(version: str) -> bool:
     return _parts(version)[:2] in {_parts(rules.version)[:2] for rules in MODELLED}
 
 
+def is_older(version: str, than: str) -> bool:
+    """Return whether a version is older than another; False if it is not known."""
+    return bool(_parts(version)) and _parts(version) < _parts(than)
+
+
 def _parts(version: str) -> tuple[int, ...]:
     match = _VERSION.match(version)
     return tuple(int(part or 0) for part in match.groups()) if match is not None else ()

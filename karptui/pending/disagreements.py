@@ -13,9 +13,14 @@ from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.rules import is_older
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of, controller_of
 from karptui.kube.pod import Pod
+from karptui.kube.resources import nano
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
@@ -28,6 +33,14 @@ PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """Maximum start time of a nominated node."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
+AUTOSCALER_TAINT: Final = "ToBeDeletedByClusterAutoscaler"
+"""Taint of nodes that the Cluster Autoscaler removes; its value is when it was set, in seconds since the epoch."""
+LEFT_NS: Final = 3600 * NS_PER_SECOND
+"""The Cluster Autoscaler drains and removes a node within this time."""
+COUNTS_POD_REQUESTS: Final = "1.8.0"
+"""First version of Karpenter that counts a pod's ``spec.resources``."""
+_NUMBERED_AS_KARPENTER: Final = frozenset({EC2_KIND, "AKSNodeClass"})
+"""NodeClasses of the providers whose minor versions are those of Karpenter that they contain."""
 _KNOWN_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")
 """Beginnings of the keys of taints that Kubernetes and Karpenter themselves set and remove."""
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
@@ -64,6 +77,10 @@ class DisagreementCode(StrEnum):
     """It has more volumes of a driver than any node attaches."""
     HOST_GONE = "selected node gone"
     """It selects by hostname a node that does not exist."""
+    POD_REQUESTS = "requests of the whole pod"
+    """It has requests for the whole pod, which this Karpenter does not count."""
+    LEFT_TAINT = "taint left by the Cluster Autoscaler"
+    """The nodes that it selects have the Cluster Autoscaler's taint for long."""
     NOMINATED = "nominated"
     """Karpenter nominated a node, and the pod is still pending."""
     UNSCHEDULABLE_NOW = "unschedulable now"
@@ -94,6 +111,8 @@ DECISIVE: Final = frozenset(
         DisagreementCode.CLAIM_NOT_CREATED,
         DisagreementCode.TOO_MANY_VOLUMES,
         DisagreementCode.HOST_GONE,
+        DisagreementCode.POD_REQUESTS,
+        DisagreementCode.LEFT_TAINT,
     }
 )
 """Disagreements about what keeps a pod pending whatever Karpenter launches."""
@@ -196,6 +215,7 @@ def held_by(
     groups: Mapping[str, Event],
     runs: Callable[[str], bool],
     now_ns: int,
+    version: str = "",
 ) -> Disagreement | None:
     """Return what keeps a pod pending whatever Karpenter launches; None without it.
 
@@ -206,6 +226,7 @@ def held_by(
         failed: Events about claims that cannot be created.
         groups: Events about groups of pods that the quota of their queue does not admit.
         runs: Tells whether a scheduler runs.
+        version: Karpenter's version.
     """
     refused = _group_event(pod, groups)
     # Volcano repeats its event each second; Kueue only if its queue changes, but its gate shows that it still holds.
@@ -221,7 +242,9 @@ def held_by(
     if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
         ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
         return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
-    if (unmet := _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)) is not None:
+    unmet = _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)
+    unmet = unmet or _uncounted_requests(pod, messages, state, version)
+    if unmet is not None:
         return unmet
     if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
@@ -286,6 +309,18 @@ def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Di
     return None
 
 
+def _uncounted_requests(pod: Pod, messages: PodMessages, state: ClusterState, version: str) -> Disagreement | None:
+    """Return that Karpenter nominates a pod to nodes without room because it does not count ``spec.resources``."""
+    nominated, refused = messages.karpenter, messages.scheduler
+    if not pod.template.has_pod_level_requests or not is_older(version, COUNTS_POD_REQUESTS):
+        return None
+    kinds = {nodeclass.kind for nodeclass in state.of(Kind.NODECLASS).values()}
+    if nominated is None or nominated.reason != NOMINATED or not kinds or not kinds <= _NUMBERED_AS_KARPENTER:
+        return None
+    is_full = refused is not None and "Insufficient" in refused.message
+    return Disagreement(DisagreementCode.POD_REQUESTS, name=version) if is_full else None
+
+
 def _unserved_gate(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
     """Return a scheduling gate and the controller that removes it if that runs no pod; None if it may run.
 
@@ -346,6 +381,8 @@ class Nominations:
 
         Karpenter expects the NodePool's taints only, so it launches another node, which gets the same taint.
         """
+        if diagnosis.cause is Cause.UNPLACED:
+            return self._left_taint(pod, now_ns)
         destination = diagnosis.destination if diagnosis.cause is Cause.CLAIM else None
         if destination is None or now_ns - since_ns < PATIENCE_NS:
             return None
@@ -364,6 +401,19 @@ class Nominations:
         name = max(tainted, key=lambda taint: len(tainted[taint]))
         code, nodes = DisagreementCode.FOREIGN_TAINT, tuple(sorted(tainted[name]))
         return Disagreement(code, since_ns, now_ns, name=name, nodes=nodes, destination=destination)
+
+    def _left_taint(self, pod: Pod, now_ns: int) -> Disagreement | None:
+        """Return the Cluster Autoscaler's taint on nodes that a pod selects if it is old; None without one."""
+        left: dict[str, int] = {}
+        for node in self._nodes.values():
+            taints = untolerated(node.taints, pod.template.tolerations)
+            taints = [each for each in taints if each.effect in HARD_EFFECTS]
+            if [each.key for each in taints] == [AUTOSCALER_TAINT] and taints[0].value.isdigit():
+                since_ns = int(taints[0].value) * NS_PER_SECOND
+                if now_ns - since_ns >= LEFT_NS and _selects(pod, node):
+                    left[node.name] = since_ns
+        code, nodes = DisagreementCode.LEFT_TAINT, tuple(sorted(left))
+        return Disagreement(code, min(left.values()), now_ns, name=AUTOSCALER_TAINT, nodes=nodes) if left else None
 
     def disagreements(
         self,
@@ -472,6 +522,17 @@ class Nominations:
             if kind == "node" and name in self._nodes:
                 return "Ready"
         return ""
+
+
+def _selects(pod: Pod, node: Node) -> bool:
+    """Return whether a node has the labels that a pod requires, and is large enough for it."""
+    if any(nano(node.allocatable, name) < amount.nano for name, amount in pod.requests.items()):
+        return False
+    labels, template = Requirements.from_labels(node.labels), pod.template
+    terms = template.required_node_terms or (NodeSelectorTerm(),)
+    return all(node.labels.get(key) == value for key, value in template.node_selector.items()) and any(
+        labels.compatible(Requirements.from_selectors(term.match_expressions)) for term in terms
+    )
 
 
 def _is_due(diagnosis: Diagnosis) -> bool:

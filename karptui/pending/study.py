@@ -43,8 +43,10 @@ class PendingStudy:
         notes: tuple[str, ...] = (),
         *,
         prices: PriceSettings = LIST_PRICES,
+        version: str = "",
     ) -> None:
         self._prepared = prepared
+        self._version = version
         self._state = state
         self._notes = notes
         self._prices = prices
@@ -93,6 +95,7 @@ class PendingStudy:
                 groups=groups_not_admitted(self._state),
                 runs=cache(partial(scheduler_runs, state=self._state)),
                 now_ns=self._prepared.now_ns,
+                version=self._version,
             ),
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
@@ -124,10 +127,15 @@ class PendingStudy:
 
 
 def study_pending(
-    prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = (), *, prices: PriceSettings = LIST_PRICES
+    prepared: Prepared,
+    state: ClusterState,
+    notes: tuple[str, ...] = (),
+    *,
+    prices: PriceSettings = LIST_PRICES,
+    version: str = "",
 ) -> PendingReport:
     """Return the complete report at once; takes the arguments of ``PendingStudy``."""
-    study = PendingStudy(prepared, state, notes, prices=prices)
+    study = PendingStudy(prepared, state, notes, prices=prices, version=version)
     study.solve()
     while study.explain_next():
         pass

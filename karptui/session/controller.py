@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
+from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.karpenter.rules import is_older
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.status import seen_ns
 from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
@@ -74,6 +76,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         replicas=_replicas(view.evidence.controller, deployment, len(pods)),
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
+        old_api=_old_api(view),
     )
 
 
@@ -87,6 +90,17 @@ def _replicas(info: ControllerInfo | None, deployment: Workload | None, pods: in
     if info is None or info.replicas is None or info.namespace != deployment.namespace:
         return None
     return max(info.replicas, pods)
+
+
+def _old_api(view: ClusterView) -> str:
+    """Return the version of its API that the AWS provider reads no more and the cluster serves alone; empty if none.
+
+    An API server that serves v1 as well prefers it.
+    """
+    version = view.evidence.karpenter_version
+    served = {nodeclass.version for nodeclass in view.state.of(Kind.NODECLASS).values() if nodeclass.kind == EC2_KIND}
+    is_old = bool(version) and not is_older(version, "1.0.0") and served and "v1" not in served
+    return min(served) if is_old else ""
 
 
 def idle_because(view: ClusterView, now_ns: int) -> str:

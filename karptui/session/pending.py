@@ -47,8 +47,10 @@ class PendingQuestions:
 
     def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
         """Take up a newer cluster."""
-        self._prepared, self._view = prepared, view
-        self._study = PendingStudy(prepared, view.state, notes, prices=view.evidence.price_settings)
+        self._prepared, self._view, evidence = prepared, view, view.evidence
+        self._study = PendingStudy(
+            prepared, view.state, notes, prices=evidence.price_settings, version=evidence.karpenter_version
+        )
         self._is_solved = False
 
     def step(self, pod_key: str = "", reporter: Reporter = silent) -> bool:

@@ -96,7 +96,9 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         if messages.karpenter is not None
         for _, name in messages.karpenter.targets
     }
-    closest = furthest(group.explanation) if group.explanation is not None else None
+    # Pods that fit somewhere have an explanation only after the user has looked at them: it must not change the cause.
+    is_placed = group.cause in (Cause.NODE, Cause.CLAIM)
+    closest = furthest(group.explanation) if group.explanation is not None and not is_placed else None
     pools = {place.nodepool for place in group.destinations if not place.node and place.nodepool}
     if closest is not None:
         pools.add(closest.nodepool)

@@ -382,7 +382,10 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
     if stage is DrainStage.INSTANCE:
         return Leaving.FINALIZER if _foreign_finalizers(line) else Leaving.INSTANCE
     if not line.has_node and sees_nodes:
-        return Leaving.NO_NODE
+        reference = claim.node_class_ref
+        # Rule: IsManaged in Karpenter's pkg/utils/nodeclaim, since 1.1; v1beta1 allowed an empty group and kind.
+        is_managed = (reference.group and reference.kind) or not reference.name
+        return Leaving.NO_NODE if is_managed else Leaving.UNMANAGED
     if stage is DrainStage.VOLUMES:
         return Leaving.VOLUMES
     drain = line.findings.drain if line.findings is not None else None

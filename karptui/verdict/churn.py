@@ -11,7 +11,7 @@ from karptui.disruption.churn.life import TERMINATING, Removal, command_reason, 
 from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
-from karptui.kube.objects import Event
+from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import ended_early
@@ -72,10 +72,18 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(pool, *(workload.partition("/")[2] for workload, _ in evicted[:1])),
             nodes=loop.times if pool else 0,
             pods=evicted[0][1] if evicted else 0,
-            reasons=reasons or loop.moved_for,
+            reasons=(*reasons, *(_drift_reasons(case, pool) if Removal.DRIFTED in reasons else ())) or loop.moved_for,
             detail=_job_failure(loop.workload, case) if pause_ns is None else str(pause_ns // NS_PER_SECOND),
             screen="churn",
         )
+
+
+def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
+    """Return why new nodes of a NodePool are drifted already."""
+    new = [line.claim for line in case.nodes if line.pool == pool and line.claim is not None]
+    new = [claim for claim in new if case.now_ns - claim.created_ns <= CHURN_RECENT_NS]
+    drifted = (condition_of(claim.conditions, "Drifted") for claim in new if claim.is_true("Drifted"))
+    return tuple(sorted({drift.reason for drift in drifted if drift is not None and drift.reason}))
 
 
 def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int]]:

@@ -193,6 +193,7 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         of_nodes=controller.replicas if controller.replicas is not None else len(controller.pods),
         manner=Manner.PLAIN if controller.pods else Manner.MISSING,
         controller_pod=max(controller.pods, key=_tells, default=None),
+        detail=controller.old_api,
         pending=explained,
         screen="pods",
     )

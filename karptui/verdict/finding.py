@@ -272,6 +272,8 @@ class Leaving(StrEnum):
     """Karpenter is done, and a finalizer of another controller keeps the Node."""
     NO_NODE = "no-node"
     """Only the NodeClaim is left."""
+    UNMANAGED = "unmanaged"
+    """Only the NodeClaim is left, and Karpenter ignores it: its nodeClassRef has no group or kind."""
     NODE_ALONE = "node-alone"
     """The Node is being deleted, and its NodeClaim is not, or not there."""
     UNKNOWN = "unknown"
@@ -618,6 +620,8 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """Duration of the lease after a renewal, in seconds."""
     denials: tuple[Event, ...] = ()
     """Its events about denied permissions."""
+    old_api: str = ""
+    """The version of its API that the cluster serves, if Karpenter reads a newer one."""
 
 
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):

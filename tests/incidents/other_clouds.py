@@ -88,6 +88,7 @@ def new_nodes_drift_at_once(c: Cluster) -> None:
 def requests_of_the_whole_pod(c: Cluster) -> None:
     aks_pool(c)
     pairs = [add_node(c, "default", "m6i.xlarge", zone) for zone in c.zones]
+    add_workload(c, "kube-system/konnectivity", on=c.system, cpu="1", memory="1Gi", age="40d")
     whole = {"resources": {"requests": {"cpu": CPU, "memory": MEMORY}}}
     add_workload(c, "orders/storefront", on=pairs, count=9, cpu="0", memory="0", spec=whole)
     text = no_node({"Insufficient cpu": 5})
@@ -196,11 +197,14 @@ def taint_of_a_stopped_autoscaler(c: Cluster) -> None:
     fleet(c, "general-purpose", "orders/storefront", 4)
     image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
     add_workload(c, "kube-system/cluster-autoscaler", count=0, replicas=0, cpu="100m", memory="300Mi", image=image)
+    add_workload(c, "erp/books", on=c.system, cpu="1", memory="3Gi", age="40d")
     since = str(int(datetime.fromisoformat(c.at("6h")).timestamp()))
     for zone in c.zones[:2]:
         left = add_group_node(c, "m6i.large", zone)
         assert left.node is not None
-        left.node["spec"]["taints"] = [{"key": "ToBeDeletedByClusterAutoscaler", "value": since, "effect": "NoSchedule"}]
+        left.node["spec"]["taints"] = [
+            {"key": "ToBeDeletedByClusterAutoscaler", "value": since, "effect": "NoSchedule"}
+        ]
     text = no_node({f"node(s) had untolerated taint {{ToBeDeletedByClusterAutoscaler: {since}}}": 2, "Insufficient cpu": 2, SELECTOR: 4})  # fmt: skip
     spec = {"nodeSelector": {"eks.amazonaws.com/nodegroup": "system"}}
     waiting(c, "erp/ledger", 4, "5h", text, cpu="1", memory="3Gi", spec=spec)

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodTrouble, PodVolume
 from karptui.kube.taints import Taint, Toleration
@@ -201,3 +202,52 @@ def test_a_pod_whose_resource_claim_cannot_be_created(minutes: int, *, has_claim
     result = held(pods=(pod,), events=(event,))
     why = 'the ResourceClaim cannot be created: PodResourceClaim device: resourceclaimtemplate "mig" not found'
     assert result == ([why] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "selected", "tolerates", "more", "is_told"),
+    [
+        (3 * HOUR_NS, "db", False, (), True),
+        (10 * MINUTE_NS, "db", False, (), False),
+        (3 * HOUR_NS, "web", False, (), False),
+        (3 * HOUR_NS, "db", True, (), False),
+        (3 * HOUR_NS, "db", False, (SCAN,), False),
+        (None, "db", False, (), False),
+    ],
+    ids=["left", "drains", "another-group", "tolerated", "another-taint", "without-time"],
+)
+def test_a_taint_that_the_cluster_autoscaler_left_on_selected_nodes_is_named(
+    value: int | None, selected: str, more: tuple[Taint, ...], *, tolerates: bool, is_told: bool
+) -> None:
+    key, since = "ToBeDeletedByClusterAutoscaler", "" if value is None else str((NOW_NS - value) // NS_PER_SECOND)
+    tolerations = (Toleration(key, "Exists"),) if tolerates else ()
+    result = held(
+        pods=(a_pod(name="pg", node_selector={"group": selected}, tolerations=tolerations),),
+        nodes=(a_node(name="n1", labels={"group": "db"}, taints=(Taint(key, "NoSchedule", since), *more)),),
+    )
+    assert any(f"have had the taint {key} for 3h" in text.replace("has had", "have had") for text in result) is is_told
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "is_whole", "reason", "is_told"),
+    [
+        ("1.6.4", "AKSNodeClass", True, "Nominated", True),
+        ("1.6.4", "GCENodeClass", True, "Nominated", False),
+        ("1.8.0", "AKSNodeClass", True, "Nominated", False),
+        ("", "AKSNodeClass", True, "Nominated", False),
+        ("1.6.4", "AKSNodeClass", False, "Nominated", False),
+        ("1.6.4", "AKSNodeClass", True, "FailedScheduling", False),
+    ],
+)
+def test_an_old_karpenter_that_does_not_count_requests_of_the_whole_pod_is_named(
+    version: str, kind: str, reason: str, *, is_whole: bool, is_told: bool
+) -> None:
+    pod = a_pod(name="web", requests={"cpu": "1"}, scheduled_message="0/1 nodes are available: 1 Insufficient cpu.")
+    pod = replace(pod, template=replace(pod.template, has_pod_level_requests=is_whole))
+    event = an_event(about="Pod/default/web", reason=reason, message="Pod should schedule on: node/n1")
+    nodeclass = NodeClass(name="default", kind=kind, group="karpenter.example")
+    inventory = Inventory(nodepools=(a_nodepool(),), nodeclasses=(nodeclass,), pods=(pod,), events=(event,))
+    prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
+    report = study_pending(prepared, state_of(inventory), version=version)
+    texts = [disagreement_text(reason) for group in report.groups for reason in group.disagreements]
+    assert any("Karpenter 1.6.4 does not count requests of the whole pod" in text for text in texts) is is_told

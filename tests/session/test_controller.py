@@ -6,6 +6,7 @@ from karptui.aws.evidence import Evidence
 from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.objects import Lease
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
@@ -31,6 +32,23 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
     assert {pod.namespace for pod in pods if is_karpenter(pod, searched)} == namespaces
     assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
+
+
+@pytest.mark.parametrize(
+    ("version", "served", "kind", "old"),
+    [
+        ("1.15.0", "v1beta1", "EC2NodeClass", "v1beta1"),
+        ("1.15.0", "v1", "EC2NodeClass", ""),
+        ("0.37.6", "v1beta1", "EC2NodeClass", ""),
+        ("", "v1beta1", "EC2NodeClass", ""),
+        ("1.13.0", "v1beta1", "AKSNodeClass", ""),
+    ],
+)
+def test_an_api_that_is_older_than_karpenter_is_told(version: str, served: str, kind: str, old: str) -> None:
+    nodeclass = NodeClass(name="default", kind=kind, group="karpenter.k8s.aws", version=served)
+    state = reduce(EMPTY, Batch({Kind.NODECLASS: KindDelta({nodeclass.key: nodeclass})}))
+    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", version=version)))
+    assert controller_of_view(view, (), NOW_NS).old_api == old
 
 
 @pytest.mark.parametrize(("renewed_ns", "led"), [(NOW_NS, ("kube-system", "platform")), (0, ("kube-system",))])

@@ -11,9 +11,9 @@ from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Moved
 from karptui.kube.objects import Event
 from karptui.verdict.churn import churn_findings
-from karptui.verdict.finding import VerdictCase
+from karptui.verdict.finding import VerdictCase, VerdictNode
 from karptui.views.findings.sentence import sentence
-from tests.builders import MINUTE_NS, NOW_NS, a_nodepool, an_event
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_nodepool, an_event
 
 FROM_TO = ("Scaled up replica set web-7d9 from 6 to 24", "Scaled down replica set web-7d9 from 24 to 6")
 TO_FROM = ("Scaled up replica set web-7d9 to 24 from 6", "Scaled down replica set web-7d9 to 6 from 24")
@@ -118,6 +118,26 @@ def test_a_loop_of_consolidation_names_evictions_and_a_short_pause(
     [text] = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, advice=report, pools=[pool]))]
     removals = "11 nodes removed shortly after launch in the last 52m (Underutilized)"
     assert text == f"Node churn loop in apps: {removals}{more}"
+
+
+def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
+    loop = Loop(
+        kind=LoopKind.SHORT_LIVED,
+        pool="apps",
+        times=9,
+        first_ns=NOW_NS,
+        last_ns=NOW_NS,
+        reasons=((Removal.DRIFTED, 9),),
+    )
+    claims = [
+        a_nodeclaim(
+            name=reason, created_ns=NOW_NS - hours * HOUR_NS, conditions=(a_condition("Drifted", reason=reason),)
+        )
+        for reason, hours in (("K8sVersionDrift", 0), ("AMIDrift", 50))
+    ]
+    nodes = [VerdictNode(claim.name, "apps", claim, has_node=True) for claim in claims]
+    [finding] = churn_findings(VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,)), nodes=nodes))
+    assert finding.reasons == ("Drifted", "K8sVersionDrift")
 
 
 @pytest.mark.parametrize(

@@ -509,14 +509,17 @@ def test_nodes_that_end_at_different_times_are_not_told_by_one_and_those_whose_t
 def test_only_the_claim_or_only_the_node_is_left() -> None:
     ago_ns = NOW_NS - HOUR_NS
     claim = a_nodeclaim(name="left", node="gone", deletion_ns=ago_ns)
+    old = replace(a_nodeclaim(name="old", node="gone", deletion_ns=ago_ns), node_class_ref=NodeClassRef(name="default"))
     cases = (
         VerdictNode("gone", "general", claim, has_node=False, deleted_ns=ago_ns),
+        VerdictNode("old", "general", old, has_node=False, deleted_ns=ago_ns),
         VerdictNode("node-1", "general", None, has_node=True, deleted_ns=ago_ns),
     )
     told_of = [item for item in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=cases)) if item.code is FindingCode.LEAVING]
     assert [(finding.detail, finding.objects) for finding in told_of] == [
         (Leaving.NO_NODE, ("NodeClaim/left",)),
         (Leaving.NODE_ALONE, ("Node/node-1",)),
+        (Leaving.UNMANAGED, ("NodeClaim/old",)),
     ]
 
 

@@ -156,6 +156,8 @@ _LEAVING: Final[Mapping[str, str]] = {
     "instance": "drained, but {its} {instance} still exist{s}",
     "finalizer": "{its} {instance} {are_gone}, but the finalizer {finalizer} keeps {its} Node{s_many}",
     "no-node": "{its} Node{s_many} {are_gone}, but a finalizer keeps {its} NodeClaim{s_many}",
+    "unmanaged": "{its} Node{s_many} {are_gone}, and Karpenter ignores the NodeClaim{s_many}: nodeClassRef has no "
+    "group or kind, as v1beta1 allowed",
     "node-alone": "only the Node is being deleted, but a finalizer remains",
     "unknown": "{its} progress is not known",
 }
@@ -191,7 +193,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     elif finding.until_ns is not None:
         when = "all forced within" if finding.manner == "several-ends" else "forced in"
         ends = f"; {when} {time_left(finding, now_ns)}"
-    names, kind = finding.names[: finding.nodes], "NodeClaim" if finding.detail == "no-node" else "node"
+    names, kind = finding.names[: finding.nodes], "NodeClaim" if finding.detail in ("no-node", "unmanaged") else "node"
     these = names_text(names) if is_one else f"{counted(finding.nodes, kind)}{of_pools(finding)} ({names_text(names)})"
     nodes = f"{these} {'has' if is_one else 'have'} been terminating"
     return f"{nodes}{lasting(finding, now_ns)}: {what}{ends}"

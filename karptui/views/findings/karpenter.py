@@ -40,6 +40,8 @@ def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if pod is not None and pod.restarts:
         reasons.append(counted(pod.restarts, "restart"))
     why = f" ({', '.join(reasons)})" if reasons else ""
+    if finding.detail:
+        why += f"; it reads v1 of its API, and the cluster's CustomResourceDefinitions serve {finding.detail} only"
     return f"Karpenter is not running: 0 of {finding.of_nodes} pods ready{lasting(finding, now_ns)}{why}{idle}"
 
 

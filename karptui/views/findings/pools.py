@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from karptui.aws.capacity import PRIVATE_IPV4
 from karptui.karpenter.instance_type import error_words
 from karptui.kube.units import age_text, counted, first_of, verb
 from karptui.views.findings.parts import (
@@ -140,11 +141,18 @@ def _user_data_text(finding: ClusterFinding) -> str:
     return f": {refused} in the user data of EC2NodeClass {nodeclass}"
 
 
+_OFFERED_IF: Final[Mapping[str, str]] = {
+    PRIVATE_IPV4: "which EKS offers only if the ConfigMap amazon-vpc-cni sets enable-windows-ipam to true",
+}
+"""What some resources depend on, by name."""
+
+
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     have = verb(finding.nodes, "has", "have")
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
     nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
+    why += next((f", {words}" for resource, words in _OFFERED_IF.items() if resource in finding.detail), "")
     if finding.overlays:
         promise = verb(len(finding.overlays), "promises", "promise")
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"

@@ -27,7 +27,7 @@ from karptui.kube.units import (
 )
 from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
-from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
+from karptui.pending.disagreements import COUNTS_POD_REQUESTS, NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation
@@ -166,6 +166,8 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
 
 def waiting_sentence(group: PendingGroup) -> str:
     """Return why pods of a group wait."""
+    if any(each.code is DisagreementCode.POD_REQUESTS for each in group.disagreements):
+        return "a newer Karpenter would launch a node for it"
     is_unplaced = group.cause is Cause.UNPLACED and _needs_claims(group)
     return _NO_CLAIMS if is_unplaced else cause_sentence(group.first, group.cause)
 
@@ -448,6 +450,22 @@ def disagreement_text(disagreement: Disagreement) -> str:
             return _decisive_text(disagreement)
 
 
+def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
+    """Return why kube-scheduler refuses nodes that Karpenter expects to take a pod, or that the pod selects."""
+    if disagreement.code is DisagreementCode.POD_REQUESTS:
+        text = f"Karpenter {clean(disagreement.name)} does not count requests of the whole pod (spec.resources)"
+        return f"{text}, as {COUNTS_POD_REQUESTS} does: it nominates nodes without room"
+    have = "has" if len(disagreement.nodes) == 1 else "have"
+    if disagreement.code is DisagreementCode.LEFT_TAINT:
+        nodes = f"{counted(len(disagreement.nodes), 'node')} that the selector matches ({where}) {have} had the taint"
+        age = age_text(disagreement.since_ns, disagreement.now_ns)
+        return f"{nodes} {disagreement.name} for {age}: the Cluster Autoscaler has removed neither taint nor node"
+    pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
+    nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
+    taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
+    return f"{nodes} {taint}"
+
+
 def _decisive_text(disagreement: Disagreement) -> str:
     where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
     match disagreement.code:
@@ -481,12 +499,8 @@ def _decisive_text(disagreement: Disagreement) -> str:
             have = "it has" if disagreement.pods == 1 else "each has"
             driver = clean(disagreement.name)
             return f"{have} {count} volumes of {driver}, but no node attaches more than {most} (CSINode)"
-        case DisagreementCode.FOREIGN_TAINT:
-            pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
-            nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
-            have = "has" if len(disagreement.nodes) == 1 else "have"
-            taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
-            return f"{nodes} {taint}"
+        case DisagreementCode.POD_REQUESTS | DisagreementCode.LEFT_TAINT | DisagreementCode.FOREIGN_TAINT:
+            return _refused_nodes_text(disagreement, where)
         case DisagreementCode.NO_STORAGE_CLASS:
             text = f"its PersistentVolumeClaim {clean(disagreement.name)} is not bound and names no StorageClass"
             return text if disagreement.has_default else f"{text}, and no StorageClass is the default"
