@@ -105,6 +105,13 @@ class TestIgnored:
         report = find_remedies(base, (pod,), None)
         assert [remedy.words for remedy in report.remedies] == [words]
 
+    @pytest.mark.parametrize(("name", "is_tried"), [("karpenter", False), ("keda", True)])
+    def test_karpenter_is_not_moved_to_nodes_that_it_manages(self, name: str, *, is_tried: bool) -> None:
+        term = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
+        pod = a_pod(required_node_terms=(term,), labels={"app.kubernetes.io/name": name})
+        report = find_remedies(a_base(pod), (pod,), None)
+        assert any("karpenter.sh/nodepool" in remedy.words for remedy in report.remedies) is is_tried
+
 
 class TestSearch:
     def test_a_guess_at_the_gentlest_step(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from karptui.karpenter.labels import KEY_ALIASES
+from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL
 from karptui.kube.pod import DO_NOT_SCHEDULE, Pod, PodTemplate
 from karptui.kube.resources import PODS
 from karptui.kube.taints import Taint
@@ -91,8 +91,10 @@ def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
 def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Attempt]:
     """Yield node selector terms that pods could drop: these keys, or all terms and preferences if None."""
     wanted = None if keys is None else frozenset(keys)
+    # Karpenter's documentation warns against running it on nodes that it manages.
+    is_karpenter = question.first.template.labels.get("app.kubernetes.io/name") == "karpenter"
     for key, words, path in _asks(question.first.template):
-        if wanted is None or key in wanted:
+        if (wanted is None or key in wanted) and not (is_karpenter and key == NODEPOOL):
             edits = set_fields(question.siblings, lambda _, path=path: (path, None))  # type: ignore[misc]
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer request {words}", edits)
     if wanted is None:
