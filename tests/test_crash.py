@@ -13,7 +13,7 @@ pytestmark = pytest.mark.crashes
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crash, "state_dir", lambda: tmp_path)
-    monkeypatch.setattr(crash, "_known", {})
+    monkeypatch.setattr(crash, "_reports", {})
 
 
 def broken(secret: str) -> None:
