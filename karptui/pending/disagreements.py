@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -35,6 +36,7 @@ SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
 AUTOSCALER_TAINT: Final = "ToBeDeletedByClusterAutoscaler"
 """Taint of nodes that the Cluster Autoscaler removes; its value is when it was set, in seconds since the epoch."""
+_SECONDS: Final = re.compile("[0-9]{1,12}")
 LEFT_NS: Final = 3600 * NS_PER_SECOND
 """The Cluster Autoscaler drains and removes a node within this time."""
 COUNTS_POD_REQUESTS: Final = "1.8.0"
@@ -408,7 +410,7 @@ class Nominations:
         for node in self._nodes.values():
             taints = untolerated(node.taints, pod.template.tolerations)
             taints = [each for each in taints if each.effect in HARD_EFFECTS]
-            if [each.key for each in taints] == [AUTOSCALER_TAINT] and taints[0].value.isdigit():
+            if [each.key for each in taints] == [AUTOSCALER_TAINT] and _SECONDS.fullmatch(taints[0].value):
                 since_ns = int(taints[0].value) * NS_PER_SECOND
                 if now_ns - since_ns >= LEFT_NS and _selects(pod, node):
                     left[node.name] = since_ns

@@ -228,6 +228,13 @@ def test_a_taint_that_the_cluster_autoscaler_left_on_selected_nodes_is_named(
     assert any(f"have had the taint {key} for 3h" in text.replace("has had", "have had") for text in result) is is_told
 
 
+@pytest.mark.parametrize("value", ["²", "9" * 5000, "soon"])
+def test_a_value_of_that_taint_which_is_no_time_is_left_alone(value: str) -> None:
+    taint = Taint("ToBeDeletedByClusterAutoscaler", "NoSchedule", value)
+    node = a_node(name="n1", labels={"group": "db"}, taints=(taint,))
+    assert held(pods=(a_pod(name="pg", node_selector={"group": "db"}),), nodes=(node,)) == []
+
+
 @pytest.mark.parametrize(
     ("version", "kind", "is_whole", "reason", "is_told"),
     [
