@@ -93,7 +93,7 @@ def test_devices_that_are_not_allocatable_are_told_if_pods_request_them(
     pending = [PendingLine("ml/infer", ("ml/infer-1",), NOW_NS, requests=gpus[0])] if asked else []
     case = VerdictCase(now_ns=NOW_NS, nodes=[line], pending=pending)
     offers = "1 node of gpu (n1) offers 0 of 1 example.com/gpu"
-    expected = f"{offers}: the device plugin calls the others unhealthy, or does not run"
+    expected = f"{offers}: the device plugin reports the others as unhealthy, or does not run"
     result = [(f.severity, sentence(f, NOW_NS, {})) for f in node_findings(case, PendingPods(pending))]
     assert result == ([(severity, expected)] if severity else [])
 
@@ -111,6 +111,8 @@ def about_node(node: int, reason: str) -> Event:
         (3, (about_node(0, "FailedDraining"),), "spot", True, False),
         (3, (about_node(0, "NodeNotSchedulable"),), "spot", True, False),
         (3, (about_node(9, "SpotInterrupted"),), "spot", True, False),
+        (3, (an_event(about="Pod/shop/web", reason="Evicted", source="karpenter"),), "spot", True, False),
+        (3, (an_event(about="Pod/shop/web", reason="Evicted", source="kubelet"),), "spot", True, True),
         (3, (), "on-demand", True, False),
         (3, (), "spot", False, False),
     ],

@@ -89,7 +89,7 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names[: finding.nodes])})"
     if finding.manner == "devices":
         offers = f"{verb(finding.nodes, 'offers', 'offer')} {' of '.join(finding.reasons)} {finding.detail}"
-        return f"{nodes} {offers}: the device plugin calls the others unhealthy, or does not run"
+        return f"{nodes} {offers}: the device plugin reports the others as unhealthy, or does not run"
     has = f"{verb(finding.nodes, 'has had', 'have had')} {finding.detail}{lasting(finding, now_ns)}"
     has += f" (too few free {finding.reasons[0]})" if finding.reasons else ""
     others = finding.names[finding.nodes :]
