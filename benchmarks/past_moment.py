@@ -7,6 +7,7 @@ processor.
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from reference import note, print_reference
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import key_of
+from karptui.session.throttle import BY_ITSELF, YOUNG_OBJECTS, YOUNG_ROUNDS
 from karptui.sources.history.recorder import Recorder
 from karptui.sources.history.source import PastSource, read_past
 from karptui.sources.history.store import History
@@ -72,6 +74,7 @@ def write(path: Path, nodes: int, count: int) -> None:
 
 
 def measure(path: Path) -> None:
+    gc.set_threshold(YOUNG_OBJECTS, YOUNG_ROUNDS, BY_ITSELF)  # as in the app
     before = None
     for name, at_ns in (("first moment", BEGIN_NS + 10 * 10**9), ("next moment", BEGIN_NS + 20 * 10**9)):
         began = time.process_time()
