@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Final
 
 import msgspec
 
@@ -44,6 +45,9 @@ from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template, template_requirements
 from karptui.provisioning.topology_spec import TopologyKind
 from karptui.provisioning.waiting_pods import QueuedPod
+
+_LARGEST: Final = 1 << 1000
+"""The largest amount that is compared: quantities go up to 1e999, and numbers with a fraction do not."""
 
 
 def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) -> str:
@@ -417,7 +421,7 @@ def _nearest(
         for i in bits(group.types & types):
             allocatable = template.catalogue.allocatable_of(i)
             room = [allocatable.get(name, 0) for name in names]
-            worst = max((a / max(b, 1) for a, b in zip(need, room, strict=True) if a > b), default=None)
+            worst = max((min(a, _LARGEST) / max(b, 1) for a, b in zip(need, room, strict=True) if a > b), default=None)
             if worst is not None and (best is None or worst < best[0]):
                 best = worst, i, need, room
     if best is None:

@@ -52,7 +52,7 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
     moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
     by_pool: dict[str, Loop] = {}
     for loop in loops:
-        if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE):
+        if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE) and loop.pool:
             before = by_pool.get(loop.pool)
             by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
     if moved and not by_pool:

@@ -83,6 +83,11 @@ class TestPools:
         assert (explanation.place, pool(explanation).failed, pool(explanation).rejection) == ("general", None, None)
         assert pool(explanation).passed[-1] is PlacementGate.RESERVATIONS
 
+    def test_a_request_beyond_all_measure_has_a_nearest_miss(self) -> None:
+        nearest = pool(explained(a_pod(cpu="1e999"))).nearest
+        assert nearest is not None
+        assert nearest.shortages[0].resource == "cpu"
+
     def test_nearest_miss_in_numbers(self) -> None:
         daemonset = a_daemonset(cpu="500m", memory="1Gi")
         explanation = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))

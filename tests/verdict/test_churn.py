@@ -120,6 +120,11 @@ def test_a_loop_of_consolidation_names_evictions_and_a_short_pause(
     assert text == f"Node churn loop in apps: {removals}{more}"
 
 
+def test_a_loop_of_an_unknown_nodepool_is_left_to_the_churn_screen() -> None:
+    loop = Loop(kind=LoopKind.SHORT_LIVED, pool="", times=9, first_ns=NOW_NS, last_ns=NOW_NS)
+    assert list(churn_findings(VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,))))) == []
+
+
 def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
     loop = Loop(
         kind=LoopKind.SHORT_LIVED,
