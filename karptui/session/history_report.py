@@ -15,7 +15,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import UNREADABLE, KindReader
 from karptui.disruption.churn.life import FAILED, Life, Removal, lives
-from karptui.disruption.churn.moves import EVICTED
+from karptui.disruption.churn.moves import is_eviction
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
@@ -165,7 +165,7 @@ def _walked(
 def _evicted(events: Iterable[Event]) -> Iterator[tuple[int, str]]:
     first: dict[str, tuple[int, str]] = {}
     for event in events:
-        if event.reason in EVICTED and event.involved_kind == "Pod":
+        if is_eviction(event):
             name = f"{event.involved_namespace}/{event.involved_name}"
             at = event.first_ns, name
             key = event.involved_uid or name

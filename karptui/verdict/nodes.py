@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.disruption.churn.life import TERMINATING
-from karptui.disruption.churn.moves import EVICTED, KUBELET
+from karptui.disruption.churn.moves import KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
@@ -273,8 +273,7 @@ def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
     for event in case.events if spot and all(line.claim is not None for line in spot) else ():
         is_recent = event.involved_kind == "Node" and case.now_ns - event.last_ns <= _HOUR_NS
         # Karpenter has no event about a node that expires; it evicts the pods.
-        is_eviction = event.reason in EVICTED and event.source != KUBELET
-        if (is_recent and event.reason in INTERRUPTIONS) or is_eviction:
+        if (is_recent and event.reason in INTERRUPTIONS) or is_eviction(event):
             return
         if is_recent and event.reason == "DeletingNode":
             gone[event.involved_name] = event.last_ns

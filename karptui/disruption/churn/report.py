@@ -13,7 +13,7 @@ import msgspec
 from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life, Removal, created, lives, removed
 from karptui.disruption.churn.loops import Loop, Succession, is_short, pool_loops, relaunches, workload_loops
-from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
+from karptui.disruption.churn.moves import Move, Moved, WorkloadNames, is_eviction, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
@@ -139,7 +139,7 @@ def _window(events: Sequence[Event], now_ns: int, history: ClusterHistory) -> Ch
 
 
 def _namespaces(events: Iterable[Event], history: ClusterHistory) -> frozenset[str]:
-    evicted = {event.involved_namespace for event in events if event.reason in EVICTED}
+    evicted = {event.involved_namespace for event in events if is_eviction(event)}
     return frozenset(evicted | {pod.key.partition("/")[0] for pod in history.pods})
 
 

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
-from karptui.disruption.churn.moves import WorkloadNames, moved_workloads, moves_of
+from karptui.disruption.churn.moves import WorkloadNames, is_eviction, moved_workloads, moves_of
 from karptui.karpenter.inventory import GonePod
 from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
-from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
+from tests.builders import NOW_NS, a_pod, a_pod_template, an_event, an_owner
 from tests.disruption.churn.lives import ago, event_at
 
 
@@ -110,3 +110,17 @@ def test_a_move_reported_twice_counts_once() -> None:
 def test_the_end_of_a_grace_period_is_by_force() -> None:
     (move,) = moves_of((an_eviction("web/a-1", "a", "Deleting the pod to accommodate"),), (), NAMES)
     assert move.reason == "Forceful Termination"
+
+
+@pytest.mark.parametrize(
+    ("about", "reason", "source", "is_told"),
+    [
+        ("Pod/web/front", "Evicted", "karpenter", True),
+        ("Pod/web/front", "Disrupted", "karpenter", True),
+        ("Pod/web/front", "Evicted", "kubelet", False),
+        ("Pod/web/front", "Nominated", "karpenter", False),
+        ("Node/a", "Evicted", "karpenter", False),
+    ],
+)
+def test_only_karpenters_evictions_of_pods_count(about: str, reason: str, source: str, *, is_told: bool) -> None:
+    assert is_eviction(an_event(about=about, reason=reason, source=source)) is is_told
