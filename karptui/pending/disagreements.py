@@ -21,11 +21,11 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import nano
-from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
+from karptui.provisioning.instance_types import alternatives_of
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
@@ -530,11 +530,8 @@ def _selects(pod: Pod, node: Node) -> bool:
     """Return whether a node has the labels that a pod requires, and is large enough for it."""
     if any(nano(node.allocatable, name) < amount.nano for name, amount in pod.requests.items()):
         return False
-    labels, template = Requirements.from_labels(node.labels), pod.template
-    terms = template.required_node_terms or (NodeSelectorTerm(),)
-    return all(node.labels.get(key) == value for key, value in template.node_selector.items()) and any(
-        labels.compatible(Requirements.from_selectors(term.match_expressions)) for term in terms
-    )
+    labels = Requirements.from_labels(node.labels)
+    return any(labels.compatible(option) for option in alternatives_of(pod.template))
 
 
 def _is_due(diagnosis: Diagnosis) -> bool:

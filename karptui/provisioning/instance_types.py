@@ -165,10 +165,10 @@ def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
     """Return whether a pod tolerates a NodePool's taints and its requirements match the NodePool's."""
     if untolerated(pool.taints, pod.template.tolerations):
         return False
-    return any(requirements.compatible(option, requirements.well_known) for option in _alternatives(pod.template))
+    return any(requirements.compatible(option, requirements.well_known) for option in alternatives_of(pod.template))
 
 
-def _alternatives(template: PodTemplate) -> list[Requirements]:
+def alternatives_of(template: PodTemplate) -> list[Requirements]:
     """Return the alternatives of a pod's node selector and required node affinity."""
     selected = Requirements.from_labels(template.node_selector)
     if template.required_node_terms is None:
@@ -267,7 +267,7 @@ class _PoolReader:
         return [
             _PodRequest(
                 pod.template.requests,
-                reduce(or_, map(self._catalogue.compatible, _alternatives(pod.template)), 0),
+                reduce(or_, map(self._catalogue.compatible, alternatives_of(pod.template)), 0),
             )
             for pod in templates.values()
         ]
