@@ -398,3 +398,21 @@ def matching(app: str, **more: str | int) -> Object:
 def required(kind: str, app: str, key: str) -> Object:
     """Return a pod spec with a required podAffinity or podAntiAffinity."""
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [matching(app, topologyKey=key)]}}}
+
+
+def add_queued(c: Cluster, count: int, age: str, gpus: str, message: str) -> None:
+    """Add a StatefulSet whose pods are gated by Kueue, which says why in an event of their Workload."""
+    add_workload(c, "kueue-system/kueue-controller-manager", on=c.system[:1], age="30d", cpu="200m", memory="256Mi", image="registry.k8s.io/kueue/kueue:v0.14.2")  # fmt: skip
+    labels = {
+        "app.kubernetes.io/name": "llm",
+        "kueue.x-k8s.io/queue-name": "ml",
+        "kueue.x-k8s.io/pod-group-name": "statefulset-llm-5c1d9",
+    }
+    spec = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    pods = waiting(c, "ml/llm", count, age, kind="StatefulSet", age=age, cpu="3", memory="12Gi", requests={"nvidia.com/gpu": gpus}, labels=labels, scheduled=False, spec=spec)  # fmt: skip
+    text = "Scheduling is blocked due to non-empty scheduling gates"
+    for pod in pods:
+        pod["status"]["conditions"] = [condition("PodScheduled", "False", c.at(age), "SchedulingGated", text)]
+    meta = {"name": "statefulset-llm-5c1d9", "namespace": "ml", "uid": uid("ml", "statefulset-llm")}
+    workload = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": meta}
+    c.event(workload, "Pending", message, last="3m", first=age, count=61, source="kueue-admission")

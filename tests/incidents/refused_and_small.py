@@ -6,8 +6,7 @@ from tests.incidents.cluster import Cluster, NodePair
 from tests.incidents.fleets import fleet, nominated, refused, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
 from tests.incidents.node_objects import add_node
-from tests.incidents.objects import condition, uid
-from tests.incidents.pods import SELECTOR, add_daemonset, add_workload, matching, no_node, waiting
+from tests.incidents.pods import SELECTOR, add_daemonset, add_queued, add_workload, matching, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.providers import aks_pool, to_aks
 
@@ -146,21 +145,13 @@ def account_is_being_verified(c: Cluster) -> None:
 )
 def fine_quota_is_in_use(c: Cluster) -> None:
     usual(c)
-    add_workload(c, "kueue-system/kueue-controller-manager", on=c.system[:1], age="30d", cpu="200m", memory="256Mi", image="registry.k8s.io/kueue/kueue:v0.14.2")  # fmt: skip
-    labels = {
-        "app.kubernetes.io/name": "llm",
-        "kueue.x-k8s.io/queue-name": "ml",
-        "kueue.x-k8s.io/pod-group-name": "statefulset-llm-5c1d9",
-    }
-    spec = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
-    pods = waiting(c, "ml/llm", 4, "3h", kind="StatefulSet", age="3h", cpu="3", memory="12Gi", requests={"nvidia.com/gpu": "1"}, labels=labels, scheduled=False, spec=spec)  # fmt: skip
-    text = "Scheduling is blocked due to non-empty scheduling gates"
-    for pod in pods:
-        pod["status"]["conditions"] = [condition("PodScheduled", "False", c.at("3h"), "SchedulingGated", text)]
-    meta = {"name": "statefulset-llm-5c1d9", "namespace": "ml", "uid": uid("ml", "statefulset-llm")}
-    workload = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": meta}
-    text = "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a10g, 4 more needed"
-    c.event(workload, "Pending", text, last="3m", first="3h", count=61, source="kueue-admission")
+    add_queued(
+        c,
+        4,
+        "3h",
+        "1",
+        "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a10g, 4 more needed",
+    )
 
 
 @quiet(

@@ -9,7 +9,7 @@ from tests.incidents.fleets import GPU_POD, GPU_TAINT, NO_TYPE, fleet, nominated
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
 from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import Object, condition, uid
-from tests.incidents.pods import SELECTOR, add_claim, add_daemonset, add_workload, no_node, waiting
+from tests.incidents.pods import SELECTOR, add_claim, add_daemonset, add_queued, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 
 AWAITING = ("AwaitingReconciliation", "object is awaiting reconciliation")
@@ -219,21 +219,13 @@ def instance_profiles_used_up(c: Cluster) -> None:
 )
 def more_than_the_quota_of_the_queue(c: Cluster) -> None:
     usual(c)
-    add_workload(c, "kueue-system/kueue-controller-manager", on=c.system[:1], age="30d", cpu="200m", memory="256Mi", image="registry.k8s.io/kueue/kueue:v0.14.2")  # fmt: skip
-    labels = {
-        "app.kubernetes.io/name": "llm",
-        "kueue.x-k8s.io/queue-name": "ml",
-        "kueue.x-k8s.io/pod-group-name": "statefulset-llm-5c1d9",
-    }
-    spec = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
-    pods = waiting(c, "ml/llm", 8, "5h", kind="StatefulSet", age="5h", cpu="3", memory="12Gi", requests={"nvidia.com/gpu": "2"}, labels=labels, scheduled=False, spec=spec)  # fmt: skip
-    text = "Scheduling is blocked due to non-empty scheduling gates"
-    for pod in pods:
-        pod["status"]["conditions"] = [condition("PodScheduled", "False", c.at("5h"), "SchedulingGated", text)]
-    meta = {"name": "statefulset-llm-5c1d9", "namespace": "ml", "uid": uid("ml", "statefulset-llm")}
-    workload = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": meta}
-    text = "couldn't assign flavors to pod set main: insufficient quota for nvidia.com/gpu in flavor a10g, request > maximum capacity (16 > 8)"
-    c.event(workload, "Pending", text, last="3m", first="5h", count=61, source="kueue-admission")
+    add_queued(
+        c,
+        8,
+        "5h",
+        "2",
+        "couldn't assign flavors to pod set main: insufficient quota for nvidia.com/gpu in flavor a10g, request > maximum capacity (16 > 8)",
+    )
 
 
 @incident(
