@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
@@ -166,6 +166,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(import_module("karptui.cli.member").main(argv[1:]))
         if argv[:1] == ["history-recorder"]:
             return int(import_module("karptui.sources.history.process").main())
+        if argv[:1] == ["history-sender"]:
+            return int(import_module("karptui.sources.history.watch_pod").main(argv[1:]))
         command, words = split(argv)
         begin(command)
         try:
@@ -228,7 +230,9 @@ def _execute(command: str | None, words: list[str]) -> int:
     merge_files(args)
     if command is not None:
         heartbeat.start(command)
-    return int(module_of(command).run(args))
+    is_copied = getattr(args, "from_watch", None) is not None
+    with import_module("karptui.cli.source").history_of_pod(args) if is_copied else nullcontext():
+        return int(module_of(command).run(args))
 
 
 def _say_no_command(word: str) -> int:

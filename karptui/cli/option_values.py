@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from karptui.kube.timestamps import PastTime
+    from karptui.sources.history.watch_pod import WatchPod
 
 _LONGEST_WINDOW_HOURS: Final = 90 * 24
 
@@ -37,6 +38,16 @@ def file_name(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
     return text
+
+
+def watch_pod(text: str) -> WatchPod:
+    """Return a pod that runs `karptui watch`."""
+    from karptui.sources.history.watch_pod import parse_watch_pod
+
+    pod = parse_watch_pod(text)
+    if pod is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAMESPACE/POD, such as karptui/karptui-7d4b9c-x2k8p")
+    return pod
 
 
 def target_name(text: str) -> str:

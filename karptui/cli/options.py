@@ -20,6 +20,7 @@ from karptui.cli.option_values import (
     seconds,
     setting,
     version,
+    watch_pod,
     words,
 )
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 LIVE_FLAGS: Final = ("context", "kubeconfig", "as_user", "as_group", "request_timeout")
 """Flags of a live cluster, by the names of their values like all of these."""
-CLUSTER_FLAGS: Final = (*LIVE_FLAGS, "snapshot", "demo", "now", "at")
+CLUSTER_FLAGS: Final = (*LIVE_FLAGS, "snapshot", "from_watch", "demo", "now", "at")
 """Flags of ``add_cluster_flags`` that choose the cluster."""
 ROW_FLAGS: Final = ("filter", "sort_by")
 """Flags of ``add_row_flags`` that choose and order rows."""
@@ -108,6 +109,13 @@ def add_cluster_flags(
         action="extend" if takes_several else "append",
         help="files or directories instead of a cluster; - is standard input"
         + ("" if takes_several else "; repeatable"),
+    )
+    group.add_argument(
+        "--from-watch",
+        metavar="NAMESPACE/POD",
+        type=watch_pod,
+        help="the history of a pod that runs `karptui watch`, copied with kubectl; NAMESPACE/POD:FILE names another"
+        " file than /history/cluster.karptui",
     )
     group.add_argument("--demo", action="store_true", help="the built-in demo cluster: no kubeconfig, no cluster")
     group.add_argument(

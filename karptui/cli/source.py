@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError
-from karptui.cli.options import refuse_live, refuse_unused
+from karptui.cli.options import LIVE_FLAGS, cluster_words, refuse_live, refuse_unused
 
 if TYPE_CHECKING:
     from karptui.clock import Clock
@@ -51,6 +53,25 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
     if args.snapshot:
         return _open_snapshot(args, args.snapshot)
     return connect(args, args.context), SystemClock()
+
+
+@contextmanager
+def history_of_pod(args: argparse.Namespace) -> Iterator[None]:
+    """Copy the history that ``--from-watch`` names, and make it the snapshot while the command runs.
+
+    Raises:
+        RequestError: It cannot be copied, or flags exclude each other.
+    """
+    from karptui.sources.history.watch_pod import copy_history
+
+    others = [name for name in ("snapshot", "snapshots", "demo", "contexts") if name in args.flags]
+    refuse_unused(args, others, "does not go with --from-watch; leave one of them out")
+    with TemporaryDirectory(prefix="karptui-") as folder:
+        args.snapshot = [str(copy_history(args.from_watch, cluster_words(args, LIVE_FLAGS), Path(folder)))]
+        args.from_watch = None
+        for name in LIVE_FLAGS:
+            setattr(args, name, [] if name == "as_group" else None)
+        yield
 
 
 def check_times(args: argparse.Namespace) -> None:

@@ -1,0 +1,101 @@
+"""``--from-watch``: the history of a pod, which kubectl copies."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from tests.histories import record_demo
+
+POD = "karptui/karptui-7d4b9c-x2k8p"
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 20)
+    return path
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the script that PATH finds as kubectl; a test writes it."""
+    script = tmp_path / "bin" / "kubectl"
+    script.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
+    return script
+
+
+def write_script(script: Path, commands: str) -> None:
+    script.write_text(f"#!/bin/sh\n{commands}\n")
+    script.chmod(0o755)
+
+
+def test_a_pod_s_history_is_read_like_a_copy_of_it(
+    history: Path, kubectl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = kubectl.with_name("words")
+    sender = shlex.join([sys.executable, "-m", "karptui", "history-sender", str(history)])
+    write_script(kubectl, f'echo "$@" > {words}\nexec {sender}')
+    answers = []
+    for flags in ([f"--from-watch={POD}", "--context=prod", "--as=jane"], ["--snapshot", str(history)]):
+        assert main(["nodes", "-o", "json", "--at=-5s", *flags]) in (0, 1)
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] != []
+    assert words.read_text().split() == [
+        *("--context=prod", "--as=jane", "exec", "--namespace", "karptui", "karptui-7d4b9c-x2k8p", "--"),
+        *("karptui", "history-sender", "/history/cluster.karptui"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        ('echo "Error from server (NotFound): pods not found" >&2; exit 1', "Error from server (NotFound)"),
+        ("head -c 100000 /dev/zero | tr '\\0' x", "what it sent is damaged"),
+        ("exit 0", "what it sent is damaged"),
+        ("exit 3", "damaged"),
+        ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
+        ("tar cf - -C /etc hostname", "it sent something else"),
+    ],
+)
+def test_what_kubectl_says_is_told(
+    commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_script(kubectl, commands)
+    assert main(["nodes", "--from-watch", POD]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"karptui nodes: {POD}: its history cannot be copied: ")
+    assert message in told
+
+
+def test_without_kubectl_the_message_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["nodes", "--from-watch", POD]) == 2
+    assert "kubectl, which copies the history, cannot be started: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pod", ["karptui", "karptui/", "/pod", "-n/pod", "karptui/--all", "a/b:relative", "a/b/c"])
+def test_a_pod_has_a_namespace_and_a_name(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", f"--from-watch={pod}"]) == 2
+    assert "is not NAMESPACE/POD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--demo", "--snapshot=x.json"])
+def test_another_cluster_does_not_go_with_it(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", "--from-watch", POD, flag]) == 2
+    assert "does not go with --from-watch" in capsys.readouterr().err
+
+
+def test_only_a_history_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "secret"
+    file.write_text("token")
+    assert main(["history-sender", str(file)]) == 2
+    assert "is not a history" in capsys.readouterr().err
