@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import say
 from karptui.cli.listing import json_text
-from karptui.cli.many import ask_parts, ends_when, opened
+from karptui.cli.many import ask_clusters
 from karptui.cli.options import (
     add_cluster_flags,
     add_output_flag,
@@ -26,6 +26,7 @@ from karptui.whatif.edits import EditError
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.forward.result import Played
+    from karptui.provisioning.reporter import Each, Reporter
     from karptui.whatif.scenario import Scenario
 
 
@@ -54,16 +55,14 @@ def run(args: argparse.Namespace) -> int:
     # The text begins with the cluster without edits; JSON has one line per scenario.
     as_it_is = () if edited and args.output == "json" else (None,)
     scenarios: list[Scenario | None] = [*as_it_is, *edited]
-    parts = [_SeededPlay(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
     status = 0
-    with opened(args.workers or "1") as workers:
-        for cluster, answers in ask_parts(args, workers, _ask, args, parts, merge=_merged):
-            status = max(status, cluster.report())
-            for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
-                put(page(answer.text), end="")
-                if answer.complaint:
-                    say(answer.complaint)
-                status = max(status, answer.status)
+    for cluster, answers in ask_clusters(args, _forecasts, (scenarios, args)):
+        status = max(status, cluster.report())
+        for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
+            put(page(answer.text), end="")
+            if answer.complaint:
+                say(answer.complaint)
+            status = max(status, answer.status)
     return status
 
 
@@ -73,47 +72,45 @@ class _PrintedPlay(NamedTuple):
     status: int = 0
 
 
-class _SeededPlay(NamedTuple):
-    """A forecast to run: the scenario, None without edits, and the seed."""
-
-    scenario: Scenario | None
-    seed: int
-
-
-def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool]) -> tuple[str, Played | str]:
-    """Return the name of the scenario, and the play or why there is none; in another process as well."""
-    from karptui.plan.rollout import rollout
-    from karptui.whatif.edits.apply import apply
-
-    base, scenario = named.base, part.scenario
-    assert base is not None
-    name = scenario.name if scenario is not None else ""
-    try:
-        edited = apply(base, scenario.edits) if scenario is not None else None
-    except EditError as error:
-        return name, str(error)
-    return name, rollout(base, edited).play(
-        horizon_ns=args.horizon,
-        is_instant=args.instant,
-        seed=part.seed,
-        simulation_seconds=named.metrics.seconds_per_removal if named.metrics is not None else None,
-        reporter=ends_when(is_stopped),
-    )
-
-
-def _merged(named: NamedBase, args: Any, results: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
+def _forecasts(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> list[_PrintedPlay]:
     """Return the output of each scenario, whose forecasts differ in their seeds."""
     from karptui.forward.result import shown_of
 
+    scenarios, args = given
+    seeds = range(args.seed, args.seed + args.seeds)
+    parts = [(scenario, seed) for scenario in scenarios for seed in seeds]
+    results: Iterator[Played | str] = each(_played, (named, args), parts, reporter)
     answers = []
-    for first in range(0, len(results), args.seeds):
-        scenario, first_result = results[first]
-        if isinstance(first_result, str):
-            answers.append(_problem(named.name, first_result, args.output))
-            continue
-        plays = [played for _, played in results[first : first + args.seeds] if not isinstance(played, str)]
-        answers.append(_PrintedPlay(_text(named, scenario, shown_of(plays, args.seed), args.output)))
+    for scenario in scenarios:
+        of_scenario = [next(results) for _ in seeds]
+        plays = [played for played in of_scenario if not isinstance(played, str)]
+        if plays:
+            name = scenario.name if scenario is not None else ""
+            answers.append(_PrintedPlay(_text(named, name, shown_of(plays, args.seed), args.output)))
+        else:
+            answers.append(_problem(named.name, str(of_scenario[0]), args.output))
     return answers
+
+
+def _played(common: Any, part: Any, reporter: Reporter) -> Played | str:
+    """Return the forecast of a scenario with a seed, or why there is none; also in another process."""
+    from karptui.plan.rollout import rollout
+    from karptui.whatif.edits.apply import apply
+
+    named, args = common
+    scenario, seed = part
+    assert named.base is not None
+    try:
+        edited = apply(named.base, scenario.edits) if scenario is not None else None
+    except EditError as error:
+        return str(error)
+    return rollout(named.base, edited).play(
+        horizon_ns=args.horizon,
+        is_instant=args.instant,
+        seed=seed,
+        simulation_seconds=named.metrics.seconds_per_removal if named.metrics is not None else None,
+        reporter=reporter,
+    )
 
 
 def _problem(name: str, problem: str, form: str) -> _PrintedPlay:

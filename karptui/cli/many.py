@@ -24,21 +24,8 @@ if TYPE_CHECKING:
     from karptui.views.table import Rows, TableSpec
     from karptui.whatif.situation import WhatIfBase
 
-Ask = Callable[[NamedBase, Any, Any, Callable[[], bool]], Any]
-"""Called with a cluster, the command's arguments, a part of the question, and a check for cancellation."""
-AskWhole = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
+Ask = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
 """Called with a cluster, the command's arguments, an executor of many parts, and a reporter."""
-Merge = Callable[[NamedBase, Any, Sequence[Any]], Sequence[Any]]
-"""Merges the answers to all parts; called with the cluster and the command's arguments first."""
-
-
-class ClusterAnswers(NamedTuple):
-    """Answers of one cluster."""
-
-    cluster: NamedBase
-    """The cluster, without values computed in another process."""
-    answers: tuple[Any, ...]
-    """An answer for each part; none without a cluster."""
 
 
 @contextmanager
@@ -55,62 +42,40 @@ def opened(wanted: str) -> Iterator[Workers]:
             workers.close()
 
 
-def ask_parts(
-    args: argparse.Namespace,
-    workers: Workers,
-    ask: Ask,
-    given: object,
-    parts: Sequence[object],
-    *,
-    merge: Merge | None = None,
-) -> Iterator[ClusterAnswers]:
-    """Ask every part of a question of every cluster; yield the clusters in order.
-
-    Several snapshots run in parallel; of one cluster the parts do.
-
-    Raises:
-        UsageError: The flags name no readable cluster.
-        WorkersError: The workers are lost.
-    """
-    if len(args.snapshots) > 1:
-        check_snapshots(args)
-        _import_engine()
-        common = ask, given, tuple(parts), args, merge
-        answers = in_order(workers.run(_of_cluster, common, _clusters(args, workers)))
-        yield from _counted(answers, len(args.snapshots))
-        return
-    for cluster in bases(args):
-        cluster_answers: Sequence[Any] = ()
-        if cluster.base is not None:
-            answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
-            cluster_answers = tuple(_counted(answers, len(parts)))
-            cluster_answers = merge(cluster, given, cluster_answers) if merge is not None else cluster_answers
-        yield ClusterAnswers(cluster._replace(base=None), tuple(cluster_answers))
-
-
-def ask_whole(
-    args: argparse.Namespace, ask: AskWhole, given: object, reporter: Reporter
-) -> Iterator[tuple[NamedBase, StudyAnswer]]:
-    """Ask one question of every cluster; yield the clusters in order, with their answers.
+def ask_clusters(
+    args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter | None = None, *, workers: str = "1"
+) -> Iterator[tuple[NamedBase, Any]]:
+    """Ask one question of every cluster; yield the clusters in order, each with its answer.
 
     Several snapshots run in parallel; of one cluster the parts of the question do.
+
+    Args:
+        ask: a function of a module, so that other processes find it.
+        reporter: shows the progress of a single cluster; None to count the parts that are answered.
+        workers: the workers without ``--workers``.
+
+    Yields:
+        The cluster without what was computed from it, and the answer; None if the cluster's ``problem`` says why
+        there is none.
 
     Raises:
         RequestError: The flags name no readable cluster, the workers are lost, or a single cluster has no answer.
     """
-    with opened(args.workers or "1") as workers:
+    from karptui.provisioning.reporter import silent
+
+    with opened(args.workers or workers) as running:
         if len(args.snapshots) > 1:
-            answers = ask_parts(args, workers, _of_whole, (ask, given), (None,))
-        else:
-            answers = (
-                ClusterAnswers(
-                    cluster._replace(base=None),
-                    () if cluster.base is None else (ask(cluster, given, each_of(workers), reporter),),
-                )
-                for cluster in bases(args)
-            )
-        for named, replies in answers:
-            yield named, replies[0] if replies else StudyAnswer(problem=f"{named.name}: {named.problem}")
+            check_snapshots(args)
+            _import_engine()
+            answers = in_order(running.run(_of_cluster, (ask, given, args), _clusters(args, running)))
+            yield from _counted(answers, len(args.snapshots))
+            return
+        each = each_of(running)
+        for cluster in bases(args):
+            answer = None
+            if cluster.base is not None:
+                answer = ask(cluster, given, each if reporter is not None else _counting(each), reporter or silent)
+            yield cluster._replace(base=None), answer
 
 
 def each_of(workers: Workers) -> Each:
@@ -123,36 +88,25 @@ def each_of(workers: Workers) -> Each:
     return each if workers.count > 1 else one_by_one
 
 
-def _of_item(common: Any, item: object, is_stopped: Callable[[], bool]) -> Any:
+def _of_item(common: Any, item: object, _: object) -> Any:
+    from karptui.provisioning.reporter import silent
+
     ask, given = common
-    return ask(given, item, ends_when(is_stopped))
+    return ask(given, item, silent)
 
 
-def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
-    """Return a reporter that cancels a run."""
-    from karptui.provisioning.reporter import Cancelled
+def _counting(each: Each) -> Each:
+    def counting(ask: AskOne, common: object, items: Iterable[object], reporter: Reporter) -> Iterator[Any]:
+        parts = tuple(items)
+        return _counted(each(ask, common, parts, reporter), len(parts))
 
-    def report(done: int, total: int) -> None:  # noqa: ARG001 - answers show the progress
-        if is_stopped():
-            raise Cancelled
-
-    return report
-
-
-def _of_whole(cluster: NamedBase, given: Any, _part: object, is_stopped: Callable[[], bool]) -> Any:
-    from karptui.provisioning.reporter import one_by_one
-
-    ask, arguments = given
-    try:
-        return ask(cluster, arguments, one_by_one, ends_when(is_stopped))
-    except RequestError as error:
-        return StudyAnswer(problem=f"{cluster.name}: {error}")
+    return counting
 
 
 def _import_engine() -> None:
     """Import the engine, so that forked processes have it."""
-    names = ("cli.evidence", "session.sweeper", "session.prepare", "sources.snapshot.reader", "whatif.sweep")
-    for name in (*names, "plan.rollout"):
+    names = ("cli.evidence", "session.prepare", "sources.snapshot.reader", "whatif.sweep", "plan.rollout")
+    for name in names:
         import_module(f"karptui.{name}")
 
 
@@ -162,19 +116,17 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
         yield path if workers.sees_files and path != "-" else base_of_snapshot(path, args)
 
 
-def _of_cluster(common: Any, item: str | NamedBase, is_stopped: Callable[[], bool]) -> ClusterAnswers:
-    ask, given, parts, args, merge = common
+def _of_cluster(common: Any, item: str | NamedBase, _: object) -> tuple[NamedBase, Any]:
+    from karptui.provisioning.reporter import one_by_one, silent
+
+    ask, given, args = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
-    answers: Sequence[Any] = ()
-    if cluster.base is not None:
-        answers = [ask(cluster, given, part, is_stopped) for part in parts]
-        answers = merge(cluster, given, answers) if merge is not None else answers
-    return ClusterAnswers(cluster._replace(base=None), tuple(answers))
-
-
-def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
-    ask, given, cluster = common
-    return ask(cluster, given, part, is_stopped)
+    if cluster.base is None:
+        return cluster, None
+    try:
+        return cluster._replace(base=None), ask(cluster, given, one_by_one, silent)
+    except RequestError as error:
+        return cluster._replace(base=None, problem=str(error)), None
 
 
 def _counted(answers: Iterator[Any], total: int) -> Iterator[Any]:
@@ -207,7 +159,18 @@ class StudyAnswer(NamedTuple):
     """Whether a condition is met that the text contains already."""
 
 
-def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: Reporter) -> int:
+def _study_answers(
+    args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter
+) -> Iterator[tuple[NamedBase, StudyAnswer]]:
+    """Yield the clusters in order, each with its answer. Raises UsageError: the only cluster has none."""
+    for named, answer in ask_clusters(args, ask, given, reporter):
+        problem = f"{named.name}: {named.problem}"
+        if answer is None and len(args.snapshots) <= 1:
+            raise UsageError(problem)
+        yield named, StudyAnswer(problem=problem) if answer is None else answer
+
+
+def run_texts(args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter) -> int:
     """Ask a question of every cluster, and print each answer at once.
 
     Args:
@@ -217,9 +180,7 @@ def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: 
         The exit status: 1 if something is missing, 3 if a condition is met.
     """
     status, is_of_several = 0, len(args.snapshots) > 1
-    for named, answer in ask_whole(args, ask, given, reporter):
-        if answer.problem and not is_of_several:
-            raise UsageError(answer.problem)
+    for named, answer in _study_answers(args, ask, given, reporter):
         put(page(answer.text), end="")
         status = max(status, named.report(), bool(answer.problem), FAILED * answer.is_failed)
         if answer.problem:
@@ -230,7 +191,7 @@ def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: 
     return status
 
 
-def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: TableSpec[ItemT]) -> int:
+def run_study(args: argparse.Namespace, ask: Ask, given: object, spec: TableSpec[ItemT]) -> int:
     """Ask a question of every cluster, and print all answers as one table, or in the form asked for.
 
     Args:
@@ -243,9 +204,7 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
     is_of_several = len(args.snapshots) > 1
     status, rows, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
     rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
-    for named, answer in ask_whole(args, ask, given, show_percent):
-        if answer.problem and not is_of_several:
-            raise UsageError(answer.problem)
+    for named, answer in _study_answers(args, ask, given, show_percent):
         cluster_field = {"cluster": named.name} if is_of_several else {}
         rows += [{**cluster_field, **row} for row in answer.rows]
         lines += ["", *answer.lines] if lines else answer.lines

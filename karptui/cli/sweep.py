@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import json_text, print_csv
-from karptui.cli.many import ask_parts, opened
+from karptui.cli.many import ask_clusters
 from karptui.cli.option_values import number
 from karptui.cli.options import (
     add_base_scenario_flag,
@@ -25,12 +25,12 @@ from karptui.cli.options import (
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
 from karptui.errors import RequestError
-from karptui.session.sweeper import point_of
 from karptui.views.prices import without_text
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
+    from karptui.provisioning.reporter import Each, Reporter
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import Sweep, SweepPoint
 
@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "csv":
         print_csv(_columns(), ())
     pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
-    with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
-        for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values):
-            status = max(status, cluster.report(), _answer(cluster, sweep, mode, points, args.output))
+    workers = str(args.jobs or min(os.cpu_count() or 1, pieces))
+    for cluster, points in ask_clusters(args, _swept, (sweep, mode), workers=workers):
+        status = max(status, cluster.report(), _answer(cluster, sweep, mode, points or (), args.output))
     return status
 
 
@@ -85,9 +85,17 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     return sweep, mode
 
 
-def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[], bool]) -> SweepPoint:
+def _swept(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> tuple[SweepPoint, ...]:
+    sweep, mode = given
+    return tuple(each(_point, (named.base, sweep, mode), sweep.values, reporter))
+
+
+def _point(common: Any, value: Any, reporter: Reporter) -> SweepPoint:
     """Return the result of one value; also in another process."""
-    return point_of((cluster.base, *given), value, is_stopped)
+    from karptui.whatif.sweep import sweep_point
+
+    base, sweep, mode = common
+    return sweep_point(base, sweep, value, mode, reporter)
 
 
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
