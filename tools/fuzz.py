@@ -218,7 +218,7 @@ def _command(name: str, *words: str) -> Target:
     def read(text: bytes) -> object:
         hostile.write_bytes(text)
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), contextlib.redirect_stderr(None):
-            return run(parser.parse_args([name, *files, *words]))
+            return run(parser.parse_args([*files, *words]))
 
     return Target(name, read, (SystemExit, RequestError), seeds if name == "plan" else seeds[:1])
 

@@ -47,24 +47,24 @@ def run(args: argparse.Namespace) -> int:
 @cache
 def first_words(command: str) -> tuple[str, ...]:
     """Return the words of which a command takes one as its first argument, if any."""
+    from karptui.cli.main import actions_of
+
     if command == "explain":
         return _EXPLAINED
-    first = next((action for action in _actions(command) if not action.option_strings), None)
+    first = next((action for action in actions_of(command) if not action.option_strings), None)
     return tuple(map(str, first.choices or ())) if first is not None else ()
-
-
-def _actions(command: str | None) -> list[argparse.Action]:
-    from karptui.cli.main import build_parser, parser_of
-
-    return parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way to list
 
 
 def _takes_files(command: str) -> bool:
     """Whether the command has arguments that are no flags, and free."""
-    return any(not action.option_strings and not action.choices for action in _actions(command))
+    from karptui.cli.main import actions_of
+
+    return any(not action.option_strings and not action.choices for action in actions_of(command))
 
 
 def _flags(command: str | None) -> tuple[Flag, ...]:
+    from karptui.cli.main import actions_of
+
     return tuple(
         Flag(
             names=tuple(action.option_strings),
@@ -74,7 +74,7 @@ def _flags(command: str | None) -> tuple[Flag, ...]:
             takes_file=action.metavar == "FILE",
             takes_context="--context" in action.option_strings,
         )
-        for action in _actions(command)
+        for action in actions_of(command)
         if action.option_strings and action.help is not argparse.SUPPRESS
     )
 

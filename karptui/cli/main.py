@@ -90,12 +90,15 @@ class _Parser(argparse.ArgumentParser):
         # As of negative numbers: -20m is the value of the flag before it. No flag begins with a digit.
         self._negative_number_matcher = _PAST
 
-    command = ""
-    """The command whose columns and codes its help explains; empty for none."""
+    command: str | None = None
+    """The command whose columns and codes its help explains; None for the app."""
 
     def format_help(self) -> str:
         """Return the help; what columns mean is looked up only here, as it takes the views."""
-        if self.command:
+        if self.command is None:
+            hint = "`karptui COMMAND --help` explains a command."
+            self.epilog = f"commands:\n{_command_lines()}\n\n{hint}\n\n{epilog_of(None)}"
+        else:
             from karptui.cli.legends import legend_of
 
             self.epilog = epilog_of(self.command, legend_of(self.command))
@@ -113,39 +116,20 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser, with the arguments of one command only, so that the others need not be imported."""
+    """Return the parser of a command, or of the app; the modules of other commands need not be imported."""
+    description = "terminal dashboard for Karpenter. Without a command it opens the app"
+    description = description if command is None else COMMANDS[command]
     parser = _Parser(
-        prog="karptui",
-        description="Terminal dashboard for Karpenter. Without a command it opens the app.",
-        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` explains a command.\n\n{epilog_of(None)}",
+        prog="karptui" if command is None else f"karptui {command}",
+        description=f"{description[:1].upper()}{description[1:]}.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"karptui {__version__}")
+    parser.command = command
     if command is None:
-        module_of(None).configure(parser)
-        parser.set_defaults(flags=flags_by_value(parser))
-        return parser
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    command_parser = commands.add_parser(
-        command,
-        help=COMMANDS[command],
-        description=f"{COMMANDS[command][:1].upper()}{COMMANDS[command][1:]}.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command_parser.command = command
-    module_of(command).configure(command_parser)
-    command_parser.set_defaults(flags=flags_by_value(command_parser))
-    return parser
-
-
-def parser_of(parser: argparse.ArgumentParser, command: str | None) -> argparse.ArgumentParser:
-    """Return the parser of the command inside the whole one; the whole one for the app."""
-    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to reach it
-        if command is not None and isinstance(action.choices, dict):
-            argument_parser: argparse.ArgumentParser = action.choices[command]
-            return argument_parser
+        parser.add_argument("--version", action="version", version=f"karptui {__version__}")
+    module_of(command).configure(parser)
+    parser.set_defaults(flags=flags_by_value(parser))
     return parser
 
 
@@ -217,16 +201,17 @@ def _execute(command: str | None, words: list[str]) -> int:
         words = [word for word in words if word != "--still"]
     if command is None and words and not words[0].startswith("-"):
         return _say_no_command(words[0])
-    if words == ["--version"]:
+    if command is None and words == ["--version"]:
         put(page(f"karptui {__version__}"))
         return 0
     parser = build_parser(command)
-    args, unknown = parser.parse_known_args(words)
-    argument_parser = parser_of(parser, command)
+    # Else argparse takes the percent signs of metavars for its own.
+    parser.usage = parser.format_usage().removeprefix("usage: ").replace("%", "%%")
+    args, unknown = parser.parse_known_intermixed_args(words)
     if command is None and unknown and not unknown[0].startswith("-"):
         return _say_no_command(unknown[0])
-    if unknown and not _take_late(argument_parser, args, unknown):
-        argument_parser.error(_unrecognized(command, unknown))
+    if unknown:
+        parser.error(_unrecognized(command, unknown))
     merge_files(args)
     if command is not None:
         heartbeat.start(command)
@@ -248,24 +233,12 @@ def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
 
 
 def _has(command: str | None, flag: str) -> bool:
-    parser = parser_of(build_parser(command), command)
-    return any(flag in action.option_strings for action in parser._actions)  # noqa: SLF001 - as in `parser_of`
+    return any(flag in action.option_strings for action in actions_of(command))
 
 
-def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words: Sequence[str]) -> bool:
-    """Give words behind flags, where argparse takes none, to the command's list; return whether it has one."""
-    if any(word.startswith("-") and word != "-" for word in words):
-        return False
-    arguments = [action for action in parser._actions if not action.option_strings]  # noqa: SLF001 - as in `parser_of`
-    last = arguments[-1] if arguments else None
-    if last is None or last.nargs not in {"*", "+"}:
-        return False
-    try:
-        values = [last.type(word) if callable(last.type) else word for word in words]
-    except argparse.ArgumentTypeError as error:
-        parser.error(f"argument {last.metavar}: {error}")
-    setattr(args, last.dest, [*getattr(args, last.dest), *values])
-    return True
+def actions_of(command: str | None) -> list[argparse.Action]:
+    """Return the arguments of a command, or of the app."""
+    return build_parser(command)._actions  # noqa: SLF001 - argparse offers no other way to list them
 
 
 def _leave_output() -> None:
@@ -301,7 +274,7 @@ def _of_demo(named: str) -> str:
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the command and the words for its parser: the command first, the words before it last.
+    """Return the command and the words for its parser, those before the command last.
 
     Flags may precede or follow the command, as with kubectl.
     """
@@ -311,7 +284,7 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
         if word == "--" or (index == 0 and not word.startswith("-") and word not in COMMANDS):
             break
         if word in COMMANDS and not (index and _takes_value(words[index - 1], word)):
-            return word, [word, *words[index + 1 :], *words[:index]]
+            return word, [*words[index + 1 :], *words[:index]]
     return None, words
 
 
@@ -319,8 +292,7 @@ def _takes_value(flag: str, command: str) -> bool:
     """Return whether the next word is this flag's value: ``--context nodes`` names a context."""
     if not flag.startswith("-") or "=" in flag:
         return False
-    parser, app = parser_of(build_parser(command), command), build_parser()
-    actions = (*parser._actions, *app._actions)  # noqa: SLF001 - argparse offers no other way
+    actions = (*actions_of(command), *actions_of(None))
     return not any(flag in action.option_strings and action.nargs == 0 for action in actions)
 
 

@@ -39,7 +39,7 @@ def main(words: Sequence[str]) -> int:
     if words[:1] == ["verdict"]:
         return run_command(words)
     os.nice(NICENESS)
-    args = build_parser("watch").parse_args(["watch", *words])
+    args = build_parser("watch").parse_args(words)
     try:
         source, clock = open_source(args)
         evidence = evidence_source(source, configuration(args), args.karpenter_version or "")

@@ -49,7 +49,7 @@ def gate_off() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
 
 
 def found_by(*words: str) -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
-    args: argparse.Namespace = build_parser("advice").parse_args(["advice", *words])
+    args: argparse.Namespace = build_parser("advice").parse_args(words)
     loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET))
     report, _ = advice_of(loaded.view, loaded.now_ns)
     return loaded.view, loaded.now_ns, report.findings, base_of(loaded.view, loaded.now_ns)

@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 
-from karptui.cli.completion import _actions
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import COMMANDS, actions_of, main
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -81,7 +80,7 @@ def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytes
         command, *words = line.split()
         texts[command] |= set(words)
     for command in COMMANDS:
-        actions = [action for action in _actions(command) if action.help is not argparse.SUPPRESS]
+        actions = [action for action in actions_of(command) if action.help is not argparse.SUPPRESS]
         flags = {name for action in actions for name in action.option_strings}
         choices = next((set(action.choices or ()) for action in actions if not action.option_strings), set())
         assert flags | choices <= texts[command], command

@@ -101,7 +101,7 @@ def test_what_does_not_go_together(
 
 def test_too_many_contexts_are_refused(tmp_path: Path) -> None:
     names = {f"c{number}": "http://127.0.0.1:9" for number in range(MOST_CLUSTERS + 1)}
-    words = ["verdict", "--contexts", "all", "--kubeconfig", write_kubeconfig(tmp_path / "config", names)]
+    words = ["--contexts", "all", "--kubeconfig", write_kubeconfig(tmp_path / "config", names)]
     args = build_parser("verdict").parse_args(words)
     with pytest.raises(UsageError, match="41 contexts are too many"):
         contexts_of(args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.cli.legends import legend_of
-from karptui.cli.main import COMMANDS, build_parser, parser_of
+from karptui.cli.main import COMMANDS, build_parser
 from karptui.cli.pages import Entry, epilog_of
 
 
@@ -38,7 +38,7 @@ def test_every_column_and_code_has_a_meaning(command: str) -> None:
     ],
 )
 def test_the_help_of_a_command_explains_what_it_prints(command: str, terms: tuple[str, ...]) -> None:
-    lines = parser_of(build_parser(command), command).format_help().splitlines()
+    lines = build_parser(command).format_help().splitlines()
     assert [term for term in terms if not any(line.startswith(f"  {term}  ") for line in lines)] == []
 
 

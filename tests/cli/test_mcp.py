@@ -221,7 +221,7 @@ def test_what_the_schema_allows_is_one_command_line(tool: Any, data: st.DataObje
     given = {name: data.draw(st.from_regex(rule["pattern"], fullmatch=True)) for name, rule in properties.items()}
     line = command_line(tool.name, given)
     extra = ["--at=-5m"] if line.at else []
-    words = [word for word in line.words if not word.startswith(("--from", "--to", "--horizon"))]
+    words = [word for word in line.words[1:] if not word.startswith(("--from", "--to", "--horizon"))]
     args = build_parser(tool.command.split()[0]).parse_args([*words, *extra])
     assert not getattr(args, "snapshot", None)
     assert not getattr(args, "files", None)
@@ -262,7 +262,7 @@ def test_flags_for_another_process_are_the_same_flags() -> None:
     words = ["--context=a=b", "--kubeconfig=k", "--as=me", "--as-group=g", "--as-group=h", "--request-timeout=90s"]
     words += ["--snapshot=x", "--no-aws", "--price-multiplier=0.7", "--karpenter-setting=A=b=c", "--disable-pricing"]
     parser = build_parser("mcp")
-    args = parser.parse_args(["mcp", *words])
+    args = parser.parse_args(words)
     names = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name not in ("now", "at")]
-    again = parser.parse_args(["mcp", *cluster_words(args, names)])
+    again = parser.parse_args(cluster_words(args, names))
     assert {name: getattr(again, name) for name in names} == {name: getattr(args, name) for name in names}

@@ -20,7 +20,7 @@ import karptui.cli.main
 from karptui import crash
 from karptui.cli import heartbeat
 from karptui.cli.errors import say
-from karptui.cli.main import COMMANDS, build_parser, main, parser_of
+from karptui.cli.main import COMMANDS, actions_of, main
 from karptui.cli.option_values import file_name, target_name
 from tests.troubles import troubles_document
 
@@ -171,10 +171,7 @@ def test_commands_report_closed_input(
 # Files that are written
 
 WRITING = [
-    (command, action.dest)
-    for command in COMMANDS
-    for action in parser_of(build_parser(command), command)._actions
-    if action.type is target_name
+    (command, action.dest) for command in COMMANDS for action in actions_of(command) if action.type is target_name
 ]
 """Commands with an argument that names a file to be written, which all have one type."""
 REFUSED = {
@@ -253,7 +250,7 @@ def test_no_command_writes_files_in_another_way() -> None:
     names = {
         (command, action.dest)
         for command in COMMANDS
-        for action in parser_of(build_parser(command), command)._actions
+        for action in actions_of(command)
         if action.metavar in ("FILE", "SNAPSHOT") and action.type not in (file_name, target_name)
     }
     assert not names, "a file is read or written, and its type says which"

@@ -102,7 +102,7 @@ def test_the_port_is_the_same_everywhere() -> None:
     assert {(probe.get("tcpSocket") or probe["httpGet"])["port"] for probe in probes} == {port["name"]}
     assert CONTAINER["readinessProbe"]["httpGet"]["path"] == "/healthz"
     assert str(port["containerPort"]) == manifest_of("Service")["metadata"]["annotations"]["prometheus.io/port"]
-    args = build_parser("watch").parse_args(CONTAINER["args"])
+    args = build_parser("watch").parse_args(CONTAINER["args"][1:])
     assert args.metrics == ("0.0.0.0", port["containerPort"])
     assert Path(args.history).parent == Path(CONTAINER["volumeMounts"][0]["mountPath"])
 
