@@ -15,7 +15,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text
 from karptui.paths import own_command, typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
-from karptui.screens.destinations import ToDrill, ToForward, ToHeadroom, ToPolicies, ToSolve, ToText
+from karptui.screens.destinations import ToForward, ToStudy, ToText
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
@@ -155,13 +155,11 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda: _workload_words(app),
             "[KIND NAMESPACE/NAME]",
         ),
-        TypedCommand(
-            "drill", "The outcome of losing a zone, a capacity type or a NodePool", lambda _: app.go(ToDrill())
-        ),
+        TypedCommand("drill", "The outcome of losing a zone, a capacity type or a NodePool", lambda _: _drill(app)),
         TypedCommand(
             "policies",
             "Consolidation policies compared, and one recommended",
-            lambda text: app.go(ToPolicies(text)),
+            lambda text: _policies(app, text),
             (),
             lambda: _names(app, "NodePool"),
             "[POOL]",
@@ -308,12 +306,26 @@ def _forward(app: CommandHost) -> None:
 
 
 def _headroom(app: CommandHost, text: str) -> None:
+    from karptui.views.headroom import headroom_study  # noqa: PLC0415 - only when asked for
+
     kind, _, key = text.partition(" ")
     if text and not ("/" in key or (kind == "NodePool" and key)):
         raise CommandError(
             ":headroom takes a kind and a name, such as Deployment web/front; without one it shows all workloads"
         )
-    app.go(ToHeadroom(kind, key.strip()))
+    app.go(ToStudy(headroom_study(kind, key.strip())))
+
+
+def _drill(app: CommandHost) -> None:
+    from karptui.views.drill import drill_study  # noqa: PLC0415 - only when asked for
+
+    app.go(ToStudy(drill_study()))
+
+
+def _policies(app: CommandHost, pool: str) -> None:
+    from karptui.views.values import policies_study  # noqa: PLC0415 - only when asked for
+
+    app.go(ToStudy(policies_study(pool)))
 
 
 def _goal_names() -> Sequence[str]:
@@ -325,6 +337,7 @@ def _goal_names() -> Sequence[str]:
 def _solve(app: CommandHost, text: str) -> None:
     from karptui.screens.study import ON_SCREEN  # noqa: PLC0415 - only when asked for
     from karptui.solve.catalogue import GOALS, given_of, with_defaults  # noqa: PLC0415 - as above
+    from karptui.views.solve import solve_study  # noqa: PLC0415 - as above
 
     name, _, rest = text.partition(" ")
     front = app.front
@@ -342,13 +355,14 @@ def _solve(app: CommandHost, text: str) -> None:
         with_defaults(GOALS[name], given)
     except RequestError as error:
         raise CommandError(clean(str(error))) from error
-    app.go(ToSolve(name, tuple(given.items()), front.scenario_in_front() if front is not None else None))
+    on_top_of = front.scenario_in_front() if front is not None else None
+    app.go(ToStudy(solve_study(name, tuple(given.items()), on_top_of)))
 
 
 def _pause(app: CommandHost, text: str) -> None:
     from karptui.disruption.budgets import Reason  # noqa: PLC0415 - only when asked for
     from karptui.disruption.pauses import PauseRequest, end_of  # noqa: PLC0415 - as above
-    from karptui.screens.destinations import ToPause  # noqa: PLC0415 - as above
+    from karptui.views.pause import pause_study  # noqa: PLC0415 - as above
 
     pools, reasons = set(_names(app, "NodePool")), {reason.lower(): reason for reason in Reason}
     words = text.split()
@@ -366,21 +380,21 @@ def _pause(app: CommandHost, text: str) -> None:
         "".join(rest),
         is_release="release" in words,
     )
-    app.go(ToPause(request))
+    app.go(ToStudy(pause_study(request)))
 
 
 def _rollout(app: CommandHost, name: str) -> None:
-    from karptui.screens.destinations import ToRollout  # noqa: PLC0415 - only when asked for
+    from karptui.views.rollout import rollout_study  # noqa: PLC0415 - only when asked for
 
     is_pool = name in _names(app, "NodePool")
-    app.go(ToRollout((name,) if is_pool else (), (name,) if name and not is_pool else ()))
+    app.go(ToStudy(rollout_study((name,) if is_pool else (), (name,) if name and not is_pool else ())))
 
 
 def _rightsize(app: CommandHost) -> None:
-    from karptui.screens.destinations import ToRightSize  # noqa: PLC0415 - only when asked for
+    from karptui.views.rightsize import rightsize_study  # noqa: PLC0415 - only when asked for
 
     history = app.moments.history()
-    app.go(ToRightSize(history if isinstance(history, Path) else None))
+    app.go(ToStudy(rightsize_study(history if isinstance(history, Path) else None)))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from karptui.disruption.pauses import PauseRequest
     from karptui.session.answers import Forecast, PlanText, PlayMoment
-    from karptui.whatif.edits import AnyEdit
-    from karptui.whatif.scenario import Replay, Scenario
-    from karptui.whatif.sweep import Sweep
+    from karptui.views.study import Study
+    from karptui.whatif.scenario import Scenario
 
 
 class ToText(msgspec.Struct, frozen=True):
@@ -94,65 +90,10 @@ class ToMoment(msgspec.Struct, frozen=True):
     """Screen to return to."""
 
 
-class ToHeadroom(msgspec.Struct, frozen=True):
-    """How many more of a pod fit."""
+class ToStudy(msgspec.Struct, frozen=True):
+    """An answer that takes a while."""
 
-    kind: str = ""
-    """As the API writes it; empty for the pods of every workload."""
-    key: str = ""
-    """``namespace/name``; the name of a NodePool."""
+    study: Study[Any, Any]
 
 
-class ToDrill(msgspec.Struct, frozen=True):
-    """The outcome of losing a zone, a capacity type or a NodePool."""
-
-
-class ToPolicies(msgspec.Struct, frozen=True):
-    """Consolidation policies compared."""
-
-    pool: str = ""
-    """The edited NodePool; empty for all that are not static."""
-    edits: tuple[AnyEdit, ...] = ()
-    """Made before."""
-
-
-class ToValues(msgspec.Struct, frozen=True):
-    """Values of a parameter compared."""
-
-    sweep: Sweep
-    mode: Replay
-    current: str = ""
-
-
-class ToSolve(msgspec.Struct, frozen=True):
-    """The change that reaches a goal."""
-
-    goal: str
-    given: tuple[tuple[str, str], ...] = ()
-    on_top_of: Scenario | None = None
-    """Edits that are made before."""
-
-
-class ToPause(msgspec.Struct, frozen=True):
-    """A pause of disruption, or its end."""
-
-    request: PauseRequest
-
-
-class ToRollout(msgspec.Struct, frozen=True):
-    """How far NodePools and NodeClasses are rolled out."""
-
-    pools: tuple[str, ...] = ()
-    nodeclasses: tuple[str, ...] = ()
-
-
-class ToRightSize(msgspec.Struct, frozen=True):
-    """The outcome of recommended requests."""
-
-    history: Path | None
-    """The cluster's history, whose usage is taken if there are no VerticalPodAutoscalers."""
-
-
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause | ToRollout | ToRightSize
-"""Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

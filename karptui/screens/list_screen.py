@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from karptui.screens import routes
-from karptui.screens.destinations import ToExplanation, ToHeadroom
+from karptui.screens.destinations import ToExplanation, ToStudy
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.listing import LIST_KEYS, Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
@@ -443,8 +443,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.host.go(ToExplanation(*meant))
 
     def action_headroom(self) -> None:
+        from karptui.views.headroom import headroom_study  # noqa: PLC0415 - only when asked for
+
         if (meant := self.current_object()) is not None:
-            self.host.go(ToHeadroom(*meant))
+            self.host.go(ToStudy(headroom_study(*meant)))
 
     def action_open_of_pool(self, name: str) -> None:
         """Open another list, of the NodePool only."""

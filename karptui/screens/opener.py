@@ -12,24 +12,16 @@ from textual.app import App
 
 from karptui.decode.kinds import Kind
 from karptui.screens.destinations import (
-    ToDrill,
     ToExplanation,
     ToForward,
-    ToHeadroom,
     ToLedger,
     ToNode,
-    ToPause,
     ToPending,
-    ToPolicies,
     ToPool,
-    ToRightSize,
-    ToRollout,
     ToScreen,
-    ToSolve,
     ToStudy,
     ToText,
     ToTypes,
-    ToValues,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -74,33 +66,10 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause() | ToRollout() | ToRightSize():
-            return _study_screen(to)
-        case _:
-            assert_never(to)
+        case ToStudy(study):
+            from karptui.screens.study import StudyScreen
 
-
-def _study_screen(to: ToStudy) -> FrameScreen:
-    from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, pause, rightsize, rollout, solve, values
-
-    match to:
-        case ToHeadroom(kind, key):
-            return StudyScreen(headroom.headroom_study(kind, key))
-        case ToPause(request):
-            return StudyScreen(pause.pause_study(request))
-        case ToRollout(pools, nodeclasses):
-            return StudyScreen(rollout.rollout_study(pools, nodeclasses))
-        case ToRightSize(history):
-            return StudyScreen(rightsize.rightsize_study(history))
-        case ToDrill():
-            return StudyScreen(drill.drill_study())
-        case ToPolicies(pool, edits):
-            return StudyScreen(values.policies_study(pool, edits=edits))
-        case ToValues(sweep, mode, current):
-            return StudyScreen(values.values_study(sweep, mode, current=current))
-        case ToSolve(goal, given, on_top_of):
-            return StudyScreen(solve.solve_study(goal, given, on_top_of))
+            return StudyScreen(study)
         case _:
             assert_never(to)
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, duration_text
 from karptui.screens import routes
-from karptui.screens.destinations import ToSolve
+from karptui.screens.destinations import ToStudy
 from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
@@ -24,6 +24,7 @@ from karptui.session.answers import Focus, StudyAnswer
 from karptui.solve.catalogue import GOALS, Goal, Parameter
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.solve import solve_study
 from karptui.views.study import Study, answer_lines
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
@@ -206,7 +207,7 @@ async def ask_for_goal(screen: FrameScreen) -> None:
             return
         if answer:
             given[parameter.name] = answer
-    screen.host.go(ToSolve(goal.name, tuple(given.items()), screen.scenario_in_front()))
+    screen.host.go(ToStudy(solve_study(goal.name, tuple(given.items()), screen.scenario_in_front())))
 
 
 async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str | None:

@@ -417,7 +417,7 @@ _SCALED = 10
 
 
 def headroom_study(
-    kind: str = "", key: str = ""
+    kind: str, key: str
 ) -> Study[tuple[Headroom, ...], Headroom] | Study[tuple[Headroom, ...], PoolRoom]:
     """Return the headroom study of one pod, of every workload, or of a NodePool's new nodes.
 

@@ -15,7 +15,7 @@ from karptui.decode.kinds import Kind
 from karptui.errors import RequestError
 from karptui.kube.units import counted
 from karptui.screens import routes
-from karptui.screens.destinations import ToPolicies, ToText, ToValues
+from karptui.screens.destinations import ToStudy, ToText
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
@@ -228,6 +228,8 @@ class Dialogs:
 
     async def sweep(self, document: Document | None, control_id: str = "") -> None:
         """Ask for a parameter and values to compare; the quick edit under the cursor and a range are proposed."""
+        from karptui.views.values import policies_study, values_study  # noqa: PLC0415 - only when asked for
+
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)
         choices = [sweepable.choice for sweepable in offers]
@@ -240,7 +242,7 @@ class Dialogs:
             return
         scenario = self._whatif.scenario()
         if chosen == POLICIES:
-            self._screen.host.go(ToPolicies(pool, scenario.edits))
+            self._screen.host.go(ToStudy(policies_study(pool, edits=scenario.edits)))
             return
         offer = next(sweepable for sweepable in offers if sweepable.choice.id == chosen)
 
@@ -254,7 +256,7 @@ class Dialogs:
         if values is not None:
             sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
             current = self._quick.current_value(chosen, document)
-            self._screen.host.go(ToValues(sweep, scenario.replay, current))
+            self._screen.host.go(ToStudy(values_study(sweep, scenario.replay, current=current)))
 
     def _proposed(self, offer: Sweepable) -> str:
         if (setting := offer.setting) is not None:
