@@ -116,7 +116,7 @@ def fine_finished_pods_are_protected(c: Cluster) -> None:
     story="Karpenter explains in events why it leaves well-used nodes alone: no cheaper node, a pod was nominated a moment ago, consolidation is not due yet. It does so all day, in every cluster.",
     cause="Karpenter explains in events why it leaves well-used nodes alone.",
     thread="kubernetes-sigs/karpenter#1442",
-    must_not=[r"block", "stuck", "cannot be (removed|consolidated)", PENDING],
+    must_not=[r"\bblock(s|ed)\b", "stuck", "cannot be (removed|consolidated)", PENDING],
 )  # fmt: skip
 def fine_karpenter_explains_itself(c: Cluster) -> None:
     texts = (

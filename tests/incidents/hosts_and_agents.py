@@ -117,7 +117,7 @@ def sysctl_is_forbidden(c: Cluster) -> None:
     cause="The kubelet restarts 6 of 8 pods of shop/catalog again and again, because their liveness probe fails (timeout on :8080/healthz); 14 restarts each.",
     thread="kubernetes/kubernetes#89898",
     must=["shop/catalog", r"liveness|probe", n(6) + "|" + n(3), r"restart|crash"],
-    must_not=[LAUNCHES, PENDING, r"OOM|memory", "arm64|exec format"],
+    must_not=[LAUNCHES, PENDING, r"OOM|(out of|want of) memory", "arm64|exec format"],
 )  # fmt: skip
 def probe_restarts_pods(c: Cluster) -> None:
     pairs = usual(c)
@@ -216,7 +216,7 @@ def _message(pod: Object, reason: str, text: str) -> None:
     cause="4 pods of pay/worker cannot start for 33 minutes: the command /app/worker does not exist in their image (no such file or directory).",
     thread="moby/moby#38610",
     must=["pay/worker", n(4), r"/app/worker", r"no such file|not exist|missing|not found"],
-    must_not=[LAUNCHES, PENDING, "OOM|memory", "arm64|exec format|architecture"],
+    must_not=[LAUNCHES, PENDING, "OOM|(out of|want of) memory", "arm64|exec format|architecture"],
 )  # fmt: skip
 def command_is_missing_in_the_image(c: Cluster) -> None:
     pairs = usual(c)
@@ -234,7 +234,7 @@ def command_is_missing_in_the_image(c: Cluster) -> None:
     cause="Both pods of kube-system/metrics-server crash for 42 minutes, so the HorizontalPodAutoscalers shop/web and shop/cart cannot read metrics and do not scale.",
     thread="kubernetes/kubernetes#83074",
     must=["metrics-server", n(2) + "|both", r"crash|restart", r"HorizontalPodAutoscaler|\bHPA|autoscal|scale"],
-    must_not=[LAUNCHES, PENDING, r"cluster-?autoscaler", "OOM|memory"],
+    must_not=[LAUNCHES, PENDING, r"cluster-?autoscaler", "OOM|(out of|want of) memory"],
 )  # fmt: skip
 def metrics_server_crashes(c: Cluster) -> None:
     pairs = usual(c)

@@ -20,7 +20,7 @@ WILL = r"\b(would|will) (be )?launch"
     story="NodePool reports was meant to allow machines of up to 64 GiB: its requirement is karpenter.k8s.aws/instance-memory Lt 65. The label counts MiB, so no instance type is left. Five pods that select the pool are pending for 38 minutes.",
     cause="The requirement karpenter.k8s.aws/instance-memory Lt 65 of NodePool reports leaves no instance type (the label is in MiB); 5 pods of bi/report are pending for 38 minutes.",
     thread="karpenter.sh/docs: scheduling, well-known labels",
-    must=[r"\breports\b", "instance-memory", n(5) + r"|bi/report", r"3[78] ?m", r"no instance types?|leaves? (no|none)|matches no"],
+    must=[r"\breports\b", "instance-memory", n(5) + r"|bi/report", r"3[78] ?m", r"no instance types?|leaves? (no|none)|matches no|excludes? all"],
     must_not=[LAUNCHES, ROOM, ICE, r"too (big|large)|more than any"],
 )  # fmt: skip
 def memory_in_mebibytes(c: Cluster) -> None:
@@ -50,7 +50,7 @@ def instance_store_is_not_counted(c: Cluster) -> None:
     story="NodePool tiles is limited to us-east-1c, and its EC2NodeClass has dedicated tenancy. EC2 does not offer its type there with that tenancy and answers Unsupported to each launch, for 31 minutes; Karpenter files it under capacity. Four pods are pending.",
     cause="EC2 refuses the launches of NodePool tiles for 31 minutes as not supported in us-east-1c (Unsupported); this is no shortage of capacity. 4 pods of geo/tiles are pending.",
     thread="aws/karpenter-provider-aws#2177",
-    must=[r"\btiles\b", r"not supported|unsupported|does not (support|offer)|not offered", n(4), "us-east-1c|zone", r"3[01] ?m|29 ?m"],
+    must=[r"\btiles\b", r"not supported|unsupported|does not (support|offer)|not offered", n(4), "us-east-1c|zone", r"3[01] ?m|2[89] ?m"],
     must_not=[WILL, ROOM, r"sold out|out of capacity|want of capacity|lack of capacity|has no .{0,30}capacity|\bICE\b"],
 )  # fmt: skip
 def type_is_not_supported_in_the_zone(c: Cluster) -> None:
@@ -119,7 +119,7 @@ def local_disk_on_types_without(c: Cluster) -> None:
     story="During an incident somebody set the CPU limit of NodePool web to 0 to stop it, and forgot. Two days later its last nodes expired, and six pods that select it are pending for 2 hours.",
     cause="NodePool web can launch nothing: its limit is 0 CPUs; 6 pods of shop/web are pending for 2 hours.",
     thread="karpenter.sh/docs: nodepools, spec.limits",
-    must=[r"\bweb\b", "limit", n(6), r"(?<![\d.])0\b|zero", r"\b(2 ?h|1h59|120 ?m|119 ?m)"],
+    must=[r"\bweb\b", "limit", n(6), r"limit[^\n\"]{0,30}\b(0|zero)\b", r"\b(2 ?h|1h59|120 ?m|119 ?m)"],
     must_not=[LAUNCHES, ROOM, ICE, r"used up"],
 )  # fmt: skip
 def limit_of_zero(c: Cluster) -> None:
