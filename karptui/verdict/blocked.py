@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.churn.moves import is_eviction
+from karptui.disruption.churn.moves import EVICTED, is_eviction
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import protects_node
@@ -162,8 +162,8 @@ def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner:
             return False
     evicted = {  # by controller, whose pods have its name and a suffix
         f"{event.involved_namespace}/{event.involved_name}".rpartition("-")[0]
-        for event in case.events
-        if is_eviction(event) and case.now_ns - event.last_ns <= ADVANCED_NS
+        for event in case.recent(*EVICTED, within_ns=ADVANCED_NS)
+        if is_eviction(event)
     }
     return bool(pods) and evicted.issuperset(pod.rpartition("-")[0] for pod in pods)
 

@@ -13,7 +13,7 @@ from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.verdict.finding import HOUR_NS, ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import ended_early
 
 FEWEST_INTERRUPTED: Final = 5
@@ -23,8 +23,6 @@ WAVE_NS: Final = 15 * 60 * NS_PER_SECOND
 JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
 SHORT_PAUSE_NS: Final = 60 * NS_PER_SECOND
 """A consolidateAfter this short is shorter than the launch of a node, and belongs to a loop's cause."""
-CHURN_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
-"""A loop whose last turn is older than this is over."""
 _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
 """Both orders of the two numbers: Kubernetes changed it."""
 _RESIZED: Final = re.compile(r"New size: (\d+);")
@@ -48,7 +46,7 @@ def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield loops of NodePools, with the workload that is evicted most; workloads alone if no NodePool loops."""
     loops = case.advice.loops if case.advice is not None else ()
-    loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= CHURN_RECENT_NS)
+    loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= HOUR_NS)
     moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
     by_pool: dict[str, Loop] = {}
     for loop in loops:
@@ -81,7 +79,7 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
     """Return why new nodes of a NodePool are drifted already."""
     new = [line.claim for line in case.nodes if line.pool == pool and line.claim is not None]
-    new = [claim for claim in new if case.now_ns - claim.created_ns <= CHURN_RECENT_NS]
+    new = [claim for claim in new if case.now_ns - claim.created_ns <= HOUR_NS]
     drifted = (condition_of(claim.conditions, "Drifted") for claim in new if claim.is_true("Drifted"))
     return tuple(sorted({drift.reason for drift in drifted if drift is not None and drift.reason}))
 
@@ -95,12 +93,9 @@ def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int
 
 def _job_failure(workload: str, case: VerdictCase) -> str:
     """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
-    for event in case.events:
-        key = f"{event.involved_namespace}/{event.involved_name}"
-        is_about = event.involved_kind == "Job" and key == workload.partition("/")[2]
-        if is_about and event.reason in JOB_FAILURES and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
-            return event.reason
-    return ""
+    failures = case.recent(*JOB_FAILURES, kind="Job")
+    keys = {f"{event.involved_namespace}/{event.involved_name}": event.reason for event in failures}
+    return keys.get(workload.partition("/")[2], "")
 
 
 def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -109,10 +104,9 @@ def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
     sizes = Counter(line.pool for line in case.nodes if not line.goes)
     instants: dict[str, dict[str, int]] = {}
-    for event in case.events:
+    for event in case.recent(*INTERRUPTIONS, kind="NodeClaim"):
         name = event.involved_name
-        is_interruption = event.involved_kind == "NodeClaim" and event.reason in INTERRUPTIONS
-        if is_interruption and name not in early and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+        if name not in early:
             instants.setdefault(there.get(name) or pool_in_name(name, names), {})[name] = event.last_ns
     for pool, claims in instants.items():
         first_ns, last_ns = min(claims.values()), max(claims.values())
@@ -135,12 +129,12 @@ def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools with an expireAfter of minutes whose nodes all went within an hour for no other reason."""
     there, names = {line.claim.name for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
-    pools = {p.name: p.expire_after_ns for p in case.pools if p.expire_after_ns and p.expire_after_ns < CHURN_RECENT_NS}
+    pools = {p.name: p.expire_after_ns for p in case.pools if p.expire_after_ns and p.expire_after_ns < HOUR_NS}
     gone: defaultdict[str, dict[str, int]] = defaultdict(dict)
     others = set[str]()
     for event in case.events if pools else ():
         name = event.involved_name
-        if event.involved_kind == "NodeClaim" and name not in there and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
+        if event.involved_kind == "NodeClaim" and name not in there and case.now_ns - event.last_ns <= HOUR_NS:
             gone[pool_in_name(name, names)][name] = event.last_ns
             others |= {name} if why_by_events((event,)) is not Removal.UNKNOWN else set()
     for pool, expire_after_ns in pools.items():
@@ -164,9 +158,9 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     replicas: defaultdict[str, set[int]] = defaultdict(set)
     events: defaultdict[str, list[Event]] = defaultdict(list)
-    for event in case.events:
-        match = _SCALED.match(event.message) if event.reason == "ScalingReplicaSet" else None
-        if match is None or case.now_ns - event.last_ns > CHURN_RECENT_NS:
+    for event in case.recent("ScalingReplicaSet"):
+        match = _SCALED.match(event.message)
+        if match is None:
             continue
         key = f"{event.involved_namespace}/{match[2]}"
         counts[key][match[1]] += event.count
@@ -208,10 +202,9 @@ def _count_rescales(
     """
     swinging = {key.partition("/")[0] for key, times in counts.items() if min(times["up"], times["down"])}
     sizes: defaultdict[str, dict[int, Event]] = defaultdict(dict)
-    for event in case.events:
-        match = _RESIZED.match(event.message) if event.reason == "SuccessfulRescale" else None
-        is_recent = case.now_ns - event.last_ns <= CHURN_RECENT_NS and event.count >= FEWEST_SWINGS
-        if match is not None and is_recent and event.involved_namespace not in swinging:
+    for event in case.recent("SuccessfulRescale"):
+        match = _RESIZED.match(event.message)
+        if match is not None and event.count >= FEWEST_SWINGS and event.involved_namespace not in swinging:
             sizes[f"{event.involved_namespace}/{event.involved_name}"][int(match[1])] = event
     for key, by_size in sizes.items():
         if len(by_size) > 1:
@@ -222,12 +215,9 @@ def _count_rescales(
 
 def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that the AWS Node Termination Handler drains nodes on recommendations, and Karpenter removes them."""
-    told: defaultdict[str, dict[str, Event]] = defaultdict(dict)
-    for event in case.events:
-        if event.source == TERMINATION_HANDLER and case.now_ns - event.last_ns <= CHURN_RECENT_NS:
-            told[event.reason][event.involved_name] = event
-    recommended = told["RebalanceRecommendation"]
-    drained = [event for name, event in told["CordonAndDrain"].items() if name in recommended]
+    recommended = {event.involved_name for event in case.recent("RebalanceRecommendation")}
+    told = {event.involved_name: event for event in case.recent("CordonAndDrain")}
+    drained = [e for name, e in told.items() if name in recommended and e.source == TERMINATION_HANDLER]
     first_ns = min((event.first_ns for event in drained), default=0)
     removed = _removed_since(case, first_ns, (Removal.EMPTY,))
     if len(drained) < FEWEST_SWINGS or 2 * len(removed) < len(drained):
@@ -252,8 +242,7 @@ def _removed_since(case: VerdictCase, first_ns: int, reasons: Collection[Removal
     return tuple(
         dict.fromkeys(
             event.involved_name
-            for event in case.events
-            if event.involved_kind == "NodeClaim" and event.reason == TERMINATING and event.last_ns >= first_ns
+            for event in case.recent(TERMINATING, kind="NodeClaim", within_ns=case.now_ns - first_ns)
             if command_reason(event.message) in reasons
         )
     )

@@ -64,7 +64,6 @@ _OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
 """In the kubelet's events about pods that it evicts because they use more storage than they may."""
 REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
 """If the last rejection is older, they are over."""
-_HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
 REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
 """Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
 FEWEST_REJECTED: Final = 3
@@ -95,7 +94,8 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
     lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
-    for event in case.events if late else ():
+    told = (event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ()))
+    for event in told if late else ():
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
             events[key] = event
@@ -254,8 +254,8 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         stays = line is not None and line.has_node and line.not_ready_ns is None and not line.goes
         if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
             late[pod.key] = pod
-    told = (event for event in case.events if event.reason == "FailedKillPod" and event.involved_kind == "Pod")
-    killed = {f"{event.involved_namespace}/{event.involved_name}": event.message for event in told} if late else {}
+    told = case.recent("FailedKillPod", kind="Pod") if late else ()
+    killed = {f"{event.involved_namespace}/{event.involved_name}": event.message for event in told}
     groups: defaultdict[tuple[str, bool], list[StartingPod]] = defaultdict(list)
     for key, pod in late.items():
         groups[pod.owner, key in killed].append(pod)
@@ -318,12 +318,11 @@ def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods that kubelets reject again and again, or evict for their own limits: controllers replace each."""
     groups: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in case.events:
-        if event.source != KUBELET or case.now_ns - event.last_ns > _HOUR_NS:
-            continue
-        if event.reason in _REJECTIONS or event.reason.startswith(_LACKS):
+    reasons = [reason for reason in case.events_by_reason if reason in _REJECTIONS or reason.startswith(_LACKS)]
+    for event in case.recent(*reasons, "Evicted"):
+        if event.source == KUBELET and event.reason != "Evicted":
             groups[event.reason, ""].append(event)
-        elif event.reason == "Evicted" and _OWN_LIMIT.search(event.message):
+        elif event.source == KUBELET and _OWN_LIMIT.search(event.message):
             groups[event.involved_namespace, event.message].append(event)
     for (reason, own_limit), events in groups.items():
         pods, latest = pods_of(events), max(events, key=lambda event: event.last_ns)

@@ -10,6 +10,7 @@ from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.pending.causes import FAULTY, Cause
 from karptui.verdict.finding import (
+    HOUR_NS,
     ClusterFinding,
     Controller,
     ControllerPod,
@@ -27,7 +28,6 @@ DESCHEDULER: Final = "sigs.k8s.io/descheduler"
 """Source of the descheduler's events about pods that it evicts."""
 MANY_DESCHEDULED: Final = 10
 _CONSOLIDATED: Final = {Removal.UNDERUTILIZED, Removal.EMPTY}
-_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
 CRASHING: Final = "CrashLoopBackOff"
@@ -132,9 +132,9 @@ def _second_karpenter(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield a finding if the Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
-    recent = [e for e in case.events if e.involved_kind == "Pod" and case.now_ns - e.last_ns <= _RECENT_NS]
-    nominated = {(event.involved_namespace, event.involved_name) for event in recent if event.reason == "Nominated"}
-    scaled = [event for event in recent if event.reason == SCALED_UP]
+    scaled = case.recent(SCALED_UP, kind="Pod")
+    told = case.recent("Nominated", kind="Pod") if scaled else ()
+    nominated = {(event.involved_namespace, event.involved_name) for event in told}
     scaled = [event for event in scaled if (event.involved_namespace, event.involved_name) in nominated]
     if not scaled:
         return
@@ -152,12 +152,12 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _descheduler(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that the descheduler spreads pods while Karpenter consolidates their nodes in a loop."""
-    evictions = [e for e in case.events if DESCHEDULER in e.source and case.now_ns - e.last_ns <= _RECENT_NS]
+    evictions = [e for e in case.events if DESCHEDULER in e.source and case.now_ns - e.last_ns <= HOUR_NS]
     pods, loops = pods_of(evictions), case.advice.loops if case.advice is not None else ()
     pools = {
         loop.pool
         for loop in loops
-        if loop.pool and case.now_ns - loop.last_ns <= _RECENT_NS
+        if loop.pool and case.now_ns - loop.last_ns <= HOUR_NS
         if _CONSOLIDATED & {reason for reason, _ in loop.reasons}
     }
     if len(pods) < MANY_DESCHEDULED or not pools:

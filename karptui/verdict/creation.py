@@ -61,12 +61,11 @@ def read_refusal(message: str) -> CreateRefusal:
 def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield one finding for each webhook, quota or message that keeps pods from being created."""
     groups: defaultdict[tuple[Manner, str], list[Event]] = defaultdict(list)
-    for event in case.events:
-        if event.reason == FAILED_CREATE and case.now_ns - event.last_ns <= RECENT_NS:
-            if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
-                continue
-            refusal = read_refusal(event.message)
-            groups[refusal.manner, refusal.name or refusal.message].append(event)
+    for event in case.recent(FAILED_CREATE, within_ns=RECENT_NS):
+        if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
+            continue
+        refusal = read_refusal(event.message)
+        groups[refusal.manner, refusal.name or refusal.message].append(event)
     for (manner, name), events in groups.items():
         owners = dict.fromkeys(f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events)
         latest = max(events, key=lambda event: event.last_ns)

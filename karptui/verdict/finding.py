@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,7 +23,11 @@ from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS, Event
 from karptui.kube.resources import ResourceList
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.workload import DaemonSet
+
+HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
+"""The API server keeps events for an hour."""
 
 
 class FindingSeverity(StrEnum):
@@ -624,7 +630,7 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """The version of its API that the cluster serves, if Karpenter reads a newer one."""
 
 
-class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A cluster, as far as its verdict goes."""
 
     now_ns: int
@@ -692,3 +698,23 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
     started_ns: int | None = None
     """When Karpenter started."""
+
+    @cached_property
+    def events_by_reason(self) -> Mapping[str, Sequence[Event]]:
+        """Its events by their reason: made once, for all rules."""
+        events = defaultdict[str, list[Event]](list)
+        for event in self.events:
+            events[event.reason].append(event)
+        return events
+
+    def recent(self, *reasons: str, kind: str = "", within_ns: int = HOUR_NS) -> list[Event]:
+        """Return the events with one of the reasons that were last seen within a time.
+
+        Args:
+            reasons: Reasons of events.
+            kind: The kind of object that they are about; any if it is empty.
+            within_ns: That time.
+        """
+        told = (event for reason in sorted(reasons) for event in self.events_by_reason.get(reason, ()))
+        oldest_ns = self.now_ns - within_ns
+        return [event for event in told if event.last_ns >= oldest_ns and (not kind or event.involved_kind == kind)]

@@ -307,24 +307,19 @@ def early_ends(case: VerdictCase) -> dict[str, list[Event]]:
     EC2 reports the end, and Karpenter publishes it about the NodeClaim and, if there is one, about its Node.
     """
     ends: defaultdict[str, list[Event]] = defaultdict(list)
-    kinds: defaultdict[str, set[str]] = defaultdict(set)
-    of_nodes: set[int] = set()
-    for event in case.events:
-        if event.involved_kind == "NodeClaim":
-            kinds[event.involved_name].add(event.reason)
-        elif event.involved_kind == "Node" and event.reason in INSTANCE_ENDS:
-            of_nodes |= {event.first_ns // NS_PER_SECOND + second for second in (-1, 0, 1)}
-    pools, there = (
-        {pool.name for pool in case.pools},
-        {line.claim.name for line in case.nodes if line.claim is not None},
-    )
-    for event in case.events:
-        name, is_of_node = event.involved_name, event.first_ns // NS_PER_SECOND in of_nodes
-        if event.reason not in INSTANCE_ENDS or event.involved_kind != "NodeClaim" or name in there or is_of_node:
-            continue
-        pool = pool_in_name(name, pools)
-        # A NodeClaim that Karpenter deletes for another reason has no TerminatingOnInterruption.
-        if pool and BY_INTERRUPTION in kinds[name] and "SpotInterrupted" not in kinds[name]:
+    of_claims = case.recent(*INSTANCE_ENDS, kind="NodeClaim")
+    if not of_claims:
+        return ends
+    told = case.recent(*INSTANCE_ENDS, kind="Node")
+    of_nodes = {event.first_ns // NS_PER_SECOND + second for event in told for second in (-1, 0, 1)}
+    # A NodeClaim that Karpenter deletes for another reason has no TerminatingOnInterruption.
+    interrupted = {event.involved_name for event in case.recent(BY_INTERRUPTION, kind="NodeClaim")}
+    interrupted -= {event.involved_name for event in case.recent("SpotInterrupted", kind="NodeClaim")}
+    interrupted -= {line.claim.name for line in case.nodes if line.claim is not None}
+    pools = {pool.name for pool in case.pools}
+    for event in of_claims:
+        pool = pool_in_name(event.involved_name, pools)
+        if pool and event.involved_name in interrupted and event.first_ns // NS_PER_SECOND not in of_nodes:
             ends[pool].append(event)
     return ends
 
@@ -465,8 +460,8 @@ def _join_patience_ns(claim: NodeClaim) -> int:
 
 def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
     """Return the disruption reasons of the nodes that NodeClaims replace; empty if they replace none."""
-    events = (event for event in case.events if event.reason == LAUNCHING and event.involved_name in names)
-    reasons = (command_reason(event.message) for event in events)
+    told = case.events_by_reason.get(LAUNCHING, ())
+    reasons = (command_reason(event.message) for event in told if event.involved_name in names)
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
 
 

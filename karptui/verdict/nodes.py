@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.disruption.churn.life import TERMINATING
-from karptui.disruption.churn.moves import KUBELET, is_eviction
+from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
@@ -63,7 +63,6 @@ MOST_MINORS_BEHIND: Final = 3
 _KUBELET: Final = re.compile(r"v1\.(\d+)\.")
 ZONAL_SHIFT: Final = "ZonalShiftActive"
 """Reason of the AWS provider's event about a NodePool."""
-SHIFTED_NS: Final = 60 * 60 * NS_PER_SECOND
 _ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
 _INODES: Final = "inodes"
 _PRESSURES: Final[Mapping[str, Sequence[str]]] = {
@@ -75,7 +74,6 @@ _PRESSURES: Final[Mapping[str, Sequence[str]]] = {
 """Conditions of nodes that are short of something, and its names in the kubelet's events about evictions."""
 _PROBLEM: Final = re.compile(r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Unhealthy|Deadlock|Shutdown|ErrorFatal)")
 """Conditions of node problem detectors that are True while something is wrong."""
-_HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
 _MANY_EVICTED: Final = 3
@@ -99,9 +97,9 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
 def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield the zones in which Karpenter launches nothing, because AWS shifts traffic away from them."""
     pools: defaultdict[str, list[Event]] = defaultdict(list)
-    for event in case.events:
-        match = _ZONE_NAME.search(event.message) if event.reason == ZONAL_SHIFT else None
-        if match is not None and case.now_ns - event.last_ns <= SHIFTED_NS:
+    for event in case.recent(ZONAL_SHIFT):
+        match = _ZONE_NAME.search(event.message)
+        if match is not None:
             pools[match[1]].append(event)
     for zone, events in pools.items():
         yield ClusterFinding(
@@ -153,10 +151,8 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
     told: set[str] = set()
     for manner, reason in ((Manner.REBOOTING, REBOOTED), (Manner.FLAPPING, NODE_NOT_READY)):
         times: dict[str, dict[str, Event]] = {}
-        for event in case.events:
-            is_about = event.involved_kind == "Node" and event.reason == reason
-            if is_about and case.now_ns - event.last_ns <= _HOUR_NS:
-                times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
+        for event in case.recent(reason, kind="Node"):
+            times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
         counts: dict[str, int] = {}
         for name, by_key in times.items():
             sources = Counter[str]()  # the kubelet and the node controller report the same
@@ -188,7 +184,7 @@ def _not_ready_finding(
     is_long = since is not None and case.now_ns - since >= SICK_NS
     zones = {line.zone for line in lines}
     explained = pending.take(lambda group: bool(zone) and _belongs_to(group, zone, since))
-    ran_out = {e.involved_name for e in case.events if e.reason == SYSTEM_OOM and case.now_ns - e.last_ns <= _HOUR_NS}
+    ran_out = {event.involved_name for event in case.recent(SYSTEM_OOM)}
     return _of_nodes(
         FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
         lines,
@@ -215,15 +211,14 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     claims = {line.name: line.claim.name for line in case.nodes if line.claim is not None}
     instants: defaultdict[str, list[int]] = defaultdict(list)
     reasons: set[str] = set()
-    for event in case.events:
-        if event.reason in INTERRUPTIONS and case.now_ns - event.last_ns <= INTERRUPTED_NS:
-            reasons.add(event.reason)
-            name = event.involved_name
-            instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
+    for event in case.recent(*INTERRUPTIONS, within_ns=INTERRUPTED_NS):
+        reasons.add(event.reason)
+        name = event.involved_name
+        instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
     # For a deleted node only its NodeClaim's events count: the two cannot be distinguished.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
     early = ended_early(case)
-    of_claims = {e.involved_name for e in case.events if e.involved_kind == "NodeClaim" and e.reason in INTERRUPTIONS}
+    of_claims = {event.involved_name for event in case.recent(*INTERRUPTIONS, kind="NodeClaim")}
     hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:
         return
@@ -268,18 +263,13 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that instances end without a drain, if Karpenter has spot nodes and reported no interruption."""
     spot = [line for line in case.nodes if line.capacity_type == SPOT]
-    gone: dict[str, int] = {}
-    drained = {line.name for line in case.nodes}
-    for event in case.events if spot and all(line.claim is not None for line in spot) else ():
-        is_recent = event.involved_kind == "Node" and case.now_ns - event.last_ns <= _HOUR_NS
-        # Karpenter has no event about a node that expires; it evicts the pods.
-        if (is_recent and event.reason in INTERRUPTIONS) or is_eviction(event):
-            return
-        if is_recent and event.reason == "DeletingNode":
-            gone[event.involved_name] = event.last_ns
-        elif is_recent and event.reason in _DRAINING:
-            drained.add(event.involved_name)
-    names = sorted(gone.keys() - drained)
+    gone = {event.involved_name: event.last_ns for event in case.recent("DeletingNode", kind="Node")}
+    # Karpenter has no event about a node that expires; it evicts the pods.
+    evicts = any(is_eviction(event) for reason in EVICTED for event in case.events_by_reason.get(reason, ()))
+    if not spot or any(line.claim is None for line in spot) or evicts or case.recent(*INTERRUPTIONS, kind="Node"):
+        return
+    drained = {event.involved_name for event in case.recent(*_DRAINING, kind="Node")}
+    names = sorted(gone.keys() - drained - {line.name for line in case.nodes})
     if len(names) >= FEWEST_VANISHED and case.now_ns - max(gone[name] for name in names) <= FLAPPED_NS:
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
@@ -365,11 +355,10 @@ def _of_nodes(
 def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:
     """Return the events of the last hour about pods that kubelets evicted for want of resources, by resource."""
     wanted: dict[str, list[Event]] = {}
-    for event in case.events:
-        if event.reason == "Evicted" and event.source == KUBELET and case.now_ns - event.last_ns <= _HOUR_NS:
-            for resource in resources:
-                if f"low on resource: {resource}" in event.message:
-                    wanted.setdefault(resource, []).append(event)
+    for event in case.recent("Evicted"):
+        for resource in resources if event.source == KUBELET else ():
+            if f"low on resource: {resource}" in event.message:
+                wanted.setdefault(resource, []).append(event)
     return wanted
 
 

@@ -15,10 +15,17 @@ from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.pool_order import usable_pools
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.finding import (
+    HOUR_NS,
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    VerdictCase,
+    VerdictNode,
+)
 from karptui.verdict.pending_pods import folded_by_namespace
 
-HOUR_NS: Final = 3600 * NS_PER_SECOND
 EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS
 """Forced ends further away than this are left to the Claims screen."""
 MOST_NODES_FOR_NEXT: Final = 500

@@ -16,7 +16,7 @@ from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 
-_EVICTED: Final = frozenset({"Evicted", "Disrupted"})
+EVICTED: Final = frozenset({"Evicted", "Disrupted"})
 """Reasons of events about pods that Karpenter evicts, or deletes at the end of the grace period."""
 KUBELET: Final = "kubelet"
 """Source of events about pods that the kubelet itself evicts, for want of resources: they are not moved."""
@@ -59,7 +59,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_eviction(event: Event) -> bool:
     """Return whether an event reports that Karpenter evicted a pod; kubelets use the same reason."""
-    return event.reason in _EVICTED and event.involved_kind == "Pod" and event.source != KUBELET
+    return event.reason in EVICTED and event.involved_kind == "Pod" and event.source != KUBELET
 
 
 def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNames) -> tuple[Move, ...]:
