@@ -294,7 +294,7 @@ def pod_of(
             restarts=restarts,
             exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
             unready_ns=_unready_ns(ready) if waiting_reason or gate else ABSENT_NS,
-            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(status, waiting_reason, gate),
+            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(meta, status, waiting_reason, gate),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -332,8 +332,12 @@ def _unready_ns(ready: WireCondition | None) -> int:
     return parse_timestamp(ready.last_transition_time)
 
 
-def _trouble(status: wires.AnyPodStatus, waiting_reason: str, gate: re.Match[str] | None) -> PodTrouble:
-    """Return details of the first container that waits for a reason, of those that outlive others, or of a gate."""
+def _trouble(
+    meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus, waiting_reason: str, gate: re.Match[str] | None
+) -> PodTrouble:
+    """Return a deleted pod's finalizers, or details of a container that waits or outlives others, or of a gate."""
+    if meta.deletion_timestamp and meta.finalizers:
+        return PodTrouble(finalizers=tuple(meta.finalizers))
     statuses, of_init = status.container_statuses or (), status.init_container_statuses or ()
     if waiting_reason:
         for wire in (*of_init, *statuses):

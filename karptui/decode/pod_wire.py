@@ -253,6 +253,7 @@ class TextMeta(Wire):
     labels: msgspec.Raw = NO_TEXT
     annotations: msgspec.Raw = NO_TEXT
     owner_references: msgspec.Raw = NO_TEXT
+    finalizers: list[str] | None = None
 
 
 class TextContainer(Wire):

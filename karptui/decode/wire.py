@@ -45,6 +45,7 @@ class WireMeta(Wire):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: list[WireOwner] | None = None
+    finalizers: list[str] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     generation: Int | None = None

@@ -177,6 +177,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """The init container that waits, empty if another container does."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
+    finalizers: tuple[str, ...] = ()
+    """Finalizers of a pod that is being deleted: it is there until their controllers remove them."""
 
 
 NO_TROUBLE: Final = PodTrouble()

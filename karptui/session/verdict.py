@@ -16,7 +16,7 @@ from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
 from karptui.disruption.termination import deadline_of
-from karptui.karpenter.labels import DO_NOT_EVICT, HOSTNAME, INITIALIZED, is_disrupted
+from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, HOSTNAME, INITIALIZED, SAFE_TO_EVICT, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
@@ -36,9 +36,11 @@ from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural, seen_ns
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.state.cluster import inventory_of
-from karptui.verdict.controller import CRASHING
+from karptui.verdict.containers import CRASHED_NS
+from karptui.verdict.controller import CRASHING, MANY_RESTARTS
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
+    PREFERENCES,
     Apart,
     ClusterFinding,
     FindingSeverity,
@@ -72,6 +74,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     replicas = _sets_with_refused_pods(view)
     pods = _pods(view, replicas.keys())
+    pods.crashing.extend(_between_crashes(pods, now_ns))
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
     if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
@@ -178,13 +181,25 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     if node is None or not entry.is_managed or not is_leaving(line, now_ns):
         return line
     pods = view.state.pods_on(node.name).values()
+    unread = {pod.key: mark for pod in pods if pod.is_active and (mark := _unread_annotation(pod))}
     return replace(
         line,
         lost_pods=lost_pods(pods),
         cut_pods=tuple(pod.key for pod in pods if _is_cut_short(line, pod)),
         slow_pods=tuple(pod.key for pod in pods if _is_slow(pod)),
-        unread_pods=tuple(pod.key for pod in pods if pod.is_active and DO_NOT_EVICT in pod.template.annotations),
+        unread_pods=tuple(unread),
+        unread_annotation=next(iter(unread.values()), ""),
     )
+
+
+def _unread_annotation(pod: Pod) -> str:
+    """Return the annotation by which a pod asks for protection, if Karpenter does not read it."""
+    annotations = pod.template.annotations
+    if DO_NOT_DISRUPT in annotations or pod.template.is_daemonset_owned:
+        return ""
+    if annotations.get(SAFE_TO_EVICT) == "false":
+        return SAFE_TO_EVICT
+    return DO_NOT_EVICT if DO_NOT_EVICT in annotations else ""
 
 
 def _is_slow(pod: Pod) -> bool:
@@ -217,7 +232,7 @@ def kept_apart(view: ClusterView, entry: NodeEntry) -> tuple[str, Apart] | None:
     owners = {origins.of(pod) for pod in pods}
     rules = {_apart_rule(pod) for pod in pods if pod.is_active}
     rule = rules.pop() if len(rules) == len(owners) == 1 else None
-    if rule is None or (rule is Apart.PREFERRED and view.evidence.settings.preference_policy != RESPECT):
+    if rule is None or (rule in PREFERENCES and view.evidence.settings.preference_policy != RESPECT):
         return None
     return owners.pop().partition("/")[2], rule
 
@@ -226,15 +241,15 @@ def _apart_rule(pod: Pod) -> Apart | None:
     """Return the rule that separates a pod from others of its workload; None if other rules may matter."""
     template = pod.template
     required = {term.topology_key: Apart.ANTI_AFFINITY for term in template.pod_anti_affinity}
-    soft = {weighted.term.topology_key for weighted in template.preferred_pod_anti_affinity}
+    soft = {weighted.term.topology_key: Apart.PREFERRED for weighted in template.preferred_pod_anti_affinity}
     for constraint in template.topology_spread:
         if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
             required[constraint.topology_key] = Apart.SPREAD
         else:
-            soft.add(constraint.topology_key)
+            soft.setdefault(constraint.topology_key, Apart.PREFERRED_SPREAD)
     if pod.volumes or required.keys() - {HOSTNAME}:
         return None
-    return required.get(HOSTNAME, Apart.PREFERRED if HOSTNAME in soft else None)
+    return required.get(HOSTNAME, soft.get(HOSTNAME))
 
 
 class _PodsByFinding(NamedTuple):
@@ -246,6 +261,8 @@ class _PodsByFinding(NamedTuple):
     """Running, and not ready because of a readiness gate."""
     unended: list[StartingPod]
     """On a node, deleted, and past their grace period or not."""
+    restarted: list[Pod]
+    """Running, after containers ended several times."""
     karpenter: list[Pod]
     outlived: list[Pod]
     """Of Jobs; finished except for a container that keeps running."""
@@ -255,7 +272,7 @@ class _PodsByFinding(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _PodsByFinding([], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in view.state.pods.values():
         if is_karpenter(pod, namespaces):
@@ -266,6 +283,8 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
             (pods.starting if is_starting else pods.crashing).append(_late_pod(pod, origins))
         elif gate and pod.is_active:
             pods.gated.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns, waiting_reason=gate))
+        elif pod.restarts >= MANY_RESTARTS and pod.phase == "Running" and pod.is_active:
+            pods.restarted.append(pod)
         elif pod.is_terminating and pod.node_name:
             pods.unended.append(replace(_late_pod(pod, origins), since_ns=pod.deletion_ns))
         if pod.trouble.outliving and pod.is_active and _is_of_job(pod):
@@ -273,6 +292,13 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.counts.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     return pods
+
+
+def _between_crashes(pods: _PodsByFinding, now_ns: int) -> list[StartingPod]:
+    """Return the running pods of workloads that crash, if their own containers ended lately, too."""
+    origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
+    lately = (pod for pod in pods.restarted if now_ns - pod.exited_ns <= CRASHED_NS)
+    return [late for late in (_late_pod(pod, origins) for pod in lately) if late.controller in controllers]
 
 
 def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
@@ -289,6 +315,7 @@ def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
         exit_code=pod.trouble.exit_code,
         exit_reason=pod.exit_reason,
         init_container=pod.trouble.init_container,
+        finalizers=pod.trouble.finalizers,
     )
 
 
@@ -309,8 +336,14 @@ def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
 def _running_on(view: ClusterView, crashing: Sequence[StartingPod]) -> dict[str, set[str]]:
     """Return the nodes with running pods of the crashing pods' controllers, by controller UID."""
     nodes = {pod.controller: set[str]() for pod in crashing if pod.controller}
+    keys = {pod.key for pod in crashing}
     for pod in view.state.pods.values() if nodes else ():
-        if pod.phase == "Running" and not pod.waiting_reason and (owner := controller_of(pod.owners)) is not None:
+        if (
+            pod.phase == "Running"
+            and not pod.waiting_reason
+            and pod.key not in keys
+            and (owner := controller_of(pod.owners)) is not None
+        ):
             nodes.get(owner.uid, set[str]()).add(pod.node_name)
     return nodes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 LATE_NS: Final = 60 * NS_PER_SECOND
 """Pods pending for less are ignored: they may be scheduled soon."""
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
+_REASON: Final = re.compile(r"\d+ (node\(s\) [^,]*\{[^}]*\}|node\(s\) [^,.]*)")
+"""A reason in kube-scheduler's message about nodes; taints may contain commas."""
+_NO_ROOM: Final = ("Insufficient ", "Too many pods")
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
 
@@ -114,7 +118,7 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         is_stuck=is_stuck,
         is_held=is_stuck and bool(group.disagreements) and group.disagreements[0].code in DECISIVE,
         cause=group.cause,
-        nodes=frozenset(filter(None, nodes | nominated)),
+        nodes=frozenset(filter(None, nodes | nominated)) or frozenset(_pinned_to(group)),
         pools=tuple(sorted(pools)),
         limited_pool=closest.nodepool if closest is not None and is_limited else "",
         daemonsets=tuple(_daemonsets_as_large(view, closest)) if closest is not None else (),
@@ -124,8 +128,24 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         requests=first.requests,
         rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
         spread_keys=tuple(_spread_keys(first)),
+        refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
     )
+
+
+def _pinned_to(group: PendingGroup) -> Iterator[str]:
+    """Yield the nodes that a DaemonSet's pods are for."""
+    terms = (term for pod in group.pods for term in pod.template.required_node_terms or ())
+    for field in (field for term in terms for field in term.match_fields):
+        yield from field.values if group.cause is Cause.DAEMON else ()
+
+
+def _refusal_of_daemon(group: PendingGroup) -> str:
+    """Return why kube-scheduler refuses the node of a DaemonSet's pod; empty if that lacks room."""
+    message = group.messages.scheduler
+    text = message.message.partition(" preemption: ")[0] if message is not None and group.cause is Cause.DAEMON else ""
+    reasons = [reason for reason in _REASON.findall(text) if "node affinity/selector" not in reason]
+    return "" if any(words in text for words in _NO_ROOM) else ", ".join(reasons)
 
 
 def _spread_keys(pod: Pod) -> Iterator[str]:
@@ -221,8 +241,10 @@ def _fullest(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
     fullest: tuple[float, LimitLine] | None = None
     for name in pool.limited:
         limit = limits[name]
-        if not limit.nano or (name == resources.NODES and pool.is_static):
+        if name == resources.NODES and pool.is_static:
             continue
+        if not limit.nano:
+            return LimitLine(pool.name, f"{name} 0", 0, name, is_open=True)
         enough = as_good_as_full(name, limit.nano)
         used, since_ns = 0, 0
         for state in nodes:

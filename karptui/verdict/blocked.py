@@ -142,6 +142,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
         reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
+        words=_method(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),

@@ -15,6 +15,7 @@ from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import HOUR_NS, ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import ended_early
+from karptui.verdict.pending_pods import key_of
 
 FEWEST_INTERRUPTED: Final = 5
 """From this many interruptions of a NodePool within an hour on, they may be repeated."""
@@ -94,7 +95,7 @@ def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int
 def _job_failure(workload: str, case: VerdictCase) -> str:
     """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
     failures = case.recent(*JOB_FAILURES, kind="Job")
-    keys = {f"{event.involved_namespace}/{event.involved_name}": event.reason for event in failures}
+    keys = {key_of(event): event.reason for event in failures}
     return keys.get(workload.partition("/")[2], "")
 
 
@@ -178,10 +179,10 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.CHURN,
             since_ns=first_ns or None,
             objects=(
-                f"{event.involved_kind}/{event.involved_namespace}/{event.involved_name}",
+                f"{event.involved_kind}/{key_of(event)}",
                 *(f"NodeClaim/{name}" for name in removed),
             ),
-            names=("", f"{event.involved_kind} {event.involved_namespace}/{event.involved_name}"),
+            names=("", f"{event.involved_kind} {key_of(event)}"),
             nodes=len(removed),
             pods=min(times.values()),
             reasons=tuple(str(number) for number in (min(replicas[key]), max(replicas[key]))) if replicas[key] else (),
@@ -205,7 +206,7 @@ def _count_rescales(
     for event in case.recent("SuccessfulRescale"):
         match = _RESIZED.match(event.message)
         if match is not None and event.count >= FEWEST_SWINGS and event.involved_namespace not in swinging:
-            sizes[f"{event.involved_namespace}/{event.involved_name}"][int(match[1])] = event
+            sizes[key_of(event)][int(match[1])] = event
     for key, by_size in sizes.items():
         if len(by_size) > 1:
             low, high = min(by_size), max(by_size)

@@ -23,7 +23,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.verdict.pending_pods import folded_by_namespace, folded_names, pods_of
+from karptui.verdict.pending_pods import folded_by_namespace, folded_names, key_of, pods_of
 
 STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
 """Images and volumes take minutes; containers that are not created by then need attention."""
@@ -55,13 +55,30 @@ _NETWORK_ERRORS: Final = (
 _ERROR: Final = "Error: "
 """Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
 
-_REJECTIONS: Final = frozenset({"UnexpectedAdmissionError", "TopologyAffinityError", "NodeAffinity"})
+_REJECTIONS: Final = frozenset(
+    {
+        "AppArmor",
+        "NodeAffinity",
+        "NodeName",
+        "NodePorts",
+        "PodOSNotSupported",
+        "PodOSSelectorNodeLabelDoesNotMatch",
+        "SysctlForbidden",
+        "TopologyAffinityError",
+        "UnexpectedAdmissionError",
+    }
+)
+"""Reasons of kubelets that do not admit a pod."""
 _LACKS: Final = "OutOf"
 """Beginning of reasons such as ``OutOfcpu``."""
 OUTLIVED_NS: Final = 30 * 60 * NS_PER_SECOND
 """A sidecar ends soon after the others if it ends at all."""
 _OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
 """In the kubelet's events about pods that it evicts because they use more storage than they may."""
+_PROBED: Final = re.compile(r"failed (?:liveness|startup) probe")
+"""In the kubelet's events about containers that it ends for it."""
+_RUN: Final = "unable to start container process"
+"""In the kubelet's events about containers whose command the runtime cannot start."""
 REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
 """If the last rejection is older, they are over."""
 REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
@@ -94,9 +111,9 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
     lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
-    told = (event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ()))
-    for event in told if late else ():
-        key = f"{event.involved_namespace}/{event.involved_name}"
+    failures = [event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ())]
+    for event in failures if late else ():
+        key = key_of(event)
         if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
             events[key] = event
     groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
@@ -198,6 +215,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pod in case.crashing:
         if pod.controller and pod.key not in karpenter:
             controllers[pod.controller].append(pod)
+    told = _crash_words(case) if controllers else {}
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     yield from _single_crashes([pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS])
     for controller, pods in controllers.items():
@@ -206,11 +224,12 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
-        codes = {pod.exit_code for pod in pods}
+        codes = {pod.exit_code for pod in pods if pod.exit_code}
         reasons = (pods[0].exit_reason,) if len({pod.exit_reason for pod in pods}) == 1 else ()
         yield _of_pods(
             pods,
             pods[0].image,
+            words=next((told[pod.key] for pod in pods if pod.key in told), ""),
             severity=FindingSeverity.WARNING if difference is None else FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
             detail=str(codes.pop()) if len(codes) == 1 else "",
@@ -218,6 +237,16 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             container=pods[0].init_container,
             manner=difference.manner if difference is not None else Manner.CRASHING,
         )
+
+
+def _crash_words(case: VerdictCase) -> dict[str, str]:
+    """Return why kubelets end the containers of pods, or cannot start them, by ``namespace/name`` of the pod."""
+    words = {key_of(event): event.message for event in case.recent("Failed", kind="Pod") if _RUN in event.message}
+    probed = {key_of(event) for event in case.recent("Killing", kind="Pod") if _PROBED.search(event.message)}
+    for event in case.recent("Unhealthy", kind="Pod") if probed else ():
+        if key_of(event) in probed and not event.message.startswith("Readiness"):
+            words[key_of(event)] = event.message
+    return words
 
 
 def _single_crashes(pods: Sequence[StartingPod]) -> Iterator[ClusterFinding]:
@@ -255,13 +284,13 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
             late[pod.key] = pod
     told = case.recent("FailedKillPod", kind="Pod") if late else ()
-    killed = {f"{event.involved_namespace}/{event.involved_name}": event.message for event in told}
-    groups: defaultdict[tuple[str, bool], list[StartingPod]] = defaultdict(list)
+    killed = {key_of(event): event.message for event in told}
+    groups: defaultdict[tuple[str, bool, tuple[str, ...]], list[StartingPod]] = defaultdict(list)
     for key, pod in late.items():
-        groups[pod.owner, key in killed].append(pod)
-    for (owner, _), pods in groups.items():
+        groups[pod.owner, key in killed, pod.finalizers].append(pod)
+    for (owner, _, finalizers), pods in groups.items():
         detail, kind = killed.get(pods[0].key, ""), owner.partition("/")[0]
-        yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind,))
+        yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind, *finalizers))
 
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
@@ -343,8 +372,8 @@ def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _tells(event: Event | None) -> int:
-    """Return the rank of an event as an explanation for a pod that does not start; 0 is the best."""
-    if event is None or event.reason not in _FAILED_STARTS or event.message.removeprefix(_ERROR) in NOT_STARTED:
-        return len(_FAILED_STARTS)
-    return _FAILED_STARTS.index(event.reason)
+def _tells(event: Event | None) -> tuple[int, int]:
+    """Return the rank of an event as an explanation for a pod that does not start; the lowest is the best."""
+    if event is None or event.message.removeprefix(_ERROR) in NOT_STARTED:
+        return len(_FAILED_STARTS), 0
+    return _FAILED_STARTS.index(event.reason), -event.last_ns

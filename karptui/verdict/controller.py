@@ -20,7 +20,7 @@ from karptui.verdict.finding import (
     PendingLine,
     VerdictCase,
 )
-from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
+from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, key_of, pods_of
 
 SCALED_UP: Final = "TriggeredScaleUp"
 """Reason of the Cluster Autoscaler's event about a pod that it adds a node for."""
@@ -70,6 +70,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             code=FindingCode.NO_LEADER,
             since_ns=controller.lease_renewed_ns or None,
             names=(controller.lease_holder,) if controller.lease_holder else (),
+            manner=Manner.MISSING if case.sees_pods and not controller.pods else Manner.PLAIN,
             objects=tuple(f"Pod/{pod.key}" for pod in controller.pods),
             pending=explained,
             screen="sources",
@@ -134,8 +135,8 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield a finding if the Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
     scaled = case.recent(SCALED_UP, kind="Pod")
     told = case.recent("Nominated", kind="Pod") if scaled else ()
-    nominated = {(event.involved_namespace, event.involved_name) for event in told}
-    scaled = [event for event in scaled if (event.involved_namespace, event.involved_name) in nominated]
+    nominated = {*map(key_of, told)}
+    scaled = [event for event in scaled if key_of(event) in nominated]
     if not scaled:
         return
     pods = pods_of(scaled)

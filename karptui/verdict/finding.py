@@ -146,7 +146,7 @@ class Manner(StrEnum):
     BLOCK_ENDS = "block-ends"
     """A capacity block ends, and its instances with it."""
     UNREAD = "unread"
-    """Protected by an annotation that Karpenter no longer reads."""
+    """Protected by an annotation that Karpenter does not read."""
     INTERRUPTED = "interrupted"
     """By interruptions, again and again."""
     SEVERAL_ENDS = "several-ends"
@@ -185,6 +185,8 @@ class Manner(StrEnum):
     """Nodes that are not ready again and again, for a short time each."""
     REBOOTING = "rebooting"
     """Nodes that reboot again and again."""
+    FILLING_UP = "filling-up"
+    """Nodes whose disks fill up."""
     DEVICES = "devices"
     """Nodes on which fewer devices are allocatable than there are."""
     OWN_LIMIT = "own-limit"
@@ -255,8 +257,13 @@ class Apart(StrEnum):
     """Rule by which the pods of a workload keep to separate nodes."""
 
     PREFERRED = "preferred"
+    PREFERRED_SPREAD = "preferred-spread"
     SPREAD = "spread"
     ANTI_AFFINITY = "anti-affinity"
+
+
+PREFERENCES: Final = frozenset({Apart.PREFERRED, Apart.PREFERRED_SPREAD})
+"""Rules that Karpenter treats as required for as long as PREFERENCE_POLICY is Respect."""
 
 
 class Leaving(StrEnum):
@@ -395,6 +402,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     Without labels there is no user data, and no AMI family that Karpenter writes some for.
     """
+    words: str = ""
+    """What tells the cause: words of the kubelet, an annotation, the method that wants its nodes."""
     agent: tuple[str, ...] = ()
     """DaemonSet that tolerates the startup taint of its nodes, and their taints that it does not tolerate."""
     overlays: tuple[str, ...] = ()
@@ -477,7 +486,9 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     slow_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it that are ending, and whose grace period is longer than EC2's notice."""
     unread_pods: tuple[str, ...] = ()
-    """``namespace/name`` of pods on it with an annotation for protection that Karpenter no longer reads."""
+    """``namespace/name`` of pods on it whose annotation for protection Karpenter does not read."""
+    unread_annotation: str = ""
+    """That annotation, of the first of them."""
     is_cordoned: bool = False
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""
@@ -531,6 +542,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Pods of the same workload that kube-scheduler preempted in the last hour."""
     spread_keys: tuple[str, ...] = ()
     """Labels over whose values they must be spread, except hostnames."""
+    refusal: str = ""
+    """Why kube-scheduler refuses the node of a DaemonSet's pod, unless that lacks room."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
 
@@ -592,6 +605,8 @@ class StartingPod(msgspec.Struct, frozen=True):
     """Why its container ended last, such as ``OOMKilled``."""
     init_container: str = ""
     """The init container that waits; empty if another container does."""
+    finalizers: tuple[str, ...] = ()
+    """Its finalizers, if it is being deleted."""
 
 
 class OutlivedPod(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,6 +27,7 @@ from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
+from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -56,6 +58,7 @@ _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 _SHARED_WORDS: Final = {"agent", "csi", "node"}
 """Words in names of DaemonSets of different projects."""
+_DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 FEWEST_ENDS: Final = 2
 """One instance may fail; from this many on something is wrong."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -89,6 +92,7 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
             names=(pool.name,),
             nodes=len(lines),
             pods=sum(line.pods for line in lines),
+            manner=Manner.PLAIN if is_running(case.controller) and has_leader(case.controller) else Manner.AFTER_OTHERS,
             pending=explained,
             screen="pools",
         )
@@ -520,6 +524,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             names=tuple(line.name for line in lines),
             nodes=len(lines),
             detail=why_not_ready(lines) or obstacles.text,
+            words=_denied_to_cni(case),
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
             overlays=tuple(
                 o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)
@@ -528,6 +533,12 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             pending=explained,
             screen="claims",
         )
+
+
+def _denied_to_cni(case: VerdictCase) -> str:
+    """Return the EC2 action that the VPC CNI reports to be denied, such as ``ec2:DescribeNetworkInterfaces``."""
+    told = (_DENIED.search(event.message) for event in case.recent("MissingIAMPermissions", kind="Pod"))
+    return next((match[1] for match in told if match is not None), "")
 
 
 def _missing_agent(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
@@ -551,18 +562,24 @@ def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFind
         for group in pending.left()
         if group.cause == Cause.DAEMON and case.now_ns - group.since_ns >= DAEMONSET_PATIENCE_NS
     ]
+    leaving = {line.name for line in case.nodes if line.goes}
     for owner in dict.fromkeys(group.owner for group in late):
         waiting = pending.take(partial(_is_late_pod_of, late=late, owner=owner))
-        requests = next(group.requests for group in late if group.owner == owner)
+        of_owner = [group for group in late if group.owner == owner]
         beside = pending.take(partial(_is_beside, owner=owner))
+        nodes = frozenset[str]().union(*waiting.expected)
+        goes = bool(nodes) and nodes <= leaving and not beside.pods
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR,
+            severity=FindingSeverity.INFO if goes else FindingSeverity.ERROR,
             code=FindingCode.DAEMONSET_PENDING,
+            manner=Manner.LEAVING if goes else Manner.PLAIN,
+            stuck_pods=tuple(sorted(nodes)) if goes else (),
+            words=next((group.refusal for group in of_owner), ""),
             since_ns=waiting.since_ns,
             objects=(owner, *(f"Pod/{key}" for key in (*waiting.pods, *beside.pods))),
             names=(owner.partition("/")[2],),
             pods=len(waiting.pods),
-            requests=requests,
+            requests=of_owner[0].requests,
             pending=beside,
             screen="pending",
         )

@@ -16,6 +16,7 @@ from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
 from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
@@ -88,6 +89,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _interrupted(case, pending)
     yield from _vanished(case)
     yield from _under_pressure(case)
+    yield from _filling_up(case)
     yield from _without_devices(case)
     yield from _broken(case)
     yield from _cordoned(case)
@@ -307,6 +309,28 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                 detail=pressure if lines else resource,
                 reasons=(resource,) if lines and resource == _INODES else (),
             )
+
+
+def _filling_up(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes without disk pressure whose kubelet needs disk space and finds no images to delete."""
+    told = case.recent("FreeDiskSpaceFailed", kind="Node", within_ns=_OVER_NS)
+    events = {event.involved_name: event for event in told if event.count >= _MANY_EVICTED}
+    lines = [line for line in case.nodes if line.name in events and line.not_ready_ns is None and not line.goes]
+    lines = [line for line in lines if line.node is not None and not _has_disk_pressure(line.node)]
+    if lines:
+        newest = max((events[line.name] for line in lines), key=lambda event: event.last_ns)
+        yield _of_nodes(
+            FindingCode.NODE_PRESSURE,
+            lines,
+            since_ns=min(events[line.name].first_ns for line in lines) or None,
+            words=newest.message,
+            manner=Manner.FILLING_UP,
+        )
+
+
+def _has_disk_pressure(node: Node) -> bool:
+    condition = condition_of(node.conditions, "DiskPressure")
+    return condition is not None and condition.status == "True"
 
 
 def _without_devices(case: VerdictCase) -> Iterator[ClusterFinding]:

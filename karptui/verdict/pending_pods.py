@@ -116,4 +116,9 @@ def folded_by_namespace(keys: Iterable[str]) -> tuple[str, ...]:
 
 def pods_of(events: Iterable[Event]) -> tuple[str, ...]:
     """Return the pods (``namespace/name``) that events are about, each once."""
-    return tuple(dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in events))
+    return tuple(dict.fromkeys(map(key_of, events)))
+
+
+def key_of(event: Event) -> str:
+    """Return ``namespace/name`` of the object that an event is about."""
+    return f"{event.involved_namespace}/{event.involved_name}"

@@ -147,7 +147,7 @@ def _cut_short(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _unread(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that an old annotation does not protect, on nodes that expire within a day."""
+    """Yield pods with an annotation that does not protect them, on nodes that expire within a day."""
     lines = [(ns, line) for line in case.nodes if line.unread_pods and (ns := _expires_ns(line, case.now_ns))]
     if not lines:
         return
@@ -157,6 +157,7 @@ def _unread(case: VerdictCase) -> Iterator[ClusterFinding]:
         severity=FindingSeverity.WARNING,
         expires_ns=expires_ns,
         names=folded_by_namespace(first.unread_pods),
+        words=first.unread_annotation,
         manner=Manner.UNREAD,
     )
 

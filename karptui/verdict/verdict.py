@@ -49,6 +49,7 @@ from karptui.verdict.controller import controller_findings, has_leader, is_runni
 from karptui.verdict.creation import creation_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
+    PREFERENCES,
     Apart,
     ClusterFinding,
     CountBound,
@@ -383,7 +384,7 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
         if len(lines) < FEWEST_PREFERRED:
             continue
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING if rule is Apart.PREFERRED else FindingSeverity.INFO,
+            severity=FindingSeverity.WARNING if rule in PREFERENCES else FindingSeverity.INFO,
             code=FindingCode.PREFERRED,
             price_per_hour=sum_of(line.per_hour for line in lines),
             is_upper_bound=True,

@@ -125,8 +125,45 @@ def test_a_pod_that_does_not_end_on_a_ready_node_is_told(*, is_killed: bool) -> 
     event = an_event(about="Pod/db/pg-0", reason="FailedKillPod", message=text, source="kubelet")
     case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], unended=late(1, 10), events=[event] if is_killed else [])
     why = ": the kubelet cannot kill its containers (DeadlineExceeded)" if is_killed else ""
-    expected = f"db/pg-0 on node n1 has been terminating for 10m{why}; its StatefulSet starts no successor until then"
+    end = "; its StatefulSet starts no successor until it is gone"
+    expected = f"db/pg-0 on node n1 has been terminating for 10m{why}{end}"
     assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
+
+
+def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
+    unended = [replace(pod, owner="Deployment/db/pg", finalizers=("example.com/drain",)) for pod in late(2, 10)]
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], unended=unended)
+    expected = "2 pods db/pg-{0,1} on node n1 have been terminating for 10m: the finalizer example.com/drain keeps them"
+    assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "text"),
+    [
+        (
+            "Failed",
+            'Error: failed to create containerd task: unable to start container process: exec: "/app": not found',
+            '2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128): exec: "/app": not found',
+        ),
+        (
+            "Killing",
+            "Container app failed liveness probe, will be restarted",
+            "the kubelet restarts 2 pods ml/embed-{0,1} on 1 node again and again: Liveness probe failed: timeout",
+        ),
+        ("Killing", "Stopping container app", "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128)"),
+    ],
+)
+def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, message: str, text: str) -> None:
+    events = [
+        an_event(about="Pod/ml/embed-1", reason=reason, message=message, source="kubelet"),
+        *(
+            an_event(about="Pod/ml/embed-1", reason="Unhealthy", message=f"{kind} probe failed: timeout")
+            for kind in ("Liveness", "Readiness")
+        ),
+    ]
+    crashes = crashing(["n1", "n1"], exit_code=128)
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], crashing=crashes, events=events)
+    assert [sentence(f, NOW_NS, {}) for f in crashing_findings(case)] == [text]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from karptui.views.findings.parts import (
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
+_CONSOLIDATES: Final = frozenset({"MultiNodeConsolidation", "SingleNodeConsolidation"})
 _DRIFT_HELD: Final[Mapping[str, str]] = {
     "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
     "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod forces it",
@@ -72,6 +73,11 @@ def _drifted(finding: ClusterFinding, now_ns: int) -> str:
     return f", {some}drifted{age}"
 
 
+def _consolidation_of(finding: ClusterFinding, nodes: str, article: str = "") -> str:
+    """Return nodes, or their consolidation if nothing else is blocked."""
+    return f"{article}consolidation of {nodes}" if finding.words in _CONSOLIDATES else nodes
+
+
 def _blocks(finding: ClusterFinding, now_ns: int) -> str:
     so_far = f"{age_text(finding.since_ns, now_ns)} so far, " if finding.since_ns else ""
     if finding.until_ns is None:
@@ -86,7 +92,8 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     elif finding.names:
         pods = f"{pods} ({first_of(finding.names, NAMED)})"
     drains = finding.draining == finding.nodes
-    blocks = f"blocks {f'the drain of {draining_text(finding)}' if drains else nodes_text(finding)}"
+    drain = f"the drain of {draining_text(finding)}"
+    blocks = f"blocks {drain if drains else _consolidation_of(finding, nodes_text(finding), 'the ')}"
     drifted = "" if drains else _drifted(finding, now_ns)
     blocks = f"{blocks}{drifted} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
@@ -105,7 +112,8 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
     state = "draining in turn" if finding.manner == "advancing" and state == "unable to drain" else state
     drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
-    nodes = draining_text(finding) if finding.draining == finding.nodes else nodes_text(finding)
+    drains = finding.draining == finding.nodes
+    nodes = draining_text(finding) if drains else _consolidation_of(finding, nodes_text(finding))
     some = f" ({count_text(finding.draining)} of them draining)" if 0 < finding.draining < finding.nodes else ""
     blocked = f"{nodes} {state}{some}{lasting(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
@@ -218,8 +226,10 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{pool}: drift of {nodes_text(finding)} stuck{lasting(finding, now_ns)}, {why}{_pace(finding)}"
 
 
+_AS_REQUIRED: Final = ", and Karpenter treats that as required (PREFERENCE_POLICY Respect)"
 APART: Final[Mapping[str, str]] = {
-    "preferred": "prefer separate nodes, and Karpenter treats that as required (PREFERENCE_POLICY Respect)",
+    "preferred": f"prefer separate nodes{_AS_REQUIRED}",
+    "preferred-spread": f"prefer to be spread over nodes (topologySpreadConstraints, ScheduleAnyway){_AS_REQUIRED}",
     "spread": "must spread over nodes (topologySpreadConstraints, DoNotSchedule)",
     "anti-affinity": "must not share a node (required podAntiAffinity)",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,10 @@ from karptui.views.sanitize import short_name
 
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
+
+
+_USED: Final = re.compile(r"\d+(?:\.\d+)? ?%")
+"""The share of a disk in a kubelet's message."""
 
 
 def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -87,6 +92,12 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names[: finding.nodes])})"
+    if finding.manner == "filling-up":
+        used = _USED.search(finding.words)
+        disk = f" ({used[0]} of the disk{verb(finding.nodes, '', 's')} used)" if used is not None else ""
+        no_images = f"the kubelet{verb(finding.nodes, ' finds', 's find')} no unused images to delete{disk}"
+        run = verb(finding.nodes, "runs", "run")
+        return f"{nodes} {run} out of disk space{age_in_brackets(finding, now_ns)}: {no_images}"
     if finding.manner == "devices":
         offers = f"{verb(finding.nodes, 'offers', 'offer')} {' of '.join(finding.reasons)} {finding.detail}"
         return f"{nodes} {offers}: the device plugin reports the others as unhealthy, or does not run"
@@ -189,7 +200,7 @@ def _unprotected(finding: ClusterFinding, now_ns: int) -> str:
     its = verb(finding.pods, "its", "their")
     if finding.manner == "unread":
         are = f"{verb(finding.pods, 'is', 'are')} not protected when {node} expires in {time_left(finding, now_ns)}"
-        return f"{pods} {are}: {its} annotation karpenter.sh/do-not-evict is no longer read"
+        return f"{pods} {are}: Karpenter does not read {its} annotation {finding.words}"
     end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {time_left(finding, now_ns)})"
     grace = span_text((finding.until_ns or 0) - (finding.since_ns or 0))
     shorter = f"{node} is draining, and its terminationGracePeriod of {grace} is shorter than {its} own"

@@ -43,6 +43,9 @@ _BEFORE_WEBHOOK: Final = re.compile(r"^.*?(?=admission webhook \")", re.DOTALL)
 """The request that a webhook denied, which leaves little room for the webhook and its reason."""
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
+_DISALLOWED: Final = re.compile(r"was disallowed by policy\. Reasons: '([^']+?)\.?'")
+_NOT_PERMITTED: Final = re.compile(r"does not have permission to perform action\(s\) '([^']+)'")
+"""Azure's words about a policy, and about a right that Karpenter's identity lacks."""
 Reasons = Mapping[str, str]
 """Why pods are pending, by the key of their group."""
 Say = Callable[["ClusterFinding", int, Reasons], str]
@@ -138,8 +141,12 @@ def quoted(message: str) -> str:
         action = _ACTION.search(message)
         if action is not None:
             plain = f"Karpenter is not authorized to perform {' on '.join(filter(None, action.groups()))}"
-    restricted = _RESTRICTED.search(message)
-    plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
+    if (restricted := _RESTRICTED.search(message)) is not None:
+        plain = f"label {restricted[1]} is not allowed"
+    elif (policy := _DISALLOWED.search(message)) is not None:
+        plain = f"an Azure Policy disallows it: {policy[1]}"
+    elif (action := _NOT_PERMITTED.search(message)) is not None:
+        plain = f"Karpenter's identity may not perform {action[1]}"
     message = _BOILERPLATE.sub("", " ".join(_BEFORE_WEBHOOK.sub("", message).split())).removesuffix(".")
     cause = _CAUSE.search(message)
     message = cause[1] if cause is not None else message

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
-from karptui.views.findings.parts import NAMED, Reasons, Say, lasting, nodes_text, preempted, quoted, uncounted
+from karptui.views.findings.parts import (
+    NAMED,
+    Reasons,
+    Say,
+    lasting,
+    names_text,
+    nodes_text,
+    preempted,
+    quoted,
+    uncounted,
+)
 from karptui.views.findings.pools import in_time
 from karptui.views.sanitize import short_name
 
@@ -27,6 +37,10 @@ _SIGNALS: Final[Mapping[str, str]] = {
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = |^Failed to create pod sandbox: ")
 _KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
+_PROBES: Final = ("Liveness probe", "Startup probe")
+"""Beginnings of the kubelet's words about probes for which it ends a container."""
+_RUNTIME: Final = re.compile(r".*unable to start container process: (?:error during container init: )?", re.DOTALL)
+"""What precedes the words of a container runtime about a command."""
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
@@ -37,7 +51,13 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     from karptui.views.pending.sentences import resources_words  # noqa: PLC0415 - with the engines
 
     pods = counted(finding.pods, "pod")
-    text = f"DaemonSet {finding.names[0]}: {pods} pending{lasting(finding, now_ns)}, no room on their nodes"
+    text = f"DaemonSet {finding.names[0]}: {pods} pending{lasting(finding, now_ns)}"
+    if finding.manner == "leaving":
+        these = f"{counted(len(finding.stuck_pods), 'node')} ({names_text(finding.stuck_pods)})"
+        return f"{text} for {these} that Karpenter removes{f': {finding.words}' if finding.words else ''}"
+    if finding.words:
+        return f"{text}, as kube-scheduler refuses their nodes: {finding.words}"
+    text += ", no room on their nodes"
     asks = f" (each requests {resources_words(finding.requests)})"
     if not finding.pending.pods:
         return f"{text}{asks}"
@@ -66,50 +86,78 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     return f"{text}{volume}{scaled}{preempted(finding)}"
 
 
-def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    if finding.manner in ("rejected", "own-limit"):
-        reason, *pods = finding.names
-        names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
-        done, why = ("rejected", f"{reason}: ") if finding.manner == "rejected" else ("evicted", "")
-        rejected = f"kubelets {done} {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
-        return f"{rejected}: {why}{quoted(finding.detail.rstrip())}"
-    if finding.manner == "crashing":
-        pods = uncounted(finding.names[1:], finding.pods)
-        is_plain = finding.reasons in ((), ("",), ("Error",))
-        exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
-        several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
-        late = f"pod {pods[0]}" if finding.pods == 1 else several
-        if finding.container and finding.since_ns:
-            have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
-            crash = f"{its} init container {finding.container} crashes{exit_words}"
-            return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}"
-        return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}"
-    if finding.manner in ("by-platform", "by-nodes"):
-        image, *pods = finding.names
-        shared, *values = finding.reasons
-        bad, *good = [_SHARED[shared].format(short_name(value)) for value in values]
-        good = good or ["other nodes"]
-        crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
-        crash = f"{crash} on {bad} and run on {first_of(good, NAMED)}"
-        if finding.manner == "by-nodes":
-            return f"{crash}{_exit_words(finding.detail)}"
-        return f"{crash}: image {image} may have no build for {bad}"
-    reason, image, *pods = finding.names
+def _pods_not_starting(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
+    return _BY_MANNER.get(finding.manner, _starting)(finding, now_ns, reasons)
+
+
+def _rejected(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    reason, *pods = finding.names
+    names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
+    done, why = ("rejected", f"{reason}: ") if finding.manner == "rejected" else ("evicted", "")
+    rejected = f"kubelets {done} {counted(finding.pods, 'pod')} ({names}){in_time(finding, now_ns)}"
+    return f"{rejected}: {why}{quoted(finding.detail.rstrip())}"
+
+
+def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    pods = uncounted(finding.names[1:], finding.pods)
+    is_plain = finding.reasons in ((), ("",), ("Error",))
+    exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
+    several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
+    late = f"pod {pods[0]}" if finding.pods == 1 else several
+    if finding.words.startswith(_PROBES):
+        return f"the kubelet restarts {late} again and again: {quoted(finding.words)}"
+    words = f": {quoted(_RUNTIME.sub('', finding.words.removeprefix('Error: ')))}" if finding.words else ""
+    if finding.container and finding.since_ns:
+        have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
+        crash = f"{its} init container {finding.container} crashes{exit_words}"
+        return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
+    return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{words}"
+
+
+def _crashing_apart(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    image, *pods = finding.names
+    shared, *values = finding.reasons
+    bad, *good = [_SHARED[shared].format(short_name(value)) for value in values]
+    good = good or ["other nodes"]
+    crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
+    crash = f"{crash} on {bad} and run on {first_of(good, NAMED)}"
+    if finding.manner == "by-nodes":
+        return f"{crash}{_exit_words(finding.detail)}"
+    return f"{crash}: image {image} may have no build for {bad}"
+
+
+def _late(finding: ClusterFinding) -> str:
+    """Return ``5 pods shop/web-* on node n1 have``."""
+    pods = finding.names[2:]
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = first_of(uncounted(pods, finding.pods), NAMED)
-    have = verb(finding.pods, "has", "have")
     where += f" in {finding.zones[0]}" if finding.zones else ""
-    late, their = f"{count}{names} on {where} {have}", verb(finding.pods, "its", "their")
-    if finding.manner == "gated":
-        gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
-        return f"{late} not been ready{lasting(finding, now_ns)}: {gate}"
-    if finding.manner == "unended":
-        error = _KILL_ERROR.search(finding.detail)
+    return f"{count}{names} on {where} {verb(finding.pods, 'has', 'have')}"
+
+
+def _gated(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    their = verb(finding.pods, "its", "their")
+    gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
+    return f"{_late(finding)} not been ready{lasting(finding, now_ns)}: {gate}"
+
+
+def _unended(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    their, it, gone = (verb(finding.pods, *pair) for pair in (("its", "their"), ("it", "them"), ("it is", "they are")))
+    kind, *finalizers = finding.reasons
+    error, why = _KILL_ERROR.search(finding.detail), ""
+    if finding.detail:
         why = f": the kubelet cannot kill {their} containers ({error[1] if error else quoted(finding.detail)})"
-        next_ = f"; {their} StatefulSet starts no successor until then" if finding.reasons == ("StatefulSet",) else ""
-        return f"{late} been terminating{lasting(finding, now_ns)}{why if finding.detail else ''}{next_}"
-    text = f"{late} not started{lasting(finding, now_ns)}"
+    elif finalizers:
+        keep = verb(len(finalizers), "the finalizer {} keeps", "the finalizers {} keep")
+        why = f": {keep.format(first_of(finalizers, NAMED))} {it}"
+    next_ = f"; {their} StatefulSet starts no successor until {gone} gone" if kind == "StatefulSet" else ""
+    return f"{_late(finding)} been terminating{lasting(finding, now_ns)}{why}{next_}"
+
+
+def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    reason, image = finding.names[:2]
+    text = f"{_late(finding)} not started{lasting(finding, now_ns)}"
     if reason == "image" and not image:
         return f"{text}: their images cannot be pulled: {quoted(finding.detail)}"
     if image and finding.reasons:
@@ -123,6 +171,17 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
+
+
+_BY_MANNER: Final[Mapping[str, Say]] = {
+    "rejected": _rejected,
+    "own-limit": _rejected,
+    "crashing": _crashing,
+    "by-platform": _crashing_apart,
+    "by-nodes": _crashing_apart,
+    "gated": _gated,
+    "unended": _unended,
+}
 
 
 def _exit_words(code: str) -> str:

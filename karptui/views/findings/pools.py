@@ -62,7 +62,8 @@ def _nodeclass_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
 
 def _pool_deleted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     deleted = f"NodePool {finding.names[0]} is being deleted{age_in_brackets(finding, now_ns)}"
-    return f"{deleted}: all its {nodes_text(finding)} drain, budgets do not apply{pods_pending(finding)}"
+    drain = "would drain if Karpenter ran" if finding.manner == "after-others" else "drain"
+    return f"{deleted}: all its {nodes_text(finding)} {drain}, budgets do not apply{pods_pending(finding)}"
 
 
 def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -152,6 +153,8 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
     nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
+    if finding.words and "network" in why:
+        why += f", as aws-node is not authorized to perform {finding.words}"
     why += next((f", {words}" for resource, words in _OFFERED_IF.items() if resource in finding.detail), "")
     if finding.overlays:
         promise = verb(len(finding.overlays), "promises", "promise")
@@ -181,7 +184,8 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "fewer-than-replicas":
         return f"static NodePool {pool} wants {finding.detail}"
     if finding.manner == "limit":
-        return f"NodePool {pool}: too little room under its limit ({finding.detail}){pods_pending(finding)}"
+        has = f"has had too little room under its limit{lasting(finding, now_ns)}"
+        return f"NodePool {pool} {has}: {finding.detail}{pods_pending(finding)}"
     others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
     since = lasting(finding, now_ns)
     state = f"has been at its limit{since}" if since else "is at its limit"

@@ -9,10 +9,12 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.catalogue import instance_type_facts
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
+from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.units import amount_text, count_text, counted, first_of, lacking_text
 from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
@@ -41,6 +43,7 @@ _WELL_KNOWN_DOMAINS: Final = frozenset(
     {"topology.kubernetes.io", "node.kubernetes.io", "karpenter.k8s.aws", "karpenter.sh"}
 )
 _DOMAINS_NAMED: Final = 4
+_GIGABYTE_NANO: Final = 10**9 * NANO
 _LARGE_PART: Final = 4
 """A reservation is named from this part of the capacity on: a quarter."""
 
@@ -76,7 +79,7 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
             lead = f"requires {_label(str(first), is_short=is_short)}, but its volume"
             return clean(f"{lead} requires {str(other).removeprefix(f'{other.key} ')}")
         case VolumeUnreachable():
-            return f"its volume {_labels_text(rejection.reasons, is_short=is_short)}"
+            return _labels_text(rejection.reasons, "its volume ", is_short=is_short)
         case RequirementsUnmet() if pool.contradiction is not None:
             first, other = pool.contradiction
             both = f"requires {_label(str(first), is_short=is_short)} and {str(other).removeprefix(f'{other.key} ')}"
@@ -120,16 +123,18 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
     return clean(f"{text} ({few}maxSkew {rejection.max_skew}; pods: {domains})")
 
 
-def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], *, is_short: bool) -> str:
+def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], who: str = "", *, is_short: bool) -> str:
     parts = []
     for reason in reasons:
         if isinstance(reason, UndefinedKey):
             hint = f" (did you mean {reason.hint}?)" if reason.hint else ""
-            nodes = "" if is_short else "its nodes have "
-            parts.append(f"{nodes}no label {_label(reason.key, is_short=is_short)}{clean(hint)}")
+            label = f"label {_label(reason.key, is_short=is_short)}"
+            nodes = f"no {label}" if is_short else f"its nodes have no {label}"
+            required = f"{who}requires the {label}, which its nodes do not have"
+            parts.append(f"{required if who and not is_short else nodes}{clean(hint)}")
         else:
             had = str(reason.existing).removeprefix(f"{reason.key} ")
-            parts.append(f"requires {_label(str(reason.incoming), is_short=is_short)}, the pool has {clean(had)}")
+            parts.append(f"{who}requires {_label(str(reason.incoming), is_short=is_short)}, the pool has {clean(had)}")
     return "; ".join(parts)
 
 
@@ -194,7 +199,10 @@ def _set_by_class(nearest: NearestMiss) -> str:
         whole = resources.nano(nearest.capacity, name)
         reserved = whole - shortage.room.nano
         if name == EPHEMERAL_STORAGE:
-            parts.append(f"its disk has {amount_text(name, whole)}")
+            facts = instance_type_facts().get(nearest.instance_type)
+            local = (facts.store_gb or 0) * _GIGABYTE_NANO if facts is not None and facts.store_nvme else 0
+            unused = "; its local disks count only with instanceStorePolicy RAID0" if local > whole else ""
+            parts.append(f"its disk has {amount_text(name, whole)}{unused}")
         elif lacking <= reserved and reserved * _LARGE_PART >= whole:
             amounts = f"{amount_text(name, reserved)} of {amount_text(name, whole)}"
             parts.append(f"the kubelet and the system reserve {amounts} of {name}")

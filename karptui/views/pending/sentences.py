@@ -251,7 +251,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
 
 
 def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
-    """Return that an init container or the runtime class requests what no node has, beside the app containers."""
+    """Return what init containers, sidecars and the runtime class request of what no node has."""
     template = group.first.template
     short = [s.resource for s in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
     peaks = {name: template.init_peaks[name] for name in short if name in template.init_peaks}
@@ -259,6 +259,13 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
         f"init container {clean(peak)} requests {amount_text(name, resources.nano(template.requests, name))} {name}"
         for name, peak in peaks.items()
     ]
+    for name in short:
+        sidecars = [c for c in template.containers if c.is_sidecar and resources.nano(c.requests, name)]
+        if sidecars:
+            part = amount_text(name, sum(resources.nano(sidecar.requests, name) for sidecar in sidecars))
+            whole = amount_text(name, resources.nano(template.requests, name))
+            names = clean(first_of([sidecar.name for sidecar in sidecars], 2))
+            parts.append(f"{part} of its {whole} {name} for sidecar{'s' * (len(sidecars) > 1)} {names}")
     runtime = f"RuntimeClass {clean(template.runtime_class_name)} adds"
     added = {name: template.overhead[name].nano for name in short if name in template.overhead}
     parts += [f"{runtime} {amount_text(name, nano)} {name}" for name, nano in added.items()]
