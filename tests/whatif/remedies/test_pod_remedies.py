@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
-from karptui.whatif.remedies.pending.remedy import Attempt, AttemptStep, Remedy, RemedyKind, ref_of
+from karptui.whatif.remedies.pending.remedy import Attempt, AttemptStep, RemedyKind, ref_of
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, fields_of, find_remedies, of_kind
@@ -124,11 +124,16 @@ class TestSearch:
             )
             for cpu in ("4", "3", "2", "1")
         )
-        remedies: list[Remedy] = []
+        words: list[str] = []
+
+        def tried(guess: int | None) -> Iterator[bool]:
+            remedy = yield from search._try(Attempt(RemedyKind.REQUEST, "the pods", steps, guess))
+            assert remedy is not None
+            words.append(remedy.words)
+
         for guess in (0, 1, 3, None):
-            for _ in search._try(Attempt(RemedyKind.REQUEST, "the pods", steps, guess), remedies):
-                pass
-        assert [remedy.words for remedy in remedies] == ["to 4"] * 4
+            list(tried(guess))
+        assert words == ["to 4"] * 4
 
     def test_types_of_a_snapshot_do_not_follow_settings(self) -> None:
         pod = a_pod(memory="64Gi")

@@ -14,6 +14,7 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.protected_pods import preemption_remedy, protected_pod_remedies
@@ -48,7 +49,7 @@ def exhausted_remedies(
         tuple(edits),
         effect,
     )
-    yield preemption_remedy([objects.pods[b.object_key] for b in blockers if b.object_key in objects.pods])
+    yield preemption_remedy(objects.pods_of(blockers))
     if owners := _counting_owners(blockers, objects):
         yield BlockerRemedy(
             BlockerRemedyKind.MORE_REPLICAS,
@@ -185,22 +186,17 @@ def blocker_remedies(
         blockers: Blockers of the analysis: the effect of a remedy comes from their simulations.
         makes_edits: Whether to make edits of pods; without them it is fast for thousands of blockers too.
     """
-    protected = [blocker for blocker in blockers if blocker.code is Code.POD_DND]
-    remedies: list[BlockerRemedy] = []
-    if protected:
-        remedies.extend(protected_pod_remedies(protected, objects, findings, now_ns, makes_edits=makes_edits))
-    if exhausted := [blocker for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED]:
-        remedies.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
     makers: dict[Code, _Maker] = {
+        Code.POD_DND: partial(protected_pod_remedies, now_ns=now_ns, makes_edits=makes_edits),
+        Code.PDB_EXHAUSTED: partial(exhausted_remedies, makes_edits=makes_edits),
         Code.NODE_DND: node_remedies,
         Code.PDB_MULTIPLE: several_remedies,
         Code.BUDGET_ZERO: partial(budget_remedies, now_ns=now_ns),
         Code.STATIC_NO_HEADROOM: headroom_remedies,
     }
-    for code, make in makers.items():
-        if alike := [blocker for blocker in blockers if blocker.code is code]:
-            remedies.extend(make(alike, objects, findings))
+    by_code = group_by(blockers, lambda blocker: blocker.code)
     by_kind: dict[BlockerRemedyKind, BlockerRemedy] = {}
-    for remedy in remedies:  # of pods that are protected twice preemption is offered once
-        by_kind.setdefault(remedy.kind, remedy)
+    for code, make in makers.items():
+        for remedy in make(by_code[code], objects, findings) if code in by_code else ():
+            by_kind.setdefault(remedy.kind, remedy)  # of pods that are protected twice preemption is offered once
     return tuple(by_kind.values())

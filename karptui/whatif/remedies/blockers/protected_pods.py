@@ -54,7 +54,7 @@ def protected_pod_remedies(
     Args:
         makes_edits: Whether to make edits; thousands of pods need many.
     """
-    pods = [objects.pods[blocker.object_key] for blocker in blockers if blocker.object_key in objects.pods]
+    pods = objects.pods_of(blockers)
     edited = _edited_owners(blockers, objects) if makes_edits else {}
     jobs = [blocker for blocker in blockers if ends_by_itself(blocker)]
     later = effect_of(blockers, findings, is_at_once=not jobs)
@@ -205,12 +205,8 @@ def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns:
 
     Pods of services run for ever: their age is no guide to the duration of a protection.
     """
-    ages = [
-        now_ns - pod.start_ns
-        for b in blockers
-        if ends_by_itself(b) and (pod := objects.pods.get(b.object_key)) is not None and pod.start_ns != ABSENT_NS
-    ]
-    return max(0, *ages) if ages else 0
+    jobs = objects.pods_of(filter(ends_by_itself, blockers))
+    return max([0, *(now_ns - pod.start_ns for pod in jobs if pod.start_ns != ABSENT_NS)])
 
 
 def hours_beyond(longest_ns: int) -> int:
@@ -223,8 +219,7 @@ def hours_beyond(longest_ns: int) -> int:
 
 def _left_seconds(blockers: Sequence[Blocker], objects: ChangedObjects, now_ns: int, hours: int) -> int:
     """Return the seconds until the last pod has run for a number of hours; 0 or less if all have."""
-    pods = [objects.pods[blocker.object_key] for blocker in blockers if blocker.object_key in objects.pods]
-    starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in pods]
+    starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in objects.pods_of(blockers)]
     return (max(starts) + hours * NS_PER_HOUR - now_ns) // NS_PER_SECOND if starts else 0
 
 

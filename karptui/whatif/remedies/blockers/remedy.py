@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
@@ -112,6 +113,10 @@ class ChangedObjects(msgspec.Struct, frozen=True, eq=False):
     nodes: Collection[Node] = ()
     nodeclaims: Collection[NodeClaim] = ()
 
+    def pods_of(self, blockers: Iterable[Blocker]) -> list[Pod]:
+        """Return the pods of blockers, without those that are gone."""
+        return [self.pods[blocker.object_key] for blocker in blockers if blocker.object_key in self.pods]
+
 
 def ref_of(owner: str) -> ObjectRef:
     """Return a reference from ``Kind/namespace/name``."""
@@ -127,13 +132,13 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     """
     by_claim = group_by(lifted, lambda blocker: blocker.claim_name)
     outcomes = [_outcome(findings.get(claim_key(name)), blockers) for name, blockers in by_claim.items()]
-    untried = sum(outcome is None for outcome, _ in outcomes)
+    counts = Counter(outcome for outcome, _ in outcomes)
     return Effect(
-        deleted=sum(outcome is Outcome.DELETE for outcome, _ in outcomes),
-        replaced=sum(outcome is Outcome.REPLACE for outcome, _ in outcomes),
-        kept=sum(outcome is Outcome.NO for outcome, _ in outcomes),
-        unknown=sum(outcome is Outcome.UNKNOWN for outcome, _ in outcomes),
-        untried=untried,
+        deleted=counts[Outcome.DELETE],
+        replaced=counts[Outcome.REPLACE],
+        kept=counts[Outcome.NO],
+        unknown=counts[Outcome.UNKNOWN],
+        untried=counts[None],
         saves_per_hour=sum(saved or 0.0 for _, saved in outcomes),
         unpriced=sum(saved is None for _, saved in outcomes),
         is_at_once=is_at_once,

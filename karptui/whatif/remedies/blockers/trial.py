@@ -188,8 +188,7 @@ def try_remedies(
     """Simulate each remedy alone and return the effects, in the order of the remedies.
 
     Only the nodes of the blockers are simulated. If a remedy takes effect once the protected pods have ended, their
-    nodes
-    are simulated without these pods.
+    nodes are simulated without these pods.
     """
     blockers = [blocker for blocker in blockers if blocker.is_wanted]
     names = frozenset(blocker.claim_name for blocker in blockers if blocker.claim_name)
@@ -263,7 +262,7 @@ def _tried(
     saved = [
         None if saving is None or settings.is_disabled else settings.saved(saving, 1) for _, saving in freed.values()
     ]
-    joint = _joint_saving(after, freed, settings)
+    joint = _joint_saving(after, [node for node, _ in freed.values()], saved, settings)
     return Trial(
         nodes=len(names),
         freed=tuple(sorted(freed)),
@@ -284,19 +283,15 @@ def _tried(
 
 
 def _joint_saving(
-    after: Situation, freed: Mapping[str, tuple[StateNode, float | None]], settings: PriceSettings
+    after: Situation, freed: Sequence[StateNode], saved: Sequence[float | None], settings: PriceSettings
 ) -> JointSaving:
     """Return the savings if the freed nodes are removed together."""
     if settings.is_disabled:
         return JointSaving()
     fleet = observed_fleet(after.prepared)
     alone = [
-        NodeSaving(
-            node_key(node.claim, node.name),
-            None if saved is None else settings.saved(saved, 1),
-            settings.paid(_price(fleet, node)),
-        )
-        for node, saved in freed.values()
+        NodeSaving(node_key(node.claim, node.name), saving, settings.paid(_price(fleet, node)))
+        for node, saving in zip(freed, saved, strict=True)
     ]
     if any((saving.saves_per_hour or 0.0) < 0 for saving in alone):
         total, is_one = sum(saving.saves_per_hour or 0.0 for saving in alone), len(alone) == 1

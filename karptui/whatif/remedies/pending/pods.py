@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL
-from karptui.kube.pod import DO_NOT_SCHEDULE, Pod, PodTemplate
+from karptui.kube.pod import DO_NOT_SCHEDULE, PodTemplate
 from karptui.kube.resources import PODS
 from karptui.kube.taints import Taint
 from karptui.provisioning import PoolExplanation
@@ -17,16 +17,16 @@ from karptui.provisioning.rejection import (
     TopologyUnmet,
     TypesExhausted,
 )
-from karptui.whatif.edits import AnyEdit
+from karptui.whatif.edits import AnyEdit, SetField
 from karptui.whatif.remedies.pending.remedy import (
     Attempt,
-    AttemptStep,
     RemedyKind,
     UnplacedPods,
     amount_words,
     once,
     quantity_text,
-    set_fields,
+    ref_of,
+    set_field,
     whole_nano,
 )
 
@@ -65,13 +65,9 @@ def _tolerate(question: UnplacedPods, taints: tuple[Taint, ...]) -> Attempt:
     for offset, taint in enumerate(taints):
         toleration = {"key": taint.key, "effect": taint.effect}
         toleration |= {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
-        edits += set_fields(
-            question.siblings,
-            lambda pod, at=offset, value=toleration: (  # type: ignore[misc]
-                ("spec", "tolerations", len(pod.template.tolerations) + at),
-                value,
-            ),
-        )
+        for pod in question.siblings:
+            place = len(pod.template.tolerations) + offset
+            edits.append(SetField(ref_of(pod), ("spec", "tolerations", place), toleration))
     return once(RemedyKind.TOLERATE, SUBJECT, f"tolerate {', '.join(map(str, taints))}", edits)
 
 
@@ -95,12 +91,12 @@ def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iter
     is_karpenter = question.first.template.labels.get("app.kubernetes.io/name") == "karpenter"
     for key, words, path in _asks(question.first.template):
         if (wanted is None or key in wanted) and not (is_karpenter and key == NODEPOOL):
-            edits = set_fields(question.siblings, lambda _, path=path: (path, None))  # type: ignore[misc]
+            edits = set_field(question.siblings, path, None)
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer request {words}", edits)
     if wanted is None:
         for index, term in enumerate(question.first.template.preferred_node_terms):
             place: Path = ("spec", "affinity", "nodeAffinity", _PREFERRED, index)
-            edits = set_fields(question.siblings, lambda _, path=place: (path, None))  # type: ignore[misc]
+            edits = set_field(question.siblings, place, None)
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"drop the node preference of weight {term.weight}", edits)
 
 
@@ -123,28 +119,21 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
             continue
         seen.add(left)
         words = ", ".join(f"{amount_words(name, nano)} of {name}" for name, nano in left)
-        edits = [edit for name, nano in left for edit in _request(question.siblings, name, quantity_text(name, nano))]
-        yield Attempt(RemedyKind.REQUEST, SUBJECT, (AttemptStep(f"request at most {words}", tuple(edits)),))
-
-
-def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, ...]:
-    # The containers of a pod are one in its document, with their total requests.
-    path: Path = ("spec", "containers", 0, "resources", "requests", resource)
-    return set_fields(pods, lambda _: (path, value))
+        # The containers of a pod are one in its document, with their total requests.
+        at: Path = ("spec", "containers", 0, "resources", "requests")
+        edits = [
+            edit for name, nano in left for edit in set_field(question.siblings, (*at, name), quantity_text(name, nano))
+        ]
+        yield once(RemedyKind.REQUEST, SUBJECT, f"request at most {words}", edits)
 
 
 def _free(question: UnplacedPods) -> Iterator[Attempt]:
     """Yield each rule about other pods that could be dropped."""
     template = question.first.template
-
-    def drop(path: Path) -> tuple[AnyEdit, ...]:
-        return set_fields(question.siblings, lambda _: (path, None))
-
     for index, spread in enumerate(template.topology_spread):
         if spread.when_unsatisfiable == DO_NOT_SCHEDULE:
-            soft: Any = "ScheduleAnyway"
             path: Path = ("spec", "topologySpreadConstraints", index, "whenUnsatisfiable")
-            edits = set_fields(question.siblings, lambda _, path=path, soft=soft: (path, soft))  # type: ignore[misc]
+            edits = set_field(question.siblings, path, "ScheduleAnyway")
             words = f"spread over {spread.topology_key} with ScheduleAnyway instead of DoNotSchedule"
             yield once(RemedyKind.SPREAD, SUBJECT, words, edits)
     for field, word, terms in (
@@ -152,5 +141,5 @@ def _free(question: UnplacedPods) -> Iterator[Attempt]:
         ("podAntiAffinity", "keep away from the pods of its anti-affinity", template.pod_anti_affinity),
     ):
         for index, term in enumerate(terms):
-            edits = drop(("spec", "affinity", field, _REQUIRED, index))
+            edits = set_field(question.siblings, ("spec", "affinity", field, _REQUIRED, index), None)
             yield once(RemedyKind.AFFINITY, SUBJECT, f"no longer {word} by {term.topology_key}", edits)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -183,9 +183,9 @@ class UnplacedPods(NamedTuple):
         return self.pods[0]
 
 
-def set_fields(pods: Iterable[Pod], make: Callable[[Pod], tuple[tuple[str | int, ...], Any]]) -> tuple[AnyEdit, ...]:
-    """Return an edit of one field for each pod."""
-    return tuple(SetField(ref_of(pod), *make(pod)) for pod in pods)
+def set_field(pods: Iterable[Pod], path: tuple[str | int, ...], value: str | None) -> tuple[AnyEdit, ...]:
+    """Return an edit of one field for each pod; None takes the field away."""
+    return tuple(SetField(ref_of(pod), path, value) for pod in pods)
 
 
 def ref_of(pod: Pod) -> ObjectRef:

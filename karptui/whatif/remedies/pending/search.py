@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -193,20 +193,20 @@ class RemedySearch:
             self._left_out.append(f"{len(trials) - MOST_TRIALS} of {len(trials)} changes are left out")
         self._trials, self._is_listed = trials[:MOST_TRIALS], True
         for index, trial in enumerate(self._trials):
-            remedies: list[Remedy] = []
-            for _ in self._try(trial, remedies):
-                yield True
+            remedy = yield from self._try(trial)
             self._tried += 1
-            self._remedies += [(index, remedy) for remedy in remedies]
+            self._remedies += [(index, remedy)] if remedy is not None else []
             yield True
 
-    def _try(self, trial: Attempt, remedies: list[Remedy]) -> Iterator[bool]:
-        """Find the gentlest step that places as many pods as the strongest, and put it into a list."""
+    def _try(self, trial: Attempt) -> Generator[bool, None, Remedy | None]:
+        """Return the gentlest step that places as many pods as the strongest; None if the strongest places none."""
+        assert self._solution is not None
+        base, pods, failing = self._question.base, self._question.pods, self._solution.errors
         gains: dict[int, Gain | None] = {}
 
         def gain(position: int) -> Gain | None:
             if position not in gains:
-                gains[position] = self._gain(trial, position)
+                gains[position] = attempt(base, trial.steps[position].edits, pods, failing, self._reporter)
             return gains[position]
 
         def is_enough(position: int, most: int) -> bool:
@@ -217,7 +217,7 @@ class RemedySearch:
         best = gain(last)
         yield True
         if best is None:
-            return
+            return None
         low, high = 0, last
         for probe in _probes(trial, last):
             if low <= probe < high:
@@ -230,13 +230,7 @@ class RemedySearch:
         chosen = gain(high)
         assert chosen is not None
         step = trial.steps[high]
-        remedies.append(Remedy(trial.kind, trial.subject, step.words, step.edits, chosen))
-
-    def _gain(self, trial: Attempt, position: int) -> Gain | None:
-        assert self._solution is not None
-        question = self._question
-        edits = trial.steps[position].edits
-        return attempt(question.base, edits, question.pods, self._solution.errors, self._reporter)
+        return Remedy(trial.kind, trial.subject, step.words, step.edits, chosen)
 
 
 def _probes(trial: Attempt, last: int) -> Iterable[int]:
