@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.cel_library import why_no_cel
+from karptui.kube.group import group_by
 from karptui.kube.node import Node
 from karptui.kube.quantity import Quantity
 from karptui.kube.recent import Recent
@@ -286,6 +287,9 @@ class ResourceSpread(msgspec.Struct, frozen=True):
         return self.smallest.nano == self.largest.nano
 
 
+NodeT = TypeVar("NodeT", bound=Node | NodeClaim)
+
+
 class ObservedType(msgspec.Struct, frozen=True):
     """Resources reported by the nodes of an instance type."""
 
@@ -301,11 +305,6 @@ def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
 
     Nodes without the label, and nodes that have not reported yet, are ignored.
     """
-    by_type: dict[str, list[Node]] = {}
-    for node in nodes:
-        name = node.labels.get(INSTANCE_TYPE, "")
-        if name and node.capacity:
-            by_type.setdefault(name, []).append(node)
     return {
         name: ObservedType(
             name,
@@ -313,8 +312,14 @@ def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
             _spreads([node.capacity for node in of_type]),
             _spreads([node.allocatable for node in of_type]),
         )
-        for name, of_type in sorted(by_type.items())
+        for name, of_type in by_instance_type(nodes)
     }
+
+
+def by_instance_type(nodes: Iterable[NodeT]) -> list[tuple[str, list[NodeT]]]:
+    """Return nodes or NodeClaims that report a capacity by the label of their instance type, sorted by name."""
+    by_type = group_by((node for node in nodes if node.capacity), lambda node: node.labels.get(INSTANCE_TYPE, ""))
+    return sorted((name, of_type) for name, of_type in by_type.items() if name)
 
 
 def _spreads(lists: list[ResourceList]) -> dict[str, ResourceSpread]:

@@ -20,6 +20,7 @@ import msgspec
 from karptui.aws.lint import LintFinding, LintSeverity
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.kube.group import group_by
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.yaml_reader import YamlError, load_documents
 
@@ -231,12 +232,13 @@ def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -
         "evictionHard": kubelet.eviction_hard or {},
         "podsPerCore": {} if kubelet.pods_per_core is None else {"": str(kubelet.pods_per_core)},
     }
-    hidden: dict[str, list[KubeletSetting]] = {}
-    for setting in settings:
+
+    def is_hidden(setting: KubeletSetting) -> bool:
         spec_value = planned[setting.field].get(setting.key)
         is_overwritten = spec_value is not None and nodeclass.family.owns_max_pods and not setting.is_flag
-        if not is_overwritten and not _is_same(spec_value, setting.value):
-            hidden.setdefault(setting.field, []).append(setting)
+        return not is_overwritten and not _is_same(spec_value, setting.value)
+
+    hidden = group_by(filter(is_hidden, settings), lambda setting: setting.field)
     return [_hidden(nodeclass, field, of_field, planned[field]) for field, of_field in hidden.items()]
 
 

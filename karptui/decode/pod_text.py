@@ -13,12 +13,7 @@ import msgspec
 
 from karptui.decode import pod_wire as wires
 from karptui.decode.pod import TEMPLATES, TemplateInterner, pod_of, template_parts, text_without_pin
-from karptui.decode.pod_template import (
-    deciding_annotations,
-    is_resize_infeasible,
-    split_labels,
-    volumes_of,
-)
+from karptui.decode.pod_template import deciding_annotations, is_resize_infeasible, split_labels, volumes_of
 from karptui.decode.pod_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod, PodTemplate

@@ -16,6 +16,7 @@ from karptui.disruption.command import Command
 from karptui.disruption.events import CONSOLIDATION_APPROVED, Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import BALANCED
+from karptui.kube.group import group_by
 
 K: Final = 2
 """Accepted ratio of disruption to savings: a constant of Karpenter."""
@@ -106,9 +107,7 @@ class BalancedPolicy:
 
     def scores(self, command: Command) -> dict[str, MoveScore]:
         """Return a command's score in each of its Balanced NodePools."""
-        by_pool: dict[str, list[Candidate]] = {}
-        for candidate in command.candidates:
-            by_pool.setdefault(candidate.pool.name, []).append(candidate)
+        by_pool = group_by(command.candidates, lambda candidate: candidate.pool.name)
         savings, source = command.savings, command.source_price
         scores: dict[str, MoveScore] = {}
         for pool, members in by_pool.items():

@@ -23,6 +23,7 @@ from karptui.disruption.simulation import FutileError, NewNode, OthersNeed, Simu
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.group import group_by
 from karptui.provisioning.template import is_counted
 
 
@@ -315,9 +316,7 @@ def interleaved(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> 
 
     By default the NodePool with the best node is first; ``chance`` may choose another.
     """
-    by_pool: dict[str, list[Candidate]] = {}
-    for candidate in by_savings(candidates, chance):
-        by_pool.setdefault(candidate.pool.name, []).append(candidate)
+    by_pool = group_by(by_savings(candidates, chance), lambda candidate: candidate.pool.name)
     rounds = zip_longest(*(by_pool[name] for name in chance.pools(by_pool)))
     return [candidate for together in rounds for candidate in together if candidate is not None]
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
@@ -72,10 +73,8 @@ class Recorder:
 
     def by_object(self) -> dict[str, list[str]]:
         """Return ``{"Kind/name": ["Reason: message"]}``, each list sorted."""
-        lines: dict[str, list[str]] = {}
-        for event in self._published:
-            lines.setdefault(f"{event.kind}/{event.key}", []).append(f"{event.reason}: {event.message}")
-        return {name: sorted(lines[name]) for name in sorted(lines)}
+        events = group_by(self._published, lambda event: f"{event.kind}/{event.key}")
+        return {name: sorted(f"{event.reason}: {event.message}" for event in events[name]) for name in sorted(events)}
 
 
 _REASONS: Final = frozenset({DISRUPTION_BLOCKED, UNCONSOLIDATABLE})

@@ -30,6 +30,7 @@ from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool, is_aws
 from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
@@ -188,11 +189,8 @@ class Repair:
     @cached_property
     def _ended(self) -> Mapping[str, Sequence[Pod]]:
         """The pods that have ended and are not being deleted, by Node: Karpenter counts their costs too."""
-        by_node: dict[str, list[Pod]] = {}
-        for pod in self._fleet.inventory.pods:
-            if pod.node_name and pod.is_terminal and not pod.is_terminating:
-                by_node.setdefault(pod.node_name, []).append(pod)
-        return by_node
+        pods = (pod for pod in self._fleet.inventory.pods if pod.is_terminal and not pod.is_terminating)
+        return group_by((pod for pod in pods if pod.node_name), lambda pod: pod.node_name)
 
     def _legacy_cost(self, candidate: Candidate) -> float:
         fleet, claim, node = self._fleet, candidate.claim, candidate.node

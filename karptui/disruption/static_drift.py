@@ -21,6 +21,7 @@ from karptui.disruption.price import UNREACHABLE, ReckonedPrices
 from karptui.karpenter.labels import NODEPOOL, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
+from karptui.kube.group import group_by
 from karptui.kube.resources import NODES
 from karptui.provisioning.template import template_requirements
 
@@ -151,9 +152,7 @@ def compute(
     Each launches a node from the NodePool's template; see `template_types`.
     """
     rules, may_go_first = fleet.settings.rules, may_terminate_first(fleet)
-    by_pool: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        by_pool.setdefault(candidate.pool.name, []).append(candidate)
+    by_pool = group_by(candidates, lambda candidate: candidate.pool.name)
     commands: list[Command] = []
     for name, drifted in sorted(by_pool.items()):
         pool = drifted[0].pool

@@ -28,6 +28,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.karpenter.settings import Settings
+from karptui.kube.group import group_by
 from karptui.kube.objects import Condition, with_condition, without_condition
 from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -144,9 +145,8 @@ class Calendar:
 
     def expect_repairs(self, settings: Settings) -> None:
         """Schedule the next check of unhealthy nodes by the node repair controller, if it runs."""
-        due: dict[int, list[str]] = {}
-        for name, deletion in self._health_deletions(settings).items():
-            due.setdefault(max(deletion.at_ns, self._agenda.now_ns), []).append(name)
+        deletions = self._health_deletions(settings)
+        due = group_by(deletions, lambda name: max(deletions[name].at_ns, self._agenda.now_ns))
         for at_ns, names in due.items():
             self._agenda.at(at_ns, partial(self._repair, names, settings), Turn.CALENDAR)
 

@@ -27,6 +27,7 @@ from karptui.karpenter.labels import NODEPOOL, NODEPOOL_HASH
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.plan.rollout import RUNS, Rollout, drained
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason, as_drifted
@@ -212,11 +213,7 @@ def rollout_report(
     survey = BlockerSurvey(base.fleet) if old else None
     if survey is not None:
         nodes = tuple(_with_facts(base, nodes, played, survey))
-    by_pool: dict[str, list[RolloutNode]] = {}
-    by_class: dict[str, list[RolloutNode]] = {}
-    for node in nodes:
-        by_pool.setdefault(node.pool, []).append(node)
-        by_class.setdefault(node.nodeclass, []).append(node)
+    by_pool, by_class = group_by(nodes, lambda node: node.pool), group_by(nodes, lambda node: node.nodeclass)
     groups = [
         RolloutGroup(
             kind="NodePool",

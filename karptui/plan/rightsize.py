@@ -16,6 +16,7 @@ from karptui.errors import RequestError
 from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.resources import CPU, ContainerRequests, ResourceList, add, effective_requests, memory_bytes, nano
@@ -216,11 +217,7 @@ def rightsize(
 def workloads_of(inventory: Inventory) -> dict[str, list[Pod]]:
     """Return the active pods by ``Kind/namespace/name`` of their workload."""
     origins = OriginIndex(OwnerIndex(inventory.workloads))
-    pods: dict[str, list[Pod]] = {}
-    for pod in inventory.pods:
-        if pod.is_active:
-            pods.setdefault(origins.of(pod), []).append(pod)
-    return pods
+    return group_by((pod for pod in inventory.pods if pod.is_active), origins.of)
 
 
 def size(
@@ -355,10 +352,7 @@ def sized(base: WhatIfBase, templates: Templates) -> tuple[EditedCluster, int]:
 
 def _too_large(inventory: Inventory, pods: Iterable[Pod], changed: set[PodTemplate]) -> set[str]:
     """Return uids of changed pods, the largest first, until the others fit on each node."""
-    bound: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if pod.node_name and not pod.is_terminal:
-            bound.setdefault(pod.node_name, []).append(pod)
+    bound = group_by((pod for pod in pods if pod.node_name and not pod.is_terminal), lambda pod: pod.node_name)
     gone: set[str] = set()
     for node in inventory.nodes:
         there = bound.get(node.name, [])
@@ -387,14 +381,14 @@ def fleet_of(situation: Situation) -> Fleet:
 
 def _blocked(then: Situation, played: Played) -> tuple[BlockedNodes, ...]:
     states = {state.node_name: state for state in then.prepared.states}
-    nodes: dict[str, list[str]] = {}
-    for kept in played.kept:
-        nodes.setdefault(CODES[Code(kept.code)].word, []).append(kept.node)
+    kept_by_word = group_by(played.kept, lambda kept: CODES[Code(kept.code)].word)
 
     def price(name: str) -> float:
         return cost_of_node(then.prices, then.books, states[name]).per_hour or 0.0 if name in states else 0.0
 
-    blocked = [BlockedNodes(word, len(names), sum(map(price, names))) for word, names in nodes.items()]
+    blocked = [
+        BlockedNodes(word, len(kept), sum(price(node.node) for node in kept)) for word, kept in kept_by_word.items()
+    ]
     return tuple(sorted(blocked, key=lambda group: (-group.price_per_hour, group.blocker)))
 
 

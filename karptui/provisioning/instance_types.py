@@ -25,6 +25,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList, Shortage
@@ -114,11 +115,9 @@ def pool_types(
     others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
     daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
     waiting = [pod for pod in inventory.pods if not pod.node_name and pod.is_active]
-    states: dict[str, list[StateNode]] = {}
     # Limits depend on the nodes' capacity, not on their pods.
-    for state in track_nodes(msgspec.structs.replace(inventory, pods=())):
-        if not state.is_marked_for_deletion:
-            states.setdefault(state.nodepool_name, []).append(state)
+    nodes = track_nodes(msgspec.structs.replace(inventory, pods=()))
+    states = group_by((state for state in nodes if not state.is_marked_for_deletion), lambda state: state.nodepool_name)
     served = {pool.name for pool in served_pools(inventory.nodepools)}
     rejected: dict[tuple[int, str], TypeVerdict] = {}
     results = []

@@ -14,10 +14,11 @@ import msgspec
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.requirements import Requirement
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from karptui.kube.taints import Taint, Toleration, untolerated
-from karptui.kube.workload import Service, Workload
+from karptui.kube.workload import Workload
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 
 UNLIMITED_SKEW: Final = 2**31 - 1
@@ -300,10 +301,8 @@ class DefaultSpread:
 
     def __init__(self, constraints: tuple[TopologySpreadConstraint, ...], inventory: Inventory) -> None:
         self._constraints = constraints
-        self._services: dict[str, list[Service]] = {}
-        for service in inventory.services:
-            if service.selector is not None:
-                self._services.setdefault(service.namespace, []).append(service)
+        selecting = (service for service in inventory.services if service.selector is not None)
+        self._services = group_by(selecting, lambda service: service.namespace)
         self._owners: dict[tuple[str, str, str, str], Workload] = {
             (workload.api_version, workload.kind, workload.namespace, workload.name): workload
             for workload in inventory.workloads

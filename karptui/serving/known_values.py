@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.group import group_by
 from karptui.kube.recent import LastAnswer
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
@@ -33,15 +34,13 @@ _OF_LABELS: Final[LastAnswer[_OfTypes]] = LastAnswer()
 def known_values(view: ClusterView) -> KnownValues:
     """Return the labels (with values) and the object names of a cluster and its instance types."""
     state = view.state
-    classes: dict[str, list[str]] = {}
-    for nodeclass in state.nodeclasses.values():
-        classes.setdefault(nodeclass.kind, []).append(nodeclass.name)
+    classes = group_by(state.nodeclasses.values(), lambda nodeclass: nodeclass.kind)
     taints = {taint.key for pool in state.nodepools.values() for taint in (*pool.taints, *pool.startup_taints)}
     taints.update(taint.key for node in state.nodes.values() for taint in node.taints)
     return KnownValues(
         labels=_labels(view),
         node_pools=tuple(sorted(state.nodepools)),
-        node_classes={kind: tuple(sorted(names)) for kind, names in classes.items()},
+        node_classes={kind: tuple(sorted(n.name for n in of_kind)) for kind, of_kind in classes.items()},
         namespaces=tuple(sorted(state.of(Kind.NAMESPACE))),
         workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
         priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),

@@ -25,13 +25,7 @@ from karptui.views.findings.sentence import pending_reasons
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import source_lines
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.proportion import (
-    LABEL,
-    first_shares,
-    owners_of_shared,
-    parse_shares,
-    proportion_opening,
-)
+from karptui.whatif.proportion import LABEL, first_shares, owners_of_shared, parse_shares, proportion_opening
 from karptui.whatif.scenario import ref_of
 
 MOST_PODS: Final = 2_000

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube import resources
+from karptui.kube.group import group_by
 from karptui.kube.pod import MIRROR, PodTemplate
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import ResourceList
@@ -117,10 +118,8 @@ def dollars_of(nodes: Sequence[NodeEntry], pods: Iterable[PodEntry], grouping: s
     A NodeClaim without a node, and a node that reports no capacity, are idle. The parts add up to the cluster's cost.
     """
     name_of = payer_name(grouping)
-    on_node: dict[str, list[PodEntry]] = {}
-    for entry in pods:
-        if entry.pod.node_name and not entry.pod.is_terminal:
-            on_node.setdefault(entry.pod.node_name, []).append(entry)
+    bound_pods = (entry for entry in pods if entry.pod.node_name and not entry.pod.is_terminal)
+    on_node = group_by(bound_pods, lambda entry: entry.pod.node_name)
     payers = {(part, ""): Payer(part=part) for part in (Part.DAEMONSETS, Part.IDLE)}
     unpriced: list[str] = []
 

@@ -6,12 +6,13 @@ Other providers' types come from the labels of their nodes, and from Karpenter's
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import Final
 
 import msgspec
 
 from karptui.aws.auto_mode import SOURCE, auto_mode_types
-from karptui.aws.cluster_types import ClusterTypes, cluster_types, without_full_zones
+from karptui.aws.cluster_types import ClusterTypes, by_instance_type, cluster_types, without_full_zones
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.launch_refusals import UnavailableOfferings
 from karptui.aws.live import live_instance_types
@@ -80,12 +81,7 @@ def seen_types(nodes: Iterable[Node | NodeClaim], asked: frozenset[str] = frozen
     Offerings are the zones and capacity types of nodes; their prices are unknown and set to 0. A requested
     label that no node of a type has may have any value.
     """
-    by_type: dict[str, list[Node | NodeClaim]] = {}
-    for node in nodes:
-        name = node.labels.get(INSTANCE_TYPE, "")
-        if name and node.capacity:
-            by_type.setdefault(name, []).append(node)
-    return tuple(_seen_type(name, of_type, asked) for name, of_type in sorted(by_type.items()))
+    return tuple(_seen_type(name, of_type, asked) for name, of_type in by_instance_type(nodes))
 
 
 _OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPACITY_TYPE, INSTANCE_TYPE})
@@ -241,18 +237,18 @@ def offered_types(
         full_subnets=evidence.unavailable.subnets,
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
-    auto_mode = _AutoMode(inventory, settings, evidence)
+    auto_mode = cache(partial(_auto_mode_types, inventory, settings, evidence))
+    seen = cache(partial(_seen, inventory, evidence))
     notes = [assumed_text(node_class) for node_class in assumed]
-    seen: tuple[InstanceType, ...] | None = None
     for pool in inventory.nodepools:
         if (types := resolved.of(pool.node_class_ref)) is not None:
             by_pool[pool.name] = types.types
         elif is_auto_mode(pool.node_class_ref):
-            by_pool[pool.name] = instance_types = auto_mode.of(pool)
+            by_pool[pool.name] = instance_types = auto_mode(pool.node_class_ref.name)
             notes.append(_auto_mode_note(pool, instance_types))
         elif not is_ec2(pool.node_class_ref):
-            by_pool[pool.name] = seen = _seen(inventory, evidence) if seen is None else seen
-            notes.append(_seen_note(pool, seen))
+            by_pool[pool.name] = seen()
+            notes.append(_seen_note(pool, seen()))
         else:
             name = pool.node_class_ref.name
             why = "" if name in resolved.problems else f", which {unread.why_no_types(pool)}"
@@ -277,47 +273,35 @@ def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
     return with_metrics(seen_types(shown_by(inventory), asked), evidence.metrics, asked)
 
 
-class _AutoMode:
-    """The types of EKS Auto Mode's NodePools, computed if there are any."""
-
-    def __init__(self, inventory: Inventory, settings: Settings, evidence: Evidence) -> None:
-        self._inventory, self._settings, self._evidence = inventory, settings, evidence
-        self._by_nodeclass: dict[str, tuple[InstanceType, ...]] = {}
-
-    def of(self, pool: NodePool) -> tuple[InstanceType, ...]:
-        """Return AWS's documented types of a NodePool, plus those of its nodes; the latter only without NodeClass."""
-        name = pool.node_class_ref.name
-        if name not in self._by_nodeclass:
-            self._by_nodeclass[name] = self._types(name)
-        return self._by_nodeclass[name]
-
-    def _types(self, name: str) -> tuple[InstanceType, ...]:
-        inventory, evidence = self._inventory, self._evidence
-        pools = {pool.name for pool in inventory.nodepools if is_auto_mode(pool.node_class_ref)}
-        pools &= {pool.name for pool in inventory.nodepools if pool.node_class_ref.name == name}
-        nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
-        asked, zones = asked_keys(inventory), node_zones(inventory.nodes)
-        nodeclass = next((n for n in inventory.nodeclasses if is_auto_mode(n) and n.name == name), None)
-        if nodeclass is None:
-            return seen_types(nodes, asked)
-        subnet_zones = zones_of(nodeclass) or zones
-        region = next(filter(None, (region_of(zone.name) for zone in subnet_zones)), "")
-        market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, subnet_zones)
-        try:
-            documented = auto_mode_types(
-                nodeclass,
-                self._settings,
-                without_full_zones(market, subnets_of(nodeclass), evidence.unavailable.subnets),
-                facts=live_instance_types(evidence.facts).values(),
-                nodes=nodes,
-                seen_zones=zones,
-                prices=evidence.price_settings,
-                asked=asked,
-            )
-        except NodeClassError:
-            return seen_types(nodes, asked)
-        names = {instance_type.name for instance_type in documented}
-        return (*documented, *(seen_type for seen_type in seen_types(nodes, asked) if seen_type.name not in names))
+def _auto_mode_types(
+    inventory: Inventory, settings: Settings, evidence: Evidence, name: str
+) -> tuple[InstanceType, ...]:
+    """Return AWS's documented types of an EKS Auto Mode NodeClass, plus those of its nodes; without it, the latter."""
+    refs = {pool.name: pool.node_class_ref for pool in inventory.nodepools}
+    pools = {pool for pool, ref in refs.items() if is_auto_mode(ref) and ref.name == name}
+    nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
+    asked, zones = asked_keys(inventory), node_zones(inventory.nodes)
+    nodeclass = next((n for n in inventory.nodeclasses if is_auto_mode(n) and n.name == name), None)
+    if nodeclass is None:
+        return seen_types(nodes, asked)
+    subnet_zones = zones_of(nodeclass) or zones
+    region = next(filter(None, (region_of(zone.name) for zone in subnet_zones)), "")
+    market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, subnet_zones)
+    try:
+        documented = auto_mode_types(
+            nodeclass,
+            settings,
+            without_full_zones(market, subnets_of(nodeclass), evidence.unavailable.subnets),
+            facts=live_instance_types(evidence.facts).values(),
+            nodes=nodes,
+            seen_zones=zones,
+            prices=evidence.price_settings,
+            asked=asked,
+        )
+    except NodeClassError:
+        return seen_types(nodes, asked)
+    names = {instance_type.name for instance_type in documented}
+    return (*documented, *(seen_type for seen_type in seen_types(nodes, asked) if seen_type.name not in names))
 
 
 def _auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:

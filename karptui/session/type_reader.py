@@ -11,12 +11,7 @@ from karptui.aws.evidence import offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
 from karptui.aws.kubelet import expression_results
-from karptui.aws.ledger import (
-    Ledger,
-    build_ledger,
-    largest_pod,
-    matching_overhead_percent,
-)
+from karptui.aws.ledger import Ledger, build_ledger, largest_pod, matching_overhead_percent
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.aws.prices import NodePrices, OfferingKey, Price, PriceOrigin, PriceSource
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, Offering

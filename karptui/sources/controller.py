@@ -14,13 +14,7 @@ from karptui.decode.controller import OWN_NAMESPACE, decode_controller, is_idle,
 from karptui.decode.loose import text
 from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.karpenter_identity import (
-    SELECTOR,
-    ProxyClient,
-    list_items,
-    path_in,
-    places,
-)
+from karptui.sources.karpenter_identity import SELECTOR, ProxyClient, list_items, path_in, places
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait, failed_status
 from karptui.sources.source import SourceError
 

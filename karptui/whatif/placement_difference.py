@@ -13,6 +13,7 @@ from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, cause_text,
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.provisioning import IgnoredPod
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
@@ -235,10 +236,8 @@ def _folded(groups: Mapping[tuple[str, PodPlace, PodPlace], list[str]]) -> tuple
 
 def shifts_of(before: ReplayOutcome, after: ReplayOutcome) -> tuple[Shift, ...]:
     """Return the pods whose place changes. Pods of one template are equal: swapping two changes nothing."""
-    by_kind: dict[object, list[Shift]] = {}
-    for shift in _paired(before, after):
-        if shift.before != shift.after:
-            by_kind.setdefault(_kind_of(shift.pod), []).append(shift)
+    moved = (shift for shift in _paired(before, after) if shift.before != shift.after)
+    by_kind = group_by(moved, lambda shift: _kind_of(shift.pod))
     return tuple(shift for shifts in by_kind.values() for shift in _without_swaps(shifts))
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.provisioning import Prepared
 from karptui.provisioning.kube_scheduler import Scheduler, bound_pods, is_kube_scheduled
@@ -103,10 +104,7 @@ def _bound(
         for pod in filled.pods:
             scheduler.place_on(pod, filled.state.name)
     nodes = scheduler.place(pods)
-    by_node: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if pod.uid in nodes:
-            by_node.setdefault(nodes[pod.uid], []).append(pod)
+    by_node = group_by((pod for pod in pods if pod.uid in nodes), lambda pod: nodes[pod.uid])
     states = {destination.state.name: destination.state for destination in prepared.destinations}
     return tuple(FilledStateNode(states[name], tuple(by_node[name])) for name in sorted(by_node))
 

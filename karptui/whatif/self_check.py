@@ -19,6 +19,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.pod_predicates import is_reschedulable
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import NO_SCHEDULE, Taint
@@ -151,10 +152,7 @@ class _OnNodes:
     """Pods by the node that they run on."""
 
     def __init__(self, inventory: Inventory) -> None:
-        self._pods: dict[str, list[Pod]] = {}
-        for pod in inventory.pods:
-            if pod.node_name:
-                self._pods.setdefault(pod.node_name, []).append(pod)
+        self._pods = group_by((pod for pod in inventory.pods if pod.node_name), lambda pod: pod.node_name)
 
     def of(self, claim: NodeClaim) -> Sequence[Pod]:
         return self._pods.get(claim.node_name, ()) if claim.node_name else ()

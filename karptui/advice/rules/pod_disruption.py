@@ -17,6 +17,7 @@ from karptui.disruption.churn.loops import LoopKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT
 from karptui.karpenter.pod_predicates import is_managing_costs, unread_cost
 from karptui.karpenter.rules import NEWEST
+from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
@@ -158,12 +159,10 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
 def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
     runs = context.settings.rules.has_whole_costs
     settings = context.settings if runs else msgspec.structs.replace(context.settings, rules=NEWEST)
-    by_value: dict[str, list[PodGroup]] = {}
-    for group in context.workload_groups:
-        if (value := unread_cost(group.template, settings)) and context.nodes_with(group.pods):
-            by_value.setdefault(value, []).append(group)
+    running = (group for group in context.workload_groups if context.nodes_with(group.pods))
+    by_value = group_by(running, lambda group: unread_cost(group.template, settings))
     managed = is_managing_costs(settings)
-    for value, groups in sorted(by_value.items()):
+    for value, groups in sorted((value, groups) for value, groups in by_value.items() if value):
         owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
         because = "Karpenter writes these costs itself" if managed else "it is not a 32-bit whole number"
         when = "Karpenter ignores it" if runs else "after an upgrade to 1.15 Karpenter would ignore it"

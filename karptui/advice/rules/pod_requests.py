@@ -37,12 +37,10 @@ from karptui.whatif.edits import ObjectRef
     "schedule the pod.",
 )
 def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
-    by_cause: dict[tuple[str, bool], list[Pod]] = {}
-    for pod in context.prepared.ignored:
-        cause = "; ".join(pod.problems)
-        by_cause.setdefault((cause, not cause), []).append(pod.pod)
-    for (cause, is_silent), pods in sorted(by_cause.items()):
-        owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
+    by_cause = group_by(context.prepared.ignored, lambda pod: "; ".join(pod.problems))
+    for cause, pods in sorted(by_cause.items()):
+        is_silent = not cause
+        owners = tuple(dict.fromkeys(context.owner_of(pod.pod) for pod in pods))
         text = (
             f"{verb(len(pods), 'it asks', 'they ask')} for karpenter.sh/nodepool DoesNotExist, which excludes the pods "
             "even as a preference, without error or event"

@@ -16,15 +16,7 @@ from karptui.kube.units import counted, first_of, verb
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
-from karptui.solve.answer import (
-    FEWER_LOSE,
-    Criterion,
-    Effort,
-    Figures,
-    Solved,
-    Tried,
-    cheaper,
-)
+from karptui.solve.answer import FEWER_LOSE, Criterion, Effort, Figures, Solved, Tried, cheaper
 from karptui.solve.question import GoalQuestion, composed
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit

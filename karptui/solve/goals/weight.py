@@ -16,16 +16,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Reporter
-from karptui.solve.answer import (
-    FEWER_CHANGES,
-    FEWER_LOSE,
-    Criterion,
-    Effort,
-    Figures,
-    Solved,
-    Tried,
-    cheaper,
-)
+from karptui.solve.answer import FEWER_CHANGES, FEWER_LOSE, Criterion, Effort, Figures, Solved, Tried, cheaper
 from karptui.solve.question import GoalQuestion, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference

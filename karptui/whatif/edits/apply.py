@@ -34,13 +34,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.edits.document import (
-    as_stored,
-    record_document,
-    taken_over,
-    template_document,
-    with_field,
-)
+from karptui.whatif.edits.document import as_stored, record_document, taken_over, template_document, with_field
 from karptui.whatif.edits.draft import ClusterDraft
 from karptui.whatif.edits.objects import convert, delete_object, judge_nodeclasses, put_object, run_version, settle_pool
 from karptui.whatif.edits.pods import TemplateRead, copy, give_template, is_same, read_template, scale, with_status

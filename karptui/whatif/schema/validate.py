@@ -11,13 +11,7 @@ from karptui.aws.kubelet_rules import rule_breaks
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.schema.rules import MISSING, rule_violations
-from karptui.whatif.schema.schema import (
-    KindSchema,
-    Schemas,
-    Violation,
-    object_meta,
-    with_defaults,
-)
+from karptui.whatif.schema.schema import KindSchema, Schemas, Violation, object_meta, with_defaults
 from karptui.whatif.schema.structure import did_you_mean, structure_violations
 from karptui.whatif.yaml.tree import (
     Document,
