@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from karptui.decode.loose import mapping, mappings
+from karptui.decode.loose import mapping, mappings, text
 from karptui.karpenter.controller import SETTING_NAMES, ControllerInfo, chart_version, image_version, parse_version
 
 _FLAGS: Final = {name.lower().replace("_", "-"): name for name in SETTING_NAMES}
@@ -46,18 +46,18 @@ def namespaces_of(controller: ControllerInfo | None) -> frozenset[str]:
 
 def is_labelled(document: Mapping[str, Any]) -> bool:
     """Return whether an object is labelled as Karpenter, which anybody can do."""
-    return mapping(mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
+    return text(document, "metadata", "labels", "app.kubernetes.io/name") == "karpenter"
 
 
 def is_idle(document: Mapping[str, Any]) -> bool:
     """Return whether a Deployment has no replicas, or a pod is not running."""
-    spec, status = (mapping(document.get(name)) for name in ("spec", "status"))
+    spec, status = (mapping(document, name) for name in ("spec", "status"))
     return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
 
 
 def order_of(document: Mapping[str, Any]) -> tuple[bool, str, str]:
     """Return a sort key for candidates: running ones first, then by name."""
-    metadata = mapping(document.get("metadata"))
+    metadata = mapping(document, "metadata")
     return is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
 
 
@@ -67,13 +67,13 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     Args:
         kind: ``Deployment`` or ``Pod``.
     """
-    metadata = mapping(document.get("metadata"))
+    metadata = mapping(document, "metadata")
     title = f"{kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    spec = mapping(document.get("spec")) if kind == "Deployment" else {}
-    template = mapping(spec.get("template")) if kind == "Deployment" else document
+    spec = mapping(document, "spec") if kind == "Deployment" else {}
+    template = mapping(spec, "template") if kind == "Deployment" else document
     replicas = spec.get("replicas")
-    container = _controller_of(mappings(mapping(template.get("spec")).get("containers")))
-    values, unknown = _variables(mappings(container.get("env")))
+    container = _controller_of(mappings(template, "spec", "containers"))
+    values, unknown = _variables(mappings(container, "env"))
     for name, value in _flags([arg for arg in _list(container.get("args")) if isinstance(arg, str)]):
         values.pop(name, None)
         unknown.pop(name, None)
@@ -84,10 +84,10 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     return ControllerInfo(
         title=title,
         namespace=str(metadata.get("namespace", "")),
-        version=_version(container, (metadata, mapping(template.get("metadata")))),
+        version=_version(container, (metadata, mapping(template, "metadata"))),
         settings=values,
         unknown=unknown,
-        from_elsewhere=tuple(_from_elsewhere(mappings(container.get("envFrom")))),
+        from_elsewhere=tuple(_from_elsewhere(mappings(container, "envFrom"))),
         replicas=replicas if isinstance(replicas, int) else None,
     )
 
@@ -109,7 +109,7 @@ def _variables(env: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
         values.pop(name, None)
         unknown.pop(name, None)
         if "valueFrom" in variable:
-            unknown[name] = _reference(mapping(variable["valueFrom"]))
+            unknown[name] = _reference(variable["valueFrom"])
         elif isinstance(value, str) and "$(" in value:
             unknown[name] = f"other variables ({value})"
         elif isinstance(value, str):
@@ -119,8 +119,8 @@ def _variables(env: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
 
 def _reference(source: Mapping[str, Any]) -> str:
     for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
-        if field in source:
-            return f"{kind} {mapping(source[field]).get('name', '')}".rstrip()
+        if field in mapping(source):
+            return f"{kind} {text(source, field, 'name')}".rstrip()
     return "the pod's own fields"
 
 
@@ -128,7 +128,7 @@ def _from_elsewhere(sources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for source in sources:
         for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
             if field in source:
-                yield f"{kind} {mapping(source[field]).get('name', '')}".rstrip()
+                yield f"{kind} {text(source, field, 'name')}".rstrip()
 
 
 def _flags(args: list[str]) -> Iterator[tuple[str, str]]:
@@ -150,7 +150,7 @@ def _version(container: Mapping[str, Any], metadata: Iterable[Mapping[str, Any]]
     if version:
         return version
     for meta in metadata:
-        labels = mapping(meta.get("labels"))
+        labels = mapping(meta, "labels")
         for label, parse in VERSION_LABELS:
             version = parse(str(labels.get(label, "")))
             if version:

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode import wire as wires
 from karptui.decode.errors import FieldError, field_error
-from karptui.decode.wire import Int, Wire, as_arguments, object_fields, quantities, timestamp
+from karptui.decode.wire import Int, Wire, object_fields, quantities, timestamp
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.inventory import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -189,7 +189,7 @@ def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
     status = wire.status or WirePoolStatus()
     where = "spec.template.spec"
     return NodePool(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         weight=spec.weight or 0,
         replicas=spec.replicas,
         limits=None if spec.limits is None else quantities(spec.limits, "spec.limits"),
@@ -214,7 +214,7 @@ def build_nodeclaim(wire: WireNodeClaim) -> NodeClaim:
     """Return a NodeClaim."""
     spec, status = wire.spec or WireClaimSpec(), wire.status or WireClaimStatus()
     return NodeClaim(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         requirements=wires.requirements(spec.requirements),
         requests=quantities(spec.resources.requests if spec.resources else None, "spec.resources.requests"),
         taints=wires.taints(spec.taints),
@@ -241,7 +241,7 @@ def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, ra
         problem = field_error(error, status)
         raise FieldError(f"status.{problem.path}", problem.problem) from None
     return NodeClass(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         group=group,
         version=version,
         kind=kind,
@@ -256,7 +256,7 @@ def build_overlay(wire: WireOverlay) -> NodeOverlay:
     """Return a NodeOverlay."""
     spec = wire.spec or WireOverlaySpec()
     return NodeOverlay(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         requirements=wires.requirements(spec.requirements),
         price=spec.price,
         price_adjustment=spec.price_adjustment,
@@ -271,7 +271,7 @@ def build_capacity_buffer(wire: WireBuffer) -> CapacityBuffer:
     spec, status = wire.spec or WireBufferSpec(), wire.status or WireBufferStatus()
     scalable = spec.scalable_ref or WireNamed()
     return CapacityBuffer(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         pod_template_name=(status.pod_template_ref.name if status.pod_template_ref else None) or "",
         scalable_kind=scalable.kind or "",
         scalable_name=scalable.name or "",

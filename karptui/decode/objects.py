@@ -12,7 +12,6 @@ from karptui.decode.wire import (
     WireObject,
     WireQuantities,
     WireTaint,
-    as_arguments,
     conditions,
     object_fields,
     quantities,
@@ -80,7 +79,7 @@ def build_event(wire: WireEvent) -> Event:
     last_ns = timestamp(wire.last_timestamp or wire.deprecated_last_timestamp, "lastTimestamp")
     observed_ns = timestamp(series.last_observed_time, "series.lastObservedTime")
     return Event(
-        **as_arguments(fields),
+        **fields,
         reason=wire.reason or "",
         message=wire.message or wire.note or "",
         type=wire.type or "",
@@ -90,8 +89,8 @@ def build_event(wire: WireEvent) -> Event:
         involved_name=involved.name or "",
         involved_uid=involved.uid or "",
         count=series.count or wire.count or wire.deprecated_count or 1,
-        first_ns=first_ns or event_ns or fields.created_ns,
-        last_ns=max(last_ns, observed_ns, event_ns) or fields.created_ns,
+        first_ns=first_ns or event_ns or fields["created_ns"],
+        last_ns=max(last_ns, observed_ns, event_ns) or fields["created_ns"],
     )
 
 
@@ -112,7 +111,7 @@ class WireLease(WireObject):
 def build_lease(wire: WireLease) -> Lease:
     """Return a Lease."""
     return Lease(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         holder=wire.spec.holder_identity or "",
         renewed_ns=timestamp(wire.spec.renew_time, "spec.renewTime"),
         duration_seconds=wire.spec.lease_duration_seconds or 0,
@@ -127,12 +126,12 @@ class WirePriorityClass(WireObject):
 
 def build_namespace(wire: WireObject) -> Namespace:
     """Return a Namespace."""
-    return Namespace(**as_arguments(object_fields(wire.metadata)))
+    return Namespace(**object_fields(wire.metadata))
 
 
 def build_priority_class(wire: WirePriorityClass) -> PriorityClass:
     """Return a PriorityClass."""
-    return PriorityClass(**as_arguments(object_fields(wire.metadata)), value=wire.value or 0)
+    return PriorityClass(**object_fields(wire.metadata), value=wire.value or 0)
 
 
 class WireNodeSpec(Wire):
@@ -193,7 +192,7 @@ def build_node(wire: WireNode) -> Node:
     spec, status = wire.spec or WireNodeSpec(), wire.status or WireNodeStatus()
     info = status.node_info or WireNodeInfo()
     return Node(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         finalizers=tuple(wire.metadata.finalizers or ()),
         provider_id=spec.provider_id or "",
         taints=taints(spec.taints),

@@ -254,7 +254,7 @@ def pod_of(
             scheduled = condition
         elif type_ == "Ready":
             ready = condition
-    name = meta.name or required_name(meta)
+    name = meta.name or required_name(meta.name)
     is_gated = bool(gates) and not node_name
     scheduled_reason = SCHEDULING_GATED if is_gated else ""
     scheduled_message = ""

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode import karpenter, objects, storage, vpa, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
+from karptui.decode.kinds import WORKLOAD_API_VERSIONS, WORKLOAD_KINDS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.wire import WireObject
@@ -19,7 +19,6 @@ from karptui.kube.workload import Workload
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions raised while decoding invalid text."""
 METADATA_ONLY: Final = "PartialObjectMetadata"
-_WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 _Raw = TypeVar("_Raw")
 
 
@@ -47,7 +46,7 @@ class KindReader:
             raise DecodeError(self.api_kind, wire.metadata.key, error) from None
 
     def _choose_builder(self) -> Callable[[Any, Mapping[str, Any]], Any]:
-        if self.kind in _WORKLOADS:
+        if self.kind in WORKLOAD_KINDS:
             return self._build_workload
         if self.kind is Kind.NODECLASS:
             return self._build_nodeclass

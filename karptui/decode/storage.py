@@ -6,7 +6,7 @@ from typing import Final
 
 from karptui.decode import wire as wires
 from karptui.decode.pod_wire import WireNodeSelector
-from karptui.decode.wire import Int, Wire, as_arguments, object_fields
+from karptui.decode.wire import Int, Wire, object_fields
 from karptui.kube.volumes import (
     ONE_POD,
     CSINode,
@@ -16,14 +16,14 @@ from karptui.kube.volumes import (
     TopologySelectorTerm,
 )
 
-_IN_TREE: Final = (
-    "gcePersistentDisk",
-    "azureDisk",
-    "azureFile",
-    "cinder",
-    "vsphereVolume",
-    "portworxVolume",
-)
+_IN_TREE: Final = {
+    "gce_persistent_disk": "gcePersistentDisk",
+    "azure_disk": "azureDisk",
+    "azure_file": "azureFile",
+    "cinder": "cinder",
+    "vsphere_volume": "vsphereVolume",
+    "portworx_volume": "portworxVolume",
+}
 
 
 class WireVolumeClaimSpec(Wire):
@@ -78,15 +78,7 @@ class WireVolumeSpec(Wire):
     @property
     def in_tree_plugin(self) -> str:
         """Field name of an in-tree source other than EBS, or an empty string."""
-        present = (
-            self.gce_persistent_disk,
-            self.azure_disk,
-            self.azure_file,
-            self.cinder,
-            self.vsphere_volume,
-            self.portworx_volume,
-        )
-        return next((name for name, source in zip(_IN_TREE, present, strict=True) if source is not None), "")
+        return next((name for field, name in _IN_TREE.items() if getattr(self, field) is not None), "")
 
 
 class WireVolumeObject(wires.WireObject):
@@ -148,7 +140,7 @@ def build_claim(wire: WireClaim) -> PersistentVolumeClaim:
     """Return a PersistentVolumeClaim."""
     spec = wire.spec or WireVolumeClaimSpec()
     return PersistentVolumeClaim(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         storage_class_name=spec.storage_class_name,
         volume_name=spec.volume_name or "",
         is_exclusive=ONE_POD in (spec.access_modes or ()),
@@ -161,7 +153,7 @@ def build_volume(wire: WireVolumeObject) -> PersistentVolume:
     spec = wire.spec or WireVolumeSpec()
     required = spec.node_affinity.required if spec.node_affinity else None
     return PersistentVolume(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         required_node_terms=wires.node_terms(required.node_selector_terms if required else None),
         csi_driver=(spec.csi.driver if spec.csi else None) or "",
         is_aws_ebs=spec.aws_elastic_block_store is not None,
@@ -174,7 +166,7 @@ def build_volume(wire: WireVolumeObject) -> PersistentVolume:
 def build_storage_class(wire: WireStorageClass) -> StorageClass:
     """Return a StorageClass."""
     return StorageClass(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         provisioner=wire.provisioner or "",
         volume_binding_mode=wire.volume_binding_mode,
         is_default=(wire.metadata.annotations or {}).get(_DEFAULT_CLASS) == "true",
@@ -194,7 +186,7 @@ def build_csi_node(wire: WireCSINode) -> CSINode:
     """Return a CSINode."""
     drivers = (wire.spec.drivers if wire.spec else None) or ()
     return CSINode(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         driver_limits=tuple(
             (driver.name or "", driver.allocatable.count if driver.allocatable else None) for driver in drivers
         ),

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from karptui.decode import wire as wires
-from karptui.decode.wire import Wire, as_arguments, object_fields, quantities
+from karptui.decode.wire import Wire, object_fields, quantities
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.vpa import DEFAULT_MODE, SIZED, Recommendation, Recommendations, VerticalPodAutoscaler
 
@@ -57,7 +57,7 @@ def build_vpa(wire: WireVpa) -> VerticalPodAutoscaler:
     recommendations = (status.recommendation or WireRecommendation()).container_recommendations or ()
     path = "status.recommendation.containerRecommendations"
     return VerticalPodAutoscaler(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         target_kind=str(reference.get("kind") or ""),
         target_name=str(reference.get("name") or ""),
         update_mode=str((spec.update_policy or {}).get("updateMode") or DEFAULT_MODE),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 
@@ -115,59 +115,32 @@ class WireObject(Wire):
     kind: str | None = None
 
 
-class Named(Protocol):
-    """Metadata with a name."""
-
-    @property
-    def name(self) -> str | None:
-        """The object's name."""
-
-
-class ObjectFields(msgspec.Struct, gc=False):
-    """Metadata of a domain object, as constructor arguments."""
-
-    name: str
-    namespace: str
-    uid: str
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    owners: tuple[OwnerReference, ...]
-    generation: int
-    created_ns: int
-    deletion_ns: int
-
-
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def object_fields(meta: WireMeta) -> ObjectFields:
-    """Return the metadata of any object except a pod."""
+def object_fields(meta: WireMeta) -> dict[str, Any]:
+    """Return the metadata of any object except a pod, as keyword arguments of its domain object."""
     annotations = meta.annotations or {}
     if _LAST_APPLIED in annotations:
         annotations = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
-    return ObjectFields(
-        name=required_name(meta),
-        namespace=meta.namespace or "",
-        uid=meta.uid or "",
-        labels=meta.labels or EMPTY_LABELS,
-        annotations=annotations or EMPTY_LABELS,
-        owners=owners(meta.owner_references),
-        generation=meta.generation or 0,
-        created_ns=timestamp(meta.creation_timestamp, "metadata.creationTimestamp"),
-        deletion_ns=timestamp(meta.deletion_timestamp, "metadata.deletionTimestamp"),
-    )
+    return {
+        "name": required_name(meta.name),
+        "namespace": meta.namespace or "",
+        "uid": meta.uid or "",
+        "labels": meta.labels or EMPTY_LABELS,
+        "annotations": annotations or EMPTY_LABELS,
+        "owners": owners(meta.owner_references),
+        "generation": meta.generation or 0,
+        "created_ns": timestamp(meta.creation_timestamp, "metadata.creationTimestamp"),
+        "deletion_ns": timestamp(meta.deletion_timestamp, "metadata.deletionTimestamp"),
+    }
 
 
-def as_arguments(fields: ObjectFields) -> dict[str, Any]:
-    """Return the metadata as keyword arguments of a domain object."""
-    return {name: getattr(fields, name) for name in fields.__struct_fields__}
-
-
-def required_name(meta: Named) -> str:
-    """Return the object's name."""
-    if not meta.name:
+def required_name(name: str | None) -> str:
+    """Return the object's name, which it must have."""
+    if not name:
         raise FieldError("metadata.name", "is missing")
-    return meta.name
+    return name
 
 
 def owners(wires: Iterable[WireOwner] | None) -> tuple[OwnerReference, ...]:

@@ -12,7 +12,6 @@ from karptui.decode.wire import (
     WireCondition,
     WireObject,
     WireSelector,
-    as_arguments,
     conditions,
     label_selector,
     object_fields,
@@ -52,7 +51,7 @@ def build_pdb(wire: WirePodDisruptionBudget) -> PodDisruptionBudget:
     """Return a PodDisruptionBudget."""
     spec, status = wire.spec or WireBudgetSpec(), wire.status or WireBudgetStatus()
     return PodDisruptionBudget(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         selector=label_selector(spec.selector),
         min_available=spec.min_available,
         max_unavailable=spec.max_unavailable,
@@ -121,8 +120,8 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
     spec = wire.spec or WireWorkloadSpec()
     template = spec.template or WirePodTemplate()
     return DaemonSet(
-        **as_arguments(fields),
-        template=_template(template, fields.namespace, copies_limits=True),
+        **fields,
+        template=_template(template, fields["namespace"], copies_limits=True),
         volumes=volumes_of(template.spec.volumes),
         selector=label_selector(spec.selector),
     )
@@ -136,12 +135,12 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
     if isinstance(selector, dict):
         selector = WireSelector(match_labels=selector)
     return Workload(
-        **as_arguments(fields),
+        **fields,
         api_version=api_version,
         kind=kind,
         replicas=spec.replicas,
         selector=label_selector(selector),
-        template=None if spec.template is None else _template(spec.template, fields.namespace),
+        template=None if spec.template is None else _template(spec.template, fields["namespace"]),
         volumes=() if spec.template is None else volumes_of(spec.template.spec.volumes),
     )
 
@@ -150,8 +149,8 @@ def build_pod_template(wire: WirePodTemplateObject) -> PodTemplateObject:
     """Return a ``v1 PodTemplate``."""
     fields = object_fields(wire.metadata)
     return PodTemplateObject(
-        **as_arguments(fields),
-        template=_template(wire.template, fields.namespace),
+        **fields,
+        template=_template(wire.template, fields["namespace"]),
         volumes=volumes_of(wire.template.spec.volumes),
     )
 
@@ -160,7 +159,7 @@ def build_service(wire: WireService) -> Service:
     """Return a Service."""
     selector = wire.spec.selector if wire.spec else None
     return Service(
-        **as_arguments(object_fields(wire.metadata)),
+        **object_fields(wire.metadata),
         selector=None if selector is None else tuple(sorted(selector.items())),
     )
 

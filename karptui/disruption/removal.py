@@ -194,7 +194,7 @@ class EngineSimulator:
         )
 
 
-class _Futility:
+class _Futility(Watch):
     """Stops a consolidation run with ``FutileError`` as soon as it certainly yields no command."""
 
     def __init__(self, simulator: EngineSimulator, ceiling: float) -> None:

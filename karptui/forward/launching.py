@@ -195,19 +195,19 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
         node = msgspec.structs.replace(
             node, labels=labels, taints=claim.taints, conditions=is_ready, provider_id=provider_id
         )
-        return msgspec.structs.replace(claim, conditions=conditions, node_name=node.name, provider_id=provider_id), node
-    node = Node(
-        name=claim.name,
-        uid=f"forward-node-{claim.name}",
-        labels=labels,
-        annotations=claim.annotations,
-        created_ns=now_ns,
-        provider_id=provider_id,
-        taints=claim.taints,
-        capacity=claim.capacity,
-        allocatable=claim.allocatable,
-        conditions=is_ready,
-    )
+    else:
+        node = Node(
+            name=claim.name,
+            uid=f"forward-node-{claim.name}",
+            labels=labels,
+            annotations=claim.annotations,
+            created_ns=now_ns,
+            provider_id=provider_id,
+            taints=claim.taints,
+            capacity=claim.capacity,
+            allocatable=claim.allocatable,
+            conditions=is_ready,
+        )
     return msgspec.structs.replace(claim, conditions=conditions, node_name=node.name, provider_id=provider_id), node
 
 
@@ -356,12 +356,8 @@ def _allocatable(instance_type: InstanceType, offering: Offering, rules: Rules) 
 
 def _selectors(requirements: Requirements) -> Iterable[NodeSelectorRequirement]:
     for selector in requirements.as_selectors():
-        yield NodeSelectorRequirement(
-            selector["key"],
-            selector["operator"],
-            tuple(selector.get("values", ())),
-            min_values=selector.get("minValues"),
-        )
+        values = tuple(selector.get("values", ()))
+        yield NodeSelectorRequirement(selector["key"], selector["operator"], values, selector.get("minValues"))
 
 
 def _custom_labels(requirements: Requirements) -> dict[str, str]:

@@ -10,7 +10,6 @@ import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.candidate import LIKELIEST, Chance
-from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until
 from karptui.forward.calendar import Agenda, Calendar, Turn
@@ -25,7 +24,7 @@ from karptui.forward.pods import PodRuns
 from karptui.forward.provisioning_loop import ProvisioningLoop
 from karptui.forward.result import Moment, Played
 from karptui.forward.static_pools import StaticPools
-from karptui.forward.world import World, pending_count
+from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
@@ -91,7 +90,7 @@ class Play:
         )
         is_enabled = settings.gate("StaticCapacity")
         static = tuple(pool for pool in pools.values() if pool.is_static) if is_enabled else ()
-        self._static = StaticPools(world, agenda, self._calendar, launches, pools=static, fleet=self.fleet)
+        self._static = StaticPools(world, agenda, self._calendar, launches, pools=static, fleet=observation.fleet)
         self._pods = PodRuns(world, agenda, self._calendar, observation, durations=durations, seed=seed)
         self._queue = queue = CommandQueue(
             world, agenda, launches, durations=durations, observation=observation, pools=pools, most=most_commands
@@ -210,10 +209,6 @@ class Play:
         self.disruption.advance()
         self._note_moment()
 
-    def fleet(self) -> Fleet:
-        """Return the cluster as disruption sees it now."""
-        return self.observation.fleet()
-
     def _note_moment(self) -> None:
         if self._journal is not None:
             self._journal.close(self.now_ns)
@@ -229,7 +224,7 @@ class Play:
             self.now_ns,
             len(self.world.nodes),
             self._price[1],
-            pending_count(self.world.without_node),
+            sum(pod.is_active for pod in self.world.without_node),
             self._price[2],
         )
         last = self._series[-1] if self._series else None

@@ -118,7 +118,7 @@ def forward(
     return msgspec.structs.replace(
         played,
         steps=tuple(_paid(step, prices) for step in played.steps),
-        kept=kept_nodes(play.fleet()),
+        kept=kept_nodes(play.observation.fleet()),
         unmanaged=unmanaged,
         circle=circle_of(played),
         assumptions=assumed,

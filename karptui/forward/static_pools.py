@@ -71,9 +71,10 @@ class StaticPools:
         pools: list[NodePool] = []
         for pool, count in self.missing():
             book = books.get(pool.name)
-            for _ in range(count if book is not None else 0):
-                launch = self._launches.prepare(template_order(pool, book)) if book is not None else None
-                if launch is not None:
+            if book is None:
+                continue
+            for _ in range(count):
+                if (launch := self._launches.prepare(template_order(pool, book))) is not None:
                     self._launches.add(launch)
                     pools.append(pool)
         if pools:
@@ -83,10 +84,10 @@ class StaticPools:
         """Return the number of missing nodes by NodePool; nothing if no NodeClaim has changed."""
         results: list[tuple[NodePool, int]] = []
         for pool in self._changed():
-            running, held = self._counts(pool)
-            if not is_refillable(pool) or running + held >= (pool.replicas or 0):
+            running, held = self._running(pool)
+            if not is_refillable(pool) or len(running) + held >= (pool.replicas or 0):
                 continue
-            wanted = (pool.replicas or 0) - running
+            wanted = (pool.replicas or 0) - len(running)
             room = headroom(self._fleet(), pool).room
             count = wanted if room is None else min(wanted, room)
             if count > 0:
@@ -97,11 +98,10 @@ class StaticPools:
         """Return the NodeClaims that go because there are more than replicas: no instance, then empty, then cheap."""
         gone: list[NodeClaim] = []
         for pool in self._pools:
-            running, _ = self._counts(pool)
-            count = running - (pool.replicas or 0)
-            if pool.is_deleting or count <= 0:
-                continue
-            gone.extend(sorted(self._running(pool), key=self._order())[:count])
+            running, _ = self._running(pool)
+            count = len(running) - (pool.replicas or 0)
+            if not pool.is_deleting and count > 0:
+                gone.extend(sorted(running, key=self._order())[:count])
         return gone
 
     def _changed(self) -> tuple[NodePool, ...]:
@@ -110,17 +110,12 @@ class StaticPools:
         self._seen = self._world.claims_version
         return self._pools
 
-    def _running(self, pool: NodePool) -> list[NodeClaim]:
-        held = self._world.commanded
+    def _running(self, pool: NodePool) -> tuple[list[NodeClaim], int]:
+        """Return the remaining NodeClaims, and how many others a command holds that are not being deleted yet."""
         claims = (claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name)
-        return [claim for claim in claims if not claim.is_deleting and claim.name not in held]
-
-    def _counts(self, pool: NodePool) -> tuple[int, int]:
-        """Return the numbers of remaining NodeClaims, and of NodeClaims held by a command but not being deleted yet."""
-        claims = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
         left = [claim for claim in claims if not claim.is_deleting]
-        held = sum(1 for claim in left if claim.name in self._world.commanded)
-        return len(left) - held, held
+        running = [claim for claim in left if claim.name not in self._world.commanded]
+        return running, len(left) - len(running)
 
     def _order(self) -> Callable[[NodeClaim], tuple[bool, bool, bool, float, str]]:
         fleet = self._fleet()

@@ -514,8 +514,3 @@ def _disrupted(node: Node) -> tuple[Taint, ...]:
     if is_disrupted(node.taints):
         return node.taints
     return (*node.taints, DISRUPTED_TAINT)
-
-
-def pending_count(pods: Iterable[Pod]) -> int:
-    """Return the number of pods without a node."""
-    return sum(1 for pod in pods if not pod.node_name and pod.is_active)

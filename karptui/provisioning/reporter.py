@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 
 class Cancelled(Exception):  # noqa: N818 - a request, not an error
     """Raised by a reporter to stop a run, which does not catch it."""
 
 
-class Reporter(Protocol):
-    """Called from time to time during a run; may raise `Cancelled`."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Report progress.
-
-        Args:
-            done: Number of scheduled pods.
-            total: Number of pods in the run.
-        """
+Reporter = Callable[[int, int], None]
+"""Called from time to time with the numbers of scheduled pods and of all pods of a run; may raise `Cancelled`."""
 
 
 def silent(done: int, total: int) -> None:

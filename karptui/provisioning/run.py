@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.pod import Pod
@@ -44,32 +44,20 @@ _FEW = 8
 """Up to this number, claims are sorted directly instead of being selected from the order of all claims."""
 
 
-class Watch(Protocol):
-    """Receives the result for each pod during a run; may raise to end the run.
+class Watch:
+    """Receives the result for each pod during a run, and ignores it; others may raise to end the run.
 
     Errors of pods may be reused from an earlier run.
     """
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
         """Handle a scheduled pod, on an existing node or (None) on one of the new claims."""
-        ...
 
     def refused(self, pod: Pod) -> None:
         """Handle a pod that is unschedulable and certain to remain so in this run."""
-        ...
 
 
-class _Unconcerned:
-    """Ignores results."""
-
-    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """Ignore it."""
-
-    def refused(self, pod: Pod) -> None:
-        """Ignore it."""
-
-
-UNCONCERNED: Final[Watch] = _Unconcerned()
+UNCONCERNED: Final = Watch()
 """For runs that need no exact errors of unschedulable pods."""
 
 

@@ -49,15 +49,10 @@ class CapacityEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Place = tuple[str, str]
-_OF_ENTRIES: Final[Mapping[str, Callable[[NodeEntry], _Place]]] = {
-    "zone": lambda entry: (entry.zone, entry.capacity_type),
-    "pool": lambda entry: (entry.pool, ""),
-    "type": lambda entry: (entry.instance_type, ""),
-}
-_OF_LIVES: Final[Mapping[str, Callable[[Life], _Place]]] = {
-    "zone": lambda life: (life.zone, life.capacity_type),
-    "pool": lambda life: (life.pool, ""),
-    "type": lambda life: (life.instance_type, ""),
+_PLACES: Final[Mapping[str, Callable[[NodeEntry | Life], _Place]]] = {
+    "zone": lambda node: (node.zone, node.capacity_type),
+    "pool": lambda node: (node.pool, ""),
+    "type": lambda node: (node.instance_type, ""),
 }
 
 
@@ -74,8 +69,8 @@ def capacity_entries(
         churn: Created and removed NodeClaims; None if unknown.
         joint: Joint removals; without it what several nodes hold is an upper bound.
     """
-    groups = group_by(entries, _OF_ENTRIES[grouping])
-    lives = group_by(churn.lives if churn is not None else (), _OF_LIVES[grouping])
+    groups = group_by(entries, _PLACES[grouping])
+    lives = group_by(churn.lives if churn is not None else (), _PLACES[grouping])
     totals = {place: total_of(group) for place, group in groups.items()}
     all_nodes = sum(entry.node is not None for group in groups.values() for entry in group)
     all_per_hour = sum(total.per_hour for total in totals.values())

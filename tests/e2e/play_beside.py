@@ -123,7 +123,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
         if step.kind is StepKind.DISRUPT
     )
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
-    kept = Counter((named(node.node), node.code) for node in kept_nodes(play.fleet()))
+    kept = Counter((named(node.node), node.code) for node in kept_nodes(play.observation.fleet()))
     return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9), played
 
 
@@ -154,7 +154,7 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
         prepared.now_ns,
         until_ns=prepared.now_ns,
         durations=observed(prepared.inventory.nodeclaims),
-    ).fleet()
+    ).observation.fleet()
     kept = Counter(
         (node.node if node.node in begun else "/".join(nodes[node.node][:2]), node.code) for node in kept_nodes(fleet)
     )

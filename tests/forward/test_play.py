@@ -364,7 +364,7 @@ def a_world_of_one_replacement() -> Inventory:
 
 @pytest.mark.parametrize("moment", [16, 45, 74])
 def test_nodes_that_a_command_needs_are_left_alone_until_it_is_carried_out(moment: int) -> None:
-    fleet = until(a_world_of_one_replacement(), moment).fleet()
+    fleet = until(a_world_of_one_replacement(), moment).observation.fleet()
     marked = {node.name for node in fleet.nodes if node.is_marked_for_deletion}
     assert marked == {"node-1"}, "its pods seek a place while its replacement starts"
     assert fleet.nominated["node-2"] > fleet.now_ns
@@ -373,7 +373,7 @@ def test_nodes_that_a_command_needs_are_left_alone_until_it_is_carried_out(momen
 def test_nodes_are_left_alone_no_longer_than_pods_are_expected() -> None:
     play = until(a_world_of_one_replacement(), 600)
     assert "node-1" not in play.world.nodes
-    assert play.fleet().nominated == {}
+    assert play.observation.fleet().nominated == {}
 
 
 def test_after_a_command_disruption_looks_again_at_once() -> None:

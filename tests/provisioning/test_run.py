@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,9 +22,8 @@ from karptui.kube.volumes import CSINode, PersistentVolumeClaim
 from karptui.kube.workload import PodTemplateObject
 from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
-from karptui.provisioning.claim import Claim
+from karptui.provisioning.run import Watch
 from karptui.provisioning.solution import provisioning_events, solve
-from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_counts import DomainUniverse
 from tests.builders import (
     MINUTE_NS,
@@ -235,14 +233,11 @@ class TestRefusedAlready:
         assert watch.refusals == ["first", "alike"]
 
 
-class Refusals:
+class Refusals(Watch):
     """Notes whom a run refuses for good."""
 
     def __init__(self) -> None:
         self.refusals: list[str] = []
-
-    def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """Let it go on."""
 
     def refused(self, pod: Pod) -> None:
         self.refusals.append(pod.name)

@@ -6,7 +6,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from botocore import exceptions as boto
 
@@ -162,12 +162,8 @@ Method = Callable[..., Mapping[str, Any]]
 """An operation of a botocore client."""
 
 
-class Wait(Protocol):
-    """Waits, and tells whether karptui is ending meanwhile."""
-
-    def __call__(self, seconds: float, /) -> bool:
-        """Return True when it was interrupted."""
-        ...
+Wait = Callable[[float], bool]
+"""Waits for seconds; returns whether karptui is ending meanwhile."""
 
 
 class Caller:

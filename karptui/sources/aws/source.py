@@ -7,6 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -68,22 +69,16 @@ class AwsNews(msgspec.Struct, frozen=True, eq=False):
     """Whose credentials answer, empty while none do."""
 
 
-class Opener(msgspec.Struct, frozen=True):
-    """How a conversation with AWS is begun."""
+def _open(profile: str, now_ns: Callable[[], int], wait: Wait, *, asks_instance: bool) -> Questions:
+    """Begin a conversation with AWS, importing botocore."""
+    try:
+        from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
+    except ModuleNotFoundError as error:
+        if error.name not in ("boto3", "botocore"):
+            raise
+        raise AwsError(Trouble.NOT_INSTALLED, NOT_INSTALLED) from None
 
-    profile: str = ""
-    asks_instance: bool = False
-
-    def __call__(self, now_ns: Callable[[], int], wait: Wait) -> Questions:
-        """Import botocore and open a session."""
-        try:
-            from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
-        except ModuleNotFoundError as error:
-            if error.name not in ("boto3", "botocore"):
-                raise
-            raise AwsError(Trouble.NOT_INSTALLED, NOT_INSTALLED) from None
-
-        return open_questions(self.profile, asks_instance=self.asks_instance, now_ns=now_ns, wait=wait)
+    return open_questions(profile, asks_instance=asks_instance, now_ns=now_ns, wait=wait)
 
 
 class AwsSource:
@@ -110,7 +105,7 @@ class AwsSource:
         self._profile = profile
         self._kinds = tuple(kind for kind in FactKind if kind in kinds)
         self._clock = clock or SystemClock()
-        self._opener = opener or Opener(profile, asks_instance)
+        self._opener = opener or partial(_open, profile, asks_instance=asks_instance)
         self._questions: Questions | None = None
         self._due_ns: dict[FactKind, int] = {}
         self._lock = threading.Lock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -25,26 +25,17 @@ GRACE_SECONDS: Final = 60.0
 """Extra time that a server may leave a stream open, in seconds."""
 
 
-class _ObjectMeta(msgspec.Struct, rename="camel"):
-    resource_version: str | None = None
-
-
-class _VersionedObject(msgspec.Struct):
-    metadata: _ObjectMeta
-
-
-class _VersionedList(msgspec.Struct):
-    items: list[_VersionedObject] | None = None
-
-
-class _PeekMeta(msgspec.Struct, rename="camel"):
+class _Metadata(msgspec.Struct, rename="camel"):
     resource_version: str | None = None
     remaining_item_count: int | None = None
 
 
-class _Peek(msgspec.Struct):
-    metadata: _PeekMeta
-    items: list[msgspec.Raw] | None = None
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _List(_Object):
+    items: list[_Object] | None = None
 
 
 class Collection:
@@ -70,14 +61,14 @@ class Collection:
         The field selector is omitted: with one, a server does not tell the remaining items.
         """
         try:
-            peek = self._peeked(PEEK_SECONDS)
+            peek = self._listed("", {"limit": "1"})
         except (ApiError, TooLargeError, UnreadableError):
             return None
         return (peek.metadata.remaining_item_count or 0) + len(peek.items or ())
 
     def version(self) -> str:
         """Return the resourceVersion of the server's storage; empty if it does not tell."""
-        return self._peeked(PEEK_SECONDS).metadata.resource_version or ""
+        return self._listed("", {"limit": "1"}).metadata.resource_version or ""
 
     def version_then(self, key: str, version: str) -> str | None:
         """Return the version of an object in the server's storage at an earlier moment.
@@ -92,19 +83,16 @@ class Collection:
         namespace = key.partition("/")[0] if self._resource.is_namespaced else ""
         selected = [f"metadata.name={name}", *filter(None, [self._resource.field_selector])]
         query = {"fieldSelector": ",".join(selected), "resourceVersion": version, "resourceVersionMatch": "Exact"}
-        path = self._resource.path_in(namespace)
         try:
-            data = self._transport.get(path, query, accept=METADATA_LIST, read_seconds=PEEK_SECONDS)
+            items = self._listed(namespace, query).items
         except ApiError:
             return None
-        versioned_list = decoded(
-            data, _VersionedList, f"{self._transport.server} did not answer with a list of {self._resource.title}"
-        )
-        return (versioned_list.items[0].metadata.resource_version or None) if versioned_list.items else ""
+        return (items[0].metadata.resource_version or None) if items else ""
 
-    def _peeked(self, seconds: float) -> _Peek:
-        data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST, read_seconds=seconds)
-        return decoded(data, _Peek, f"{self._transport.server} did not answer with a list of {self._resource.title}")
+    def _listed(self, namespace: str, query: Mapping[str, str]) -> _List:
+        path = self._resource.path_in(namespace)
+        data = self._transport.get(path, query, accept=METADATA_LIST, read_seconds=PEEK_SECONDS)
+        return decoded(data, _List, f"{self._transport.server} did not answer with a list of {self._resource.title}")
 
     def page(self, limit: int, token: str) -> bytes:
         """Return a page of the list; an empty token asks for the first.

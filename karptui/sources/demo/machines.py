@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -277,28 +277,32 @@ def _backfill(play: DemoPlay, node: Manifest) -> tuple[Manifest, Sequence[Manife
 
 def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_model: Manifest) -> None:
     """Karpenter creates a NodeClaim for pods that wait."""
-    labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
-    meta = metadata(f"{POOL}-{a_suffix(play.rng)}", uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
     inherited = {key: model["metadata"][key] for key in ("annotations", "ownerReferences") if key in model["metadata"]}
     daemons = play.world.daemons_on(node_model["metadata"]["name"])
     millis, memory_bytes, slots = (sum(amounts) for amounts in zip(*map(asks, (*pods, *daemons)), strict=True))
     requests = {"cpu": f"{millis}m", "memory": str(memory_bytes), "pods": str(slots)}
-    manifest: Manifest = {
-        **{key: model[key] for key in ("apiVersion", "kind")},
-        "metadata": {**meta, **inherited, "generation": 1},
-        "spec": {**model["spec"], "resources": {"requests": requests}},
-        "status": {
-            "conditions": [
-                condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE
-            ]
-        },
-    }
-    play.world.put(manifest)
+    manifest = _new_claim(play, model, inherited, {**model["spec"], "resources": {"requests": requests}})
     for pod in pods:
         if (waiting := current(play, pod)) is not None:
-            message = f"Pod should schedule on: nodeclaim/{meta['name']}"
+            message = f"Pod should schedule on: nodeclaim/{manifest['metadata']['name']}"
             play.world.say(waiting, "Nominated", message, play.now_ns)
     play.after(play.rng.uniform(3, 6), partial(launched, manifest=manifest, model=model, node_model=node_model))
+
+
+def _new_claim(play: DemoPlay, model: Manifest, inherited: Mapping[str, Any], spec: Manifest) -> Manifest:
+    """Create a NodeClaim of the NodePool of another one, before anything is known of its instance."""
+    labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
+    name = f"{pool_of(model)}-{a_suffix(play.rng)}"
+    meta = metadata(name, uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
+    unknown = [condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE]
+    return play.world.put(
+        {
+            **{key: model[key] for key in ("apiVersion", "kind")},
+            "metadata": {**meta, **inherited, "generation": 1},
+            "spec": spec,
+            "status": {"conditions": unknown},
+        }
+    )
 
 
 def launched(play: DemoPlay, *, manifest: Manifest, model: Manifest, node_model: Manifest) -> None:
@@ -328,16 +332,8 @@ def try_in_vain(play: DemoPlay) -> None:
     waiting = [manifest for manifest in world.of("Pod") if _is_for_sold_out(manifest)]
     if model is None or not waiting:
         return
-    labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
-    name = f"{SOLD_OUT_POOL}-{a_suffix(play.rng)}"
-    meta = metadata(name, uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
-    unknown = [condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE]
-    manifest: Manifest = {
-        **{key: model[key] for key in ("apiVersion", "kind", "spec")},
-        "metadata": {**meta, "generation": 1},
-        "status": {"conditions": unknown},
-    }
-    world.put(manifest)
+    manifest = _new_claim(play, model, {}, model["spec"])
+    name = manifest["metadata"]["name"]
     world.say(waiting[-1], "Nominated", f"Pod should schedule on: nodeclaim/{name}", play.now_ns)
     play.after(2.5, partial(_refused, manifest=manifest, waiting=waiting[-1]))
 
