@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
     from karptui.config import Config
     from karptui.decode.kinds import Kind
-    from karptui.kube.live_usage import LiveUsage
     from karptui.session.cluster_view import ClusterView
     from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source, SourceStatus
@@ -96,25 +95,26 @@ def load(
 
     source, clock = open_source(args)
     evidence = evidence_for(args, source)
-    usage: list[LiveUsage] = []
-
-    def ask(state: ClusterState) -> None:
+    awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
+    try:
+        following = Following(source)
+        following.settle(needed, PATIENCE_SECONDS, awaited=awaited)
+        state, statuses = following.state, following.statuses
         await_prices(evidence, state.nodes.values(), state.nodeclasses.values())
-        usage.append(measured_once(args, source))
+        usage = measured_once(args, source)
         if asks is not None:
             asks(source)
-
-    awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
-    state, statuses = follow(source, needed, PATIENCE_SECONDS, awaited=awaited, and_then=ask)
+    finally:
+        source.stop()
     by_kind = {str(kind): status for kind, status in statuses.items()}
     refusals = with_refusals(evidence.latest(), state, clock.now_ns())
-    view = ClusterView(state, by_kind, evidence=refusals, live_usage=usage[0])
+    view = ClusterView(state, by_kind, evidence=refusals, live_usage=usage)
     snapshot = getattr(source, "snapshot", None)
     # A snapshot's problems say all that its kinds do, each once.
     missing = () if snapshot is not None else (status for status in statuses.values() if _is_missing(status, needed))
     complaints = [status.last_error for status in missing]
     complaints += [_late_text(kind, statuses.get(kind)) for kind in awaited if not _is_settled(statuses.get(kind))]
-    notes = [usage[0].sentence] if usage[0].sentence else []
+    notes = [usage.sentence] if usage.sentence else []
     if snapshot is not None:
         complaints += snapshot.problems
         complaints += [_unlisted_text(kind, snapshot.name) for kind in needed if statuses[kind].is_unread]
@@ -180,34 +180,6 @@ class Following:
                 late = ", ".join(kind for kind in needed if not _is_settled(statuses.get(kind)))
                 raise UsageError(f"{self.source.title} did not send everything within {patience_seconds:.0f} s: {late}")
             self._mailbox.wait_for_news(_LOOK_SECONDS)
-
-
-def follow(
-    source: Source,
-    needed: Sequence[Kind],
-    patience_seconds: float,
-    *,
-    awaited: Sequence[Kind] = (),
-    and_then: Callable[[ClusterState], None] = lambda _: None,
-) -> tuple[ClusterState, dict[Kind, SourceStatus]]:
-    """Return the state of a cluster once the needed kinds are complete, and the status of every kind.
-
-    Args:
-        source: source of the objects; closed on return.
-        needed: the kinds that must be complete.
-        awaited: optional kinds with a short timeout.
-        and_then: called with the state while the source still answers.
-
-    Raises:
-        RequestError: The source cannot start or connect, or takes too long.
-    """
-    try:
-        following = Following(source)
-        following.settle(needed, patience_seconds, awaited=awaited)
-        and_then(following.state)
-    finally:
-        source.stop()
-    return following.state, following.statuses
 
 
 def _is_settled(status: SourceStatus | None) -> bool:

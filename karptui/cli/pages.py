@@ -42,11 +42,7 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("3", "stalled, with --fail-on stalled"),
             _INTERRUPTED,
         ),
-        "timeouts": (
-            *STATUSES[:3],
-            Entry("3", "a removable node is never evaluated"),
-            _INTERRUPTED,
-        ),
+        "timeouts": (*STATUSES[:3], Entry("3", "a removable node is never evaluated"), _INTERRUPTED),
         "rehearse": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer pods fit than --at-least requires"), _INTERRUPTED),
         "solve": (

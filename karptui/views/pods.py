@@ -29,7 +29,7 @@ from karptui.views.instants import age_column, seconds_since
 from karptui.views.row import TONE_RANKS, ZERO, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
-from karptui.views.usage import latest_cpu, latest_memory, used_cell, used_column
+from karptui.views.usage import latest_cpu, latest_memory, used_column
 
 _DEAD: Final = {
     ProtectionKind.INVALID: "protects nothing",
@@ -157,14 +157,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         resources.CPU,
         "Cpu usage, and its share of the request (metrics-server, latest measurement).",
         lambda entry: entry.used,
-        lambda entry, _: used_cell(entry.used, latest_cpu, cpu_text, entry.cpu_millis),
+        lambda entry: entry.cpu_millis,
         filter_help="cpu in use",
     ),
     used_column(
         resources.MEMORY,
         "Memory usage, and its share of the request (metrics-server, latest measurement).",
         lambda entry: entry.used,
-        lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
+        lambda entry: entry.memory_bytes,
         filter_help="memory in use",
     ),
     count_column(

@@ -8,7 +8,16 @@ from typing import Final
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.resources import CPU, MEMORY, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text, span_text
+from karptui.kube.units import (
+    age_text,
+    count_text,
+    cpu_text,
+    duration_text,
+    lacking_text,
+    memory_text,
+    percent_text,
+    span_text,
+)
 from karptui.state.usage import Share
 from karptui.views.column import Column, Field, FieldKind, ItemT, NumberHeading, Schema, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
@@ -70,18 +79,6 @@ def hidden_cell(capacity_text: str, *, is_forbidden: bool) -> Cell:
 REQUESTS_DECIDE = "requests, not usage, decide what fits"
 
 
-def used_cell(used: Used | None, amount: Callable[[Used], int], text: Callable[[int], str], whole: int) -> Cell:
-    """Return the usage and its percentage; n/a if unknown.
-
-    Args:
-        whole: Base of the percentage; 0 leaves it out.
-    """
-    if used is None:
-        return NOT_AVAILABLE
-    share = f" {percent_text(amount(used), whole):>4}" if whole > 0 else ""
-    return Cell(f"{text(amount(used))}{share}", short=text(amount(used)))
-
-
 def latest_cpu(used: Used) -> int:
     """Return the cpu of the latest measurement, in millicores."""
     return used.latest.cpu_millis
@@ -105,19 +102,35 @@ def used_column(
     resource: str,
     about: str,
     used_of: Callable[[ItemT], Used | None],
-    cell: Callable[[ItemT, int], Cell],
+    whole_of: Callable[[ItemT], int | None],
     *,
     filter_help: str = "",
     after: str = "",
     words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
-    """Return the usage column."""
-    short, title, value, meaning = _USED_CPU if resource == CPU else _USED_MEMORY
-    kind, amount = (FieldKind.CPU, latest_cpu) if resource == CPU else (FieldKind.BYTES, latest_memory)
+    """Return the usage column.
+
+    Args:
+        whole_of: Base of the percentage; 0 leaves it out, None if the column does not apply to an item.
+    """
+    is_cpu = resource == CPU
+    short, title, value, meaning = _USED_CPU if is_cpu else _USED_MEMORY
+    kind, amount, text = (
+        (FieldKind.CPU, latest_cpu, cpu_text) if is_cpu else (FieldKind.BYTES, latest_memory, memory_text)
+    )
 
     def read(item: ItemT, _: int = 0) -> int | None:
         used = used_of(item)
         return amount(used) if used is not None else None
+
+    def cell(item: ItemT, _: int) -> Cell:
+        whole, used = whole_of(item), used_of(item)
+        if whole is None:
+            return NOT_APPLICABLE
+        if used is None:
+            return NOT_AVAILABLE
+        share = f" {percent_text(amount(used), whole):>4}" if whole > 0 else ""
+        return Cell(f"{text(amount(used))}{share}", short=text(amount(used)))
 
     return Column(
         NumberHeading(f"used_{short}", title, about, min_width=8, is_wide_only=True),

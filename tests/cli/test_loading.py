@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from karptui.cli import loading
-from karptui.cli.loading import collector_at_rest, follow
+from karptui.cli.loading import Following, collector_at_rest
 from karptui.cli.main import main
 from karptui.decode.kinds import Kind
 from karptui.session.readiness import ASKED_BY_ENGINES
@@ -94,7 +94,9 @@ class Slow:
 def test_all_that_answers_rest_on_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     later = (Kind.PVC, Kind.PDB, Kind.STORAGE_CLASS)
     source = cast("Source", Slow(monkeypatch, *later))
-    state, statuses = follow(source, (Kind.POD,), 60, awaited=ASKED_BY_ENGINES)
+    following = Following(source)
+    following.settle((Kind.POD,), 60, awaited=ASKED_BY_ENGINES)
+    state, statuses = following.state, following.statuses
     assert [len(state.of(kind)) for kind in later] == [1, 1, 1]
     assert {statuses[kind].phase for kind in later} == {Phase.LIVE}
     assert not state.unread

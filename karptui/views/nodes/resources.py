@@ -20,43 +20,21 @@ from karptui.views.usage import (
     latest_memory,
     share_cell,
     share_values,
-    used_cell,
     used_column,
 )
 
 
-def cpu_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the cpu requests."""
-    return _hidden(entry, entry.cpu, cpu_text) or share_cell(entry.cpu, cpu_pair_text)
+def _amount_cell(
+    entry: NodeEntry,
+    share: Share,
+    text: Callable[[int], str] = memory_text,
+    pair_text: Callable[[int, int], str] = memory_pair_text,
+) -> Cell:
+    return _hidden(entry, share, text) or share_cell(share, pair_text)
 
 
-def memory_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the memory requests."""
-    return _hidden(entry, entry.memory, memory_text) or share_cell(entry.memory, memory_pair_text)
-
-
-def _ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
-    return _hidden(entry, entry.ephemeral, memory_text) or share_cell(entry.ephemeral, memory_pair_text)
-
-
-def _pods_cell(entry: NodeEntry, _: int) -> Cell:
-    return _hidden(entry, entry.pods, str) or count_cell(entry.pods)
-
-
-def _accelerators_cell(entry: NodeEntry, _: int) -> Cell:
-    return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
-
-
-def _used_cpu_cell(entry: NodeEntry, _: int) -> Cell:
-    if entry.node is None:
-        return NOT_APPLICABLE
-    return used_cell(entry.used, latest_cpu, cpu_text, entry.cpu.capacity)
-
-
-def _used_memory_cell(entry: NodeEntry, _: int) -> Cell:
-    if entry.node is None:
-        return NOT_APPLICABLE
-    return used_cell(entry.used, latest_memory, memory_text, entry.memory.capacity)
+def _count_cell(entry: NodeEntry, share: Share) -> Cell:
+    return _hidden(entry, share, str) or count_cell(share)
 
 
 DELTA_WORDS: Final = "Δ claim "
@@ -87,10 +65,10 @@ def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell 
     return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
-def _ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+def _ephemeral_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
     """Return the ephemeral-storage requests as text, if there are any."""
     is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
-    return NOTHING if is_idle else cell_words(_ephemeral_cell(entry, now_ns), "ephemeral ")
+    return NOTHING if is_idle else cell_words(_amount_cell(entry, entry.ephemeral), "ephemeral ")
 
 
 def _used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
@@ -146,17 +124,18 @@ def _share_column(
     name: str,
     word: str,
     kind: FieldKind,
-    cell: Callable[[NodeEntry, int], Cell],
     read: Callable[[NodeEntry], Share],
     *,
     about: tuple[str, str, str] = ("", "", ""),
 ) -> Column[NodeEntry]:
     """Return the column with the bar of a resource that every node has."""
+    is_cpu = kind is FieldKind.CPU
+    texts = (cpu_text, cpu_pair_text) if is_cpu else (memory_text, memory_pair_text)
     return Column(
         NumberHeading(name, name.upper(), _BAR_HELP, min_width=4, fill_width=34, bar_min=0),
-        cell,
+        lambda entry, _: _amount_cell(entry, read(entry), *texts),
         lambda entry: read(entry).percent,
-        values=_share_values(name, "_millis" if kind is FieldKind.CPU else "_bytes", read, about),
+        values=_share_values(name, "_millis" if is_cpu else "_bytes", read, about),
         filters={
             name: Field(
                 kind, lambda entry, _: read(entry).requested, f"{word} requested", lambda entry: read(entry).percent
@@ -166,27 +145,27 @@ def _share_column(
     )
 
 
-CPU: Final = _share_column("cpu", "cpu", FieldKind.CPU, cpu_cell, lambda entry: entry.cpu, about=_CPU_ABOUT)
-MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, memory_cell, lambda entry: entry.memory)
+CPU: Final = _share_column("cpu", "cpu", FieldKind.CPU, lambda entry: entry.cpu, about=_CPU_ABOUT)
+MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, lambda entry: entry.memory)
 
 PODS: Final[Column[NodeEntry]] = Column(
     NumberHeading("pods", "PODS", "Pods on the node and its pod capacity.", 5, fill_width=18, bar_min=0, drop_order=2),
-    _pods_cell,
+    lambda entry, _: _count_cell(entry, entry.pods),
     lambda entry: float(entry.pods.requested),
     values=_share_values("pods", "", lambda entry: entry.pods),
     filters=Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, "pods", lambda entry: entry.pods.percent),
-    words=Words(2, lambda entry, now_ns: cell_words(_pods_cell(entry, now_ns), after=" pods")),
+    words=Words(2, lambda entry, _: cell_words(_count_cell(entry, entry.pods), after=" pods")),
 )
 
 ACCELERATORS: Final[Column[NodeEntry]] = Column(
     NumberHeading(
         "gpu", "GPU", "GPUs and other accelerators: requested of allocatable.", 3, bar_min=0, is_wide_only=True
     ),
-    _accelerators_cell,
+    lambda entry, _: _count_cell(entry, entry.accelerators),
     lambda entry: float(entry.accelerators.capacity) or None,
     values=_share_values("gpu", "", lambda entry: entry.accelerators, _GPU_ABOUT, after="pods_allocatable"),
     filters=Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, "GPUs and other accelerators"),
-    words=Words(9, lambda entry, now_ns: cell_words(_accelerators_cell(entry, now_ns), "gpu ")),
+    words=Words(9, lambda entry, _: cell_words(_count_cell(entry, entry.accelerators), "gpu ")),
 )
 
 EPHEMERAL: Final[Column[NodeEntry]] = Column(
@@ -199,7 +178,7 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
         is_wide_only=True,
         is_descending_first=True,
     ),
-    _ephemeral_cell,
+    lambda entry, _: _amount_cell(entry, entry.ephemeral),
     lambda entry: entry.ephemeral.percent,
     values=_share_values("ephemeral", "_bytes", lambda entry: entry.ephemeral),
     words=Words(11, _ephemeral_words),
@@ -209,7 +188,7 @@ USED_CPU: Final[Column[NodeEntry]] = used_column(
     resources.CPU,
     "Cpu usage in percent of allocatable (metrics-server, latest measurement); Karpenter uses requests instead.",
     lambda entry: entry.used,
-    _used_cpu_cell,
+    lambda entry: entry.cpu.capacity if entry.node is not None else None,
     after="arch",
     words=Words(12, _used_words),
 )
@@ -218,7 +197,7 @@ USED_MEMORY: Final[Column[NodeEntry]] = used_column(
     resources.MEMORY,
     "Memory usage in percent of allocatable (metrics-server, latest measurement); Karpenter uses requests instead.",
     lambda entry: entry.used,
-    _used_memory_cell,
+    lambda entry: entry.memory.capacity if entry.node is not None else None,
 )
 
 DELTA: Final[Column[NodeEntry]] = Column(
@@ -308,9 +287,7 @@ def resource_column(name: str, before: str) -> Column[NodeEntry]:
 
     def cell(entry: NodeEntry, _: int) -> Cell:
         share = entry.share(name, NANO)
-        if is_amount:
-            return _hidden(entry, share, memory_text) or share_cell(share, memory_pair_text)
-        return _hidden(entry, share, str) or count_cell(share)
+        return _amount_cell(entry, share) if is_amount else _count_cell(entry, share)
 
     return Column(
         NumberHeading(

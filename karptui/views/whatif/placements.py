@@ -88,22 +88,18 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     fresh = sum(line.is_changed for line in claims)
     note = f"{count_text(fresh)} other than now" if fresh != len(claims) else ""
     lines = [heading("claims", f"New nodes: {count_text(len(claims))}", note)]
-    lines += [_claim_line(alike, "edited") for alike in _alike(claims)]
+    lines += [_claim_line(alike, "edited") for alike in group_by(claims, _common).values()]
     if before:
         title = f"New nodes no longer launched: {count_text(len(before))}"
         lines.append(heading("claims-before", title, "in the current cluster", Tone.MUTED))
-        lines += [_claim_line(alike, "now") for alike in _alike(before)]
+        lines += [_claim_line(alike, "now") for alike in group_by(before, _common).values()]
     return tuple(lines)
 
 
-def _alike(claims: Sequence[ClaimLine]) -> list[list[ClaimLine]]:
-    """Return claims with the same NodePool, types and price together, in their order."""
-    groups: dict[object, list[ClaimLine]] = {}
-    for claim in claims:
-        types = tuple(option.name for option in claim.types)
-        cost = (claim.price_per_hour, claim.at_most_per_hour)
-        groups.setdefault((claim.pool_name, types, cost, claim.is_changed), []).append(claim)
-    return list(groups.values())
+def _common(claim: ClaimLine) -> tuple[object, ...]:
+    """Return what claims of one line have in common."""
+    types = tuple(option.name for option in claim.types)
+    return claim.pool_name, types, claim.price_per_hour, claim.at_most_per_hour, claim.is_changed
 
 
 def _claim_line(alike: Sequence[ClaimLine], side: str) -> ResultLine:

@@ -47,17 +47,16 @@ def _drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
         lines.append(
             heading("drift", f"Would drift: {count}", "Karpenter replaces them as budgets allow", Tone.WARNING)
         )
-        lines += [_drift_line(alike, "gained") for alike in _by_cause(difference.drift_gained)]
+        lines += [_drift_line(alike, "gained") for alike in group_by(difference.drift_gained, _cause).values()]
     if difference.drift_lost:
         count = counted(len(difference.drift_lost), "NodeClaim")
         lines.append(heading("drift-lost", f"No longer drifted: {count}", tone=Tone.GOOD))
-        lines += [_drift_line(alike, "lost") for alike in _by_cause(difference.drift_lost)]
+        lines += [_drift_line(alike, "lost") for alike in group_by(difference.drift_lost, _cause).values()]
     return tuple(lines)
 
 
-def _by_cause(drifted: Sequence[DriftLine]) -> list[list[DriftLine]]:
-    groups = group_by(drifted, lambda line: (line.pool_name, line.reason, line.because))
-    return list(groups.values())
+def _cause(line: DriftLine) -> tuple[str, str, str]:
+    return line.pool_name, line.reason, line.because
 
 
 def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
@@ -86,16 +85,15 @@ def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) ->
     lines: list[ResultLine] = []
     if gained:
         lines.append(heading("blockers", f"Blockers added: {count_text(len(gained))}", tone=Tone.WARNING))
-        lines += [_blocker_line(alike, "gained") for alike in _alike(gained)]
+        lines += [_blocker_line(alike, "gained") for alike in group_by(gained, _whose).values()]
     if lost:
         lines.append(heading("blockers-lost", f"Blockers removed: {count_text(len(lost))}", tone=Tone.GOOD))
-        lines += [_blocker_line(alike, "lost") for alike in _alike(lost)]
+        lines += [_blocker_line(alike, "lost") for alike in group_by(lost, _whose).values()]
     return tuple(lines)
 
 
-def _alike(blockers: Sequence[BlockerLine]) -> list[list[BlockerLine]]:
-    groups = group_by(blockers, lambda blocker: (blocker.code, blocker.pool_name, blocker.owner))
-    return list(groups.values())
+def _whose(blocker: BlockerLine) -> tuple[str, str, str]:
+    return blocker.code, blocker.pool_name, blocker.owner
 
 
 def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
