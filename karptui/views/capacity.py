@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.kube.units import count_text, counted, cpu_text, memory_text
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
@@ -18,7 +18,7 @@ from karptui.views.prices import known_sum_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec
-from karptui.views.usage import count_cell, hidden_cell, share_cell, share_values
+from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, count_cell, share_cell, share_values
 
 _TITLES: Final = {"zone": "ZONE", "pool": "POOL", "type": "TYPE"}
 _HELP: Final = {
@@ -36,18 +36,11 @@ def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
 
 
 def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
-    hidden = _hidden(entry, str(entry.pods.capacity))
-    return hidden or msgspec.structs.replace(count_cell(entry.pods), bar=None)
+    return msgspec.structs.replace(count_cell(entry.pods, entry.access), bar=None)
 
 
 def _per_hour(entry: CapacityEntry) -> float | None:
     return entry.total.per_hour if entry.total.priced else None
-
-
-def _hidden(entry: CapacityEntry, capacity: str) -> Cell | None:
-    if entry.access is PodAccess.KNOWN:
-        return None
-    return hidden_cell(capacity, is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
 def _free(entry: CapacityEntry, share: Share) -> int | None:
@@ -91,21 +84,11 @@ def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tu
     )
 
 
-def _share_column(
-    name: str,
-    unit: str,
-    read: Callable[[CapacityEntry], Share],
-    pair: Callable[[int, int], str],
-    single: Callable[[int], str],
-) -> Column[CapacityEntry]:
-    def cell(entry: CapacityEntry, _: int) -> Cell:
-        share = read(entry)
-        return _hidden(entry, single(share.capacity)) or share_cell(share, pair)
-
+def _share_column(name: str, unit: str, read: Callable[[CapacityEntry], Share], texts: Texts) -> Column[CapacityEntry]:
     about = "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free."
     return Column(
         Heading(name, name.upper(), about, min_width=7, fill_width=34, bar_min=3, is_descending_first=True),
-        cell,
+        lambda entry, _: share_cell(read(entry), texts, entry.access),
         lambda entry: read(entry).percent,
         values=_amounts(name, unit, read),
     )
@@ -168,8 +151,8 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         lambda entry: entry.pods.requested,
         values=_amounts("pods", "", lambda entry: entry.pods),
     ),
-    _share_column("cpu", "_millis", lambda entry: entry.cpu, cpu_pair_text, cpu_text),
-    _share_column("mem", "_bytes", lambda entry: entry.memory, memory_pair_text, memory_text),
+    _share_column("cpu", "_millis", lambda entry: entry.cpu, CPU_TEXTS),
+    _share_column("mem", "_bytes", lambda entry: entry.memory, MEMORY_TEXTS),
     Column(
         NumberHeading(
             "free",

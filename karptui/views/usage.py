@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.resources import CPU, MEMORY, PODS, Shortage
@@ -11,26 +11,43 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import (
     age_text,
     count_text,
+    cpu_pair_text,
     cpu_text,
     duration_text,
     lacking_text,
+    memory_pair_text,
     memory_text,
     percent_text,
     span_text,
 )
+from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import Column, Field, FieldKind, ItemT, NumberHeading, Schema, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
 
-def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:
+class Texts(NamedTuple):
+    """How amounts of a resource are written."""
+
+    single: Callable[[int], str]
+    pair: Callable[[int, int], str]
+    """From the requested and the allocatable amount."""
+
+
+CPU_TEXTS: Final = Texts(cpu_text, cpu_pair_text)
+MEMORY_TEXTS: Final = Texts(memory_text, memory_pair_text)
+
+
+def share_cell(share: Share, texts: Texts, access: PodAccess) -> Cell:
     """Return bar, requested/allocatable and percent; not applicable if the node reports no capacity."""
+    if access is not PodAccess.KNOWN:
+        return _hidden_cell(texts.single(share.capacity), access)
     if share.capacity <= 0:
         return NOT_APPLICABLE
     percent = percent_text(share.requested, share.capacity)
     tone = Tone.WARNING if share.requested > share.capacity else Tone.NORMAL
-    text = f"{pair_text(share.requested, share.capacity)} {percent:>4}"
+    text = f"{texts.pair(share.requested, share.capacity)} {percent:>4}"
     return Cell(text, tone, percent, bar=Bar(share.daemons, share.workload, share.capacity))
 
 
@@ -61,8 +78,10 @@ def share_values(
     )
 
 
-def count_cell(share: Share) -> Cell:
+def count_cell(share: Share, access: PodAccess) -> Cell:
     """Return bar and ``14/234`` for things that are counted."""
+    if access is not PodAccess.KNOWN:
+        return _hidden_cell(str(share.capacity), access)
     if share.capacity <= 0:
         return NOT_APPLICABLE
     text = f"{share.requested}/{share.capacity}"
@@ -70,9 +89,9 @@ def count_cell(share: Share) -> Cell:
     return Cell(text, tone, bar=Bar(share.daemons, share.workload, share.capacity))
 
 
-def hidden_cell(capacity_text: str, *, is_forbidden: bool) -> Cell:
+def _hidden_cell(capacity_text: str, access: PodAccess) -> Cell:
     """Return a placeholder for unknown requests: forbidden or loading, with the capacity."""
-    unknown = FORBIDDEN if is_forbidden else WAITING
+    unknown = FORBIDDEN if access is PodAccess.FORBIDDEN else WAITING
     return Cell(f"{unknown.text}/{capacity_text}", unknown.tone, unknown.text)
 
 
@@ -115,9 +134,8 @@ def used_column(
     """
     is_cpu = resource == CPU
     short, title, value, meaning = _USED_CPU if is_cpu else _USED_MEMORY
-    kind, amount, text = (
-        (FieldKind.CPU, latest_cpu, cpu_text) if is_cpu else (FieldKind.BYTES, latest_memory, memory_text)
-    )
+    kind, amount = (FieldKind.CPU, latest_cpu) if is_cpu else (FieldKind.BYTES, latest_memory)
+    text = cpu_text if is_cpu else memory_text
 
     def read(item: ItemT, _: int = 0) -> int | None:
         used = used_of(item)

@@ -7,15 +7,17 @@ from typing import Final
 
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
-from karptui.kube.units import age_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.kube.units import age_text, counted, cpu_text, memory_text
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.usage import (
+    CPU_TEXTS,
+    MEMORY_TEXTS,
+    Texts,
     count_cell,
-    hidden_cell,
     latest_cpu,
     latest_memory,
     share_cell,
@@ -24,17 +26,17 @@ from karptui.views.usage import (
 )
 
 
-def _amount_cell(
-    entry: NodeEntry,
-    share: Share,
-    text: Callable[[int], str] = memory_text,
-    pair_text: Callable[[int, int], str] = memory_pair_text,
-) -> Cell:
-    return _hidden(entry, share, text) or share_cell(share, pair_text)
+def _amount_cell(entry: NodeEntry, share: Share, texts: Texts = MEMORY_TEXTS) -> Cell:
+    return share_cell(share, texts, _access(entry, share))
 
 
 def _count_cell(entry: NodeEntry, share: Share) -> Cell:
-    return _hidden(entry, share, str) or count_cell(share)
+    return count_cell(share, _access(entry, share))
+
+
+def _access(entry: NodeEntry, share: Share) -> PodAccess:
+    """Return whether requests are known; of what a node does not have they are."""
+    return entry.access if share.capacity else PodAccess.KNOWN
 
 
 DELTA_WORDS: Final = "Δ claim "
@@ -56,13 +58,6 @@ def delta_text(delta: Delta) -> str:
         (delta.pods, counted(abs(delta.pods), "pod")),
     )
     return " ".join(f"{'+' if amount > 0 else '−'}{text}" for amount, text in parts if amount)
-
-
-def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell | None:
-    """Return a placeholder if pod requests are unknown, else None."""
-    if entry.access is PodAccess.KNOWN or not share.capacity:
-        return None
-    return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
 def _ephemeral_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
@@ -130,10 +125,9 @@ def _share_column(
 ) -> Column[NodeEntry]:
     """Return the column with the bar of a resource that every node has."""
     is_cpu = kind is FieldKind.CPU
-    texts = (cpu_text, cpu_pair_text) if is_cpu else (memory_text, memory_pair_text)
     return Column(
         NumberHeading(name, name.upper(), _BAR_HELP, min_width=4, fill_width=34, bar_min=0),
-        lambda entry, _: _amount_cell(entry, read(entry), *texts),
+        lambda entry, _: _amount_cell(entry, read(entry), CPU_TEXTS if is_cpu else MEMORY_TEXTS),
         lambda entry: read(entry).percent,
         values=_share_values(name, "_millis" if is_cpu else "_bytes", read, about),
         filters={

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
-from karptui.kube.resources import CPU, MEMORY, NODES
-from karptui.kube.units import count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.kube.resources import CPU, NODES
+from karptui.kube.units import count_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolLimit, PoolRow
 from karptui.state.usage import Share
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, ZERO, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
-from karptui.views.usage import hidden_cell, share_cell
+from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_cell
 
 _NODES: Final = (Kind.NODE, Kind.NODECLAIM)
 
@@ -54,46 +53,23 @@ def nodes_cell(row: PoolRow, _: int) -> Cell:
     return Cell(text + part, tone, text, spans=(Span(len(text), len(text + part), Tone.MUTED),))
 
 
-def cpu_cell(row: PoolRow, _: int) -> Cell:
-    """Return the cores of the nodes, of the limit."""
-    return _limit_cell(row, CPU, NANO_PER_MILLI, cpu_pair_text, cpu_text)
+def requested_cell(row: PoolRow, share: Share, texts: Texts) -> Cell:
+    """Return the requests on the pool's nodes, of their allocatable."""
+    return FORBIDDEN if row.hides(*_NODES) else share_cell(share, texts, row.access)
 
 
-def memory_cell(row: PoolRow, _: int) -> Cell:
-    """Return the memory of the nodes, of the limit."""
-    return _limit_cell(row, MEMORY, NANO, memory_pair_text, memory_text)
-
-
-def requested_cpu_cell(row: PoolRow, _: int) -> Cell:
-    """Return the cpu requests on the pool's nodes, of their allocatable."""
-    return _requested_cell(row, row.cpu, cpu_pair_text, cpu_text)
-
-
-def requested_memory_cell(row: PoolRow, _: int) -> Cell:
-    """Return the memory that pods request of its nodes, of that which these have."""
-    return _requested_cell(row, row.memory, memory_pair_text, memory_text)
-
-
-def _requested_cell(row: PoolRow, share: Share, pair: Callable[[int, int], str], single: Callable[[int], str]) -> Cell:
+def limit_cell(row: PoolRow, resource: str) -> Cell:
+    """Return the cpu or memory of the nodes, of the limit."""
     if row.hides(*_NODES):
         return FORBIDDEN
-    if row.access is not PodAccess.KNOWN:
-        return hidden_cell(single(share.capacity), is_forbidden=row.access is PodAccess.FORBIDDEN)
-    return share_cell(share, pair)
-
-
-def _limit_cell(
-    row: PoolRow, resource: str, unit: int, pair: Callable[[int, int], str], single: Callable[[int], str]
-) -> Cell:
-    if row.hides(*_NODES):
-        return FORBIDDEN
+    texts, unit = (CPU_TEXTS, NANO_PER_MILLI) if resource == CPU else (MEMORY_TEXTS, NANO)
     used = row.used.get(resource, 0)
     use = row.limit(resource)
     if use is None:
-        return Cell(f"{single(used // unit)}/-", Tone.MUTED)
+        return Cell(f"{texts.single(used // unit)}/-", Tone.MUTED)
     tone = Tone.FAULT if use.is_closed else Tone.WARNING if use.is_nearly_used else Tone.NORMAL
     share = f"{100 * used // use.limit}%" if use.limit else "full"
-    return Cell(pair(used // unit, use.limit // unit), tone, share, bar=Bar(0, used // unit, use.limit // unit))
+    return Cell(texts.pair(used // unit, use.limit // unit), tone, share, bar=Bar(0, used // unit, use.limit // unit))
 
 
 def limit_place(row: PoolRow, resource: str) -> float | None:

@@ -20,10 +20,10 @@ from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeadin
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
-from karptui.views.row import Cell, Tone
+from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.types.pools import carries
-from karptui.views.usage import share_values
+from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_values
 
 _LIMITS: Final[Schema] = {
     "type": "object",
@@ -76,7 +76,7 @@ def _shared(row: PoolRow) -> int | None:
 
 
 def _requested_column(
-    name: str, unit: str, share: Callable[[PoolRow], Share], cell: Callable[[PoolRow, int], Cell], drop_order: int
+    name: str, unit: str, share: Callable[[PoolRow], Share], texts: Texts, drop_order: int
 ) -> Column[PoolRow]:
     def visible_share(row: PoolRow) -> Share | None:
         return share(row) if row.access is PodAccess.KNOWN and not row.hides(Kind.NODE, Kind.NODECLAIM) else None
@@ -92,7 +92,7 @@ def _requested_column(
             drop_order=drop_order,
             is_descending_first=True,
         ),
-        cell,
+        lambda row, _: cells.requested_cell(row, share(row), texts),
         lambda row: shown.percent if (shown := visible_share(row)) is not None else None,
         values=share_values(
             name,
@@ -163,7 +163,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         NumberHeading(
             "cpu", "CPU / LIMIT", "CPU of its nodes as limits count it (excluding nodes being deleted).", 9, 28, 18
         ),
-        cells.cpu_cell,
+        lambda row, _: cells.limit_cell(row, CPU),
         lambda row: cells.limit_place(row, CPU),
         values=(
             Value("cpu_used_millis", _of_nodes(lambda row: row.used.get(CPU, 0) // NANO_PER_MILLI), int),
@@ -177,7 +177,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     ),
     Column(
         NumberHeading("memory", "MEM / LIMIT", "Memory of its nodes as limits count it.", 9, 28, 18, drop_order=6),
-        cells.memory_cell,
+        lambda row, _: cells.limit_cell(row, MEMORY),
         lambda row: cells.limit_place(row, MEMORY),
         values=(
             Value("mem_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), int),
@@ -190,8 +190,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             ),
         ),
     ),
-    _requested_column("cpu", "_millis", lambda row: row.cpu, cells.requested_cpu_cell, 9),
-    _requested_column("mem", "_bytes", lambda row: row.memory, cells.requested_memory_cell, 10),
+    _requested_column("cpu", "_millis", lambda row: row.cpu, CPU_TEXTS, 9),
+    _requested_column("mem", "_bytes", lambda row: row.memory, MEMORY_TEXTS, 10),
     Column(
         NumberHeading("cost", "$/H", "Cost of its nodes per hour; + if some prices are unknown.", 5, 12),
         cells.cost_cell,
