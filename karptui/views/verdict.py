@@ -7,10 +7,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.aws.money import per_hour_text
-from karptui.kube.timestamps import format_timestamp
 from karptui.kube.units import duration_text
 from karptui.views.findings.parts import Reasons
 from karptui.views.findings.sentence import sentence
+from karptui.views.instants import instant_value
 from karptui.views.row import Pieces, Tone
 from karptui.views.wrapping import cells, wrapped_from
 
@@ -106,8 +106,8 @@ def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Rea
             "pricePerHour": finding.price_per_hour,
             "isUpperBound": finding.is_upper_bound,
             "savesInSeconds": finding.saves_in_seconds,
-            "since": format_timestamp(finding.since_ns) if finding.since_ns else None,
-            "until": format_timestamp(finding.until_ns) if finding.until_ns else None,
+            "since": instant_value(finding.since_ns),
+            "until": instant_value(finding.until_ns),
             "objects": list(finding.objects),
             "nodes": finding.nodes,
             "pods": finding.pods,

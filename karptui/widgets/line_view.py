@@ -148,7 +148,7 @@ class LineView(ScrollView):
 
     def refresh_scroll_bar(self) -> None:
         """Redraw the scroll bar if it changed."""
-        if self._column is not None and self._column.thumb != self._thumb(self.scroll_y):
+        if self._column is not None and self._column.thumb != self._thumb():
             self.refresh()
 
     def _forget_lines(self) -> None:
@@ -206,11 +206,11 @@ class LineView(ScrollView):
 
     def _scroll_column(self) -> ScrollColumn:
         if self._column is None:
-            self._column = ScrollColumn.draw(self._thumb(self.scroll_y), self._scroll_bar_style())
+            self._column = ScrollColumn.draw(self._thumb(), self._scroll_bar_style())
         return self._column
 
-    def _thumb(self, position: float) -> Thumb | None:
-        return Thumb.of(self._body.height, self.virtual_size.height, position)
+    def _thumb(self) -> Thumb | None:
+        return Thumb.of(self._body.height, self.virtual_size.height, self.scroll_y)
 
     def _scroll_bar_style(self) -> Style:
         styles = self.styles
@@ -241,7 +241,7 @@ class LineView(ScrollView):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold of the thumb, or page towards the pointer."""
-        thumb = self._thumb(self.scroll_y)
+        thumb = self._thumb()
         if thumb is None or not self._is_on_scroll_bar(event):
             return
         event.stop()

@@ -41,7 +41,7 @@ class Chart(msgspec.Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        """The most NodeClaims that replacements_of, or went, in one bin."""
+        """The most NodeClaims that were created, or removed, in one bin."""
         return max((*self.created, *self.removed), default=0)
 
     @property

@@ -32,6 +32,7 @@ from karptui.views.column import (
     texts,
 )
 from karptui.views.forward.sentences import MAX_NAMES, SHOWN, claims_text
+from karptui.views.instants import instant_value
 from karptui.views.prices import known_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import short_name
@@ -243,10 +244,6 @@ _PRICE: Final = "Null if no price is known, as with --disable-pricing."
 _LOST: Final = "namespace/name of evicted pods without an owner: nothing recreates them."
 
 
-def _date(at_ns: int | None) -> str | None:
-    return None if at_ns is None else format_timestamp(at_ns)
-
-
 _STEP: Final[tuple[Value[Step], ...]] = (
     Value("at", lambda step, _: format_timestamp(step.at_ns), INSTANT),
     Value("kind", lambda step, _: step.kind, one_of(*(kind for kind in StepKind if kind is not StepKind.REJECT))),
@@ -296,7 +293,12 @@ _KEPT: Final[tuple[Value[KeptNode], ...]] = (
 _WAIT: Final[tuple[Value[PodWait], ...]] = (
     Value("pod", lambda wait, _: wait.pod, str),
     Value("from", lambda wait, _: format_timestamp(wait.from_ns), INSTANT, "When the pod was created."),
-    Value("until", lambda wait, _: _date(wait.until_ns), INSTANT_OR_NULL, "When it gets a node; null if it gets none."),
+    Value(
+        "until",
+        lambda wait, _: instant_value(wait.until_ns),
+        INSTANT_OR_NULL,
+        "When it gets a node; null if it gets none.",
+    ),
 )
 _CIRCLE: Final[tuple[Value[Circle], ...]] = (
     Value("from", lambda circle, _: format_timestamp(circle.from_ns), INSTANT, "When the first round begins."),
@@ -327,7 +329,7 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
     Value("reached", lambda played, _: _REACHED[played.is_quiescent], one_of(*_REACHED)),
     Value(
         "nextDate",
-        lambda played, _: _date(played.next_date_ns),
+        lambda played, _: instant_value(played.next_date_ns),
         INSTANT_OR_NULL,
         "First date after the forecast on which something may happen: an expiry, a budget's window, the end of a"
         " protection. Null if there is none, or at the horizon.",

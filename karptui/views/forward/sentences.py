@@ -155,8 +155,9 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
     if played.problem:
         yield f"  {played.problem}"
-    prices = [moment.price_per_hour for moment in _sampled(played, CHART_WIDTH)]
-    nodes = [float(moment.nodes) for moment in _sampled(played, CHART_WIDTH)]
+    moments = _sampled(played)
+    prices = [moment.price_per_hour for moment in moments]
+    nodes = [float(moment.nodes) for moment in moments]
     first, last = played.series[0], played.end
     if _is_any_known(played):
         yield f"  {'$/h':<{_LABEL}}{_figure(first):>8} {chart(prices)} {_figure(last)}"
@@ -228,11 +229,11 @@ def chart(values: Sequence[float]) -> str:
     return "".join(BLOCKS[min(int(value / greatest * len(BLOCKS)), len(BLOCKS) - 1)] for value in values)
 
 
-def _sampled(played: Played, count: int) -> list[Moment]:
+def _sampled(played: Played) -> list[Moment]:
     span_ns = max(played.until_ns - played.from_ns, 1)
     moments, at = [], 0
-    for i in range(count):
-        instant_ns = played.from_ns + span_ns * (i + 1) // count
+    for i in range(CHART_WIDTH):
+        instant_ns = played.from_ns + span_ns * (i + 1) // CHART_WIDTH
         while at + 1 < len(played.series) and played.series[at + 1].at_ns <= instant_ns:
             at += 1
         moments.append(played.series[at])

@@ -199,9 +199,6 @@ def _excluded(row: PoolRow) -> Pieces:
     return tuple(pieces)
 
 
-NAMED = 3
-
-
 def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
     """Return the lines about a NodePool, problems first."""
     lines = (
@@ -281,7 +278,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
     """Return notes about equal and near weights."""
     lines: list[Pieces] = []
     if row.ties:
-        names = clean(first_of([tie.name for tie in row.ties], NAMED))
+        names = clean(first_of([tie.name for tie in row.ties], _NAMED))
         lines.append(
             (
                 (
@@ -291,7 +288,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
             )
         )
     if row.near:
-        others = ", ".join(f"{clean(neighbour.name)} {neighbour.weight}" for neighbour in row.near[:NAMED])
+        others = ", ".join(f"{clean(neighbour.name)} {neighbour.weight}" for neighbour in row.near[:_NAMED])
         text = f"≈ {row.pool.weight} is within 10 of {others}: still a strict order"
         lines.append(((text, Tone.NORMAL),))
     return tuple(lines)
@@ -330,4 +327,4 @@ def _from_here(overlap: PoolOverlap) -> str:
 
 
 def _by_name(counts: Mapping[str, int]) -> str:
-    return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.items()], NAMED)
+    return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.items()], _NAMED)

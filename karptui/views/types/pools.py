@@ -32,29 +32,25 @@ _TITLES: Final = {
 }
 
 
-def _left(entry: PoolEntry, step: Filter) -> int:
-    return entry.left_after[step]
-
-
 def _count_column(step: Filter) -> Column[PoolEntry]:
     title, help_ = _TITLES[step]
     drop = {Filter.OFFERINGS: 4, Filter.POD: 5, Filter.LIMITS: 0}.get(step, 3)
     return Column(
         NumberHeading(step.value, title, help_, drop_order=drop),
         lambda entry, _: _count_cell(entry, step),
-        lambda entry: _left(entry, step),
+        lambda entry: entry.left_after[step],
     )
 
 
 def _left_value(step: Filter) -> Value[PoolEntry]:
     after = "types" if step is Filter.REQUIREMENTS else ""
-    return Value(f"left_after_{step.value}", lambda entry, _: _left(entry, step), int, after=after)
+    return Value(f"left_after_{step.value}", lambda entry, _: entry.left_after[step], int, after=after)
 
 
 def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
     if entry.problem:
         return NOT_APPLICABLE
-    left = _left(entry, step)
+    left = entry.left_after[step]
     return Cell(count_text(left), Tone.FAULT if not left else Tone.NORMAL if entry.removed_by[step] else Tone.MUTED)
 
 

@@ -112,13 +112,13 @@ def best_sentence(compared: Sequence[Compared]) -> str:
         equal = "equally many pending pods, at the same $/h"
         text = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
     elif best > now:
-        text = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
+        text = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now)}"
     elif len(winners) > 1:
-        text = f"{_named(winners)} are equally good: {_against(best, now, 'now')}"
+        text = f"{_named(winners)} are equally good: {_against(best, now)}"
     else:
-        text = f"{winners[0]} is best: {_against(best, now, 'now')}"
+        text = f"{winners[0]} is best: {_against(best, now)}"
     if others and best < now:
-        text += f"; {others[0][1]} next: {_against(others[0][0], now, 'now')}"
+        text += f"; {others[0][1]} next: {_against(others[0][0], now)}"
     return f"{replayed}{text}."
 
 
@@ -133,14 +133,14 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(shown)} and {last}" if last else ", ".join(shown)
 
 
-def _against(rank: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
-    """Return the difference to another side: ``3 pods fewer pending than now, +$5.42/h``."""
-    pods = rank.pending - other.pending
-    change = round(rank.per_hour - other.per_hour, 2)
+def _against(rank: _ScenarioRank, now: _ScenarioRank) -> str:
+    """Return the difference to the cluster: ``3 pods fewer pending than now, +$5.42/h``."""
+    pods = rank.pending - now.pending
+    change = round(rank.per_hour - now.per_hour, 2)
     parts = []
     if pods:
         fewer = "fewer" if pods < 0 else "more"
-        parts.append(f"{counted(abs(pods), 'pod')} {fewer} pending than {name}")
+        parts.append(f"{counted(abs(pods), 'pod')} {fewer} pending than now")
     parts.append(per_hour_change_text(change) if change else "the same $/h")
     if rank.drift:
         parts.append(f"{counted(rank.drift, 'node')} would drift")
