@@ -24,6 +24,7 @@ from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
+from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
@@ -83,6 +84,8 @@ class DisagreementCode(StrEnum):
     """It has requests for the whole pod, which this Karpenter does not count."""
     LEFT_TAINT = "taint left by the Cluster Autoscaler"
     """The nodes that it selects have the Cluster Autoscaler's taint for long."""
+    CROWDED = "crowded"
+    """A DaemonSet that Karpenter does not expect on new nodes leaves it no room there."""
     NOMINATED = "nominated"
     """Karpenter nominated a node, and the pod is still pending."""
     UNSCHEDULABLE_NOW = "unschedulable now"
@@ -115,6 +118,7 @@ DECISIVE: Final = frozenset(
         DisagreementCode.HOST_GONE,
         DisagreementCode.POD_REQUESTS,
         DisagreementCode.LEFT_TAINT,
+        DisagreementCode.CROWDED,
     }
 )
 """Disagreements about what keeps a pod pending whatever Karpenter launches."""
@@ -152,9 +156,12 @@ class Disagreement(msgspec.Struct, frozen=True):
     """Phase of the nominated node, empty if it is gone; None without a nominated node."""
     error_code: str = ""
     message: str = ""
-    """Error message of a failed launch without a code."""
+    """Error message of a failed launch without a code, or the label that a DaemonSet selects."""
     user: str = ""
-    """The pod that uses the volume, the controller of the gate, or the scheduler if it is not kube-scheduler."""
+    """The pod that uses the volume, the controller of the gate, or the scheduler if it is not kube-scheduler.
+
+    Of a DaemonSet that leaves no room, the resource.
+    """
     nodes: tuple[str, ...] = ()
     """Nodes on which the pods fit, the missing node of a volume, NodeClaims that cannot launch, or preempted pods."""
     volumes: tuple[int, int] = (0, 0)
@@ -245,7 +252,7 @@ def held_by(
         ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
         return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
     unmet = _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)
-    unmet = unmet or _uncounted_requests(pod, messages, state, version)
+    unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
     if unmet is not None:
         return unmet
     if host := gone_host(pod, state):
@@ -321,6 +328,16 @@ def _uncounted_requests(pod: Pod, messages: PodMessages, state: ClusterState, ve
         return None
     is_full = refused is not None and "Insufficient" in refused.message
     return Disagreement(DisagreementCode.POD_REQUESTS, name=version) if is_full else None
+
+
+def _crowded(pod: Pod, messages: PodMessages, state: ClusterState, now_ns: int) -> Disagreement | None:
+    """Return that a DaemonSet leaves a pod no room on the nodes that Karpenter launches for it."""
+    crowding = crowding_of(pod, messages, state)
+    if crowding is None:
+        return None
+    daemonset, label, resource, nodes = crowding
+    code = DisagreementCode.CROWDED
+    return Disagreement(code, pod.created_ns, now_ns, name=daemonset, nodes=nodes, user=resource, message=label)
 
 
 def _unserved_gate(pod: Pod, state: ClusterState) -> tuple[str, str] | None:

@@ -42,6 +42,8 @@ LATE_NS: Final = 60 * NS_PER_SECOND
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
 _REASON: Final = re.compile(r"\d+ (node\(s\) [^,]*\{[^}]*\}|node\(s\) [^,.]*)")
 """A reason in kube-scheduler's message about nodes; taints may contain commas."""
+_PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
+"""Images of containers that only keep a place."""
 _NO_ROOM: Final = ("Insufficient ", "Too many pods")
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
@@ -199,8 +201,11 @@ def limit_lines(view: ClusterView) -> Iterator[LimitLine]:
 
 
 def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
-    """Return a limit that is used up, with the workload whose pods request more than half of the nodes' capacity."""
-    origins, asked, pods = OriginIndex(view.owners), Counter[str](), Counter[str]()
+    """Return a limit that is used up, with the workload whose pods request more than half of the nodes' capacity.
+
+    Without one, with the largest workload of placeholders that pods of ordinary priority do not preempt.
+    """
+    origins, asked, pods, kept = OriginIndex(view.owners), Counter[str](), Counter[str](), set[str]()
     for state in nodes:
         for pod in view.state.pods_on(state.name).values():
             amount = resources.nano(pod.requests, line.resource)
@@ -208,9 +213,16 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -
                 origin = origins.of(pod)
                 asked[origin] += amount
                 pods[origin] += 1
+                if pod.template.priority >= 0 and all(map(_PAUSE.search, pod.template.images)):
+                    kept.add(origin)
     user, most = next(iter(asked.most_common(1)), ("", 0))
     used = sum(state.capacity_nano.get(line.resource, 0) for state in nodes)
-    return replace(line, user=user, user_pods=pods[user]) if 2 * most > used else line
+    if 2 * most > used:
+        return replace(line, user=user, user_pods=pods[user])
+    user = max(kept, key=lambda origin: asked[origin], default="")
+    if not user:
+        return line
+    return replace(line, user=user, user_pods=pods[user], placeholders=_limit_text(line.resource, asked[user]))
 
 
 def _with_types(view: ClusterView, line: LimitLine) -> LimitLine:

@@ -1,4 +1,4 @@
-"""Findings about nodes and pods that come and go."""
+"""Findings about nodes and pods that come and go, or do not where they should."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
+_NO_METRICS: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric")
+"""Reasons of events about HorizontalPodAutoscalers that cannot read a metric."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
 """Reasons for which nodes are removed because too little runs on them."""
 
@@ -42,6 +44,7 @@ def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from _expired_again(case)
     yield from _scaled_again(case)
     yield from _rebalanced(case)
+    yield from _without_metrics(case)
 
 
 def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -236,6 +239,23 @@ def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
         manner=Manner.REBALANCED,
         screen="events",
     )
+
+
+def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield HorizontalPodAutoscalers that have long been unable to read metrics: their workloads keep their size."""
+    told = case.recent(*_NO_METRICS, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
+    late = {key_of(event): event for event in told if event.last_ns - event.first_ns >= WAVE_NS}
+    if late:
+        newest = max(late.values(), key=lambda event: event.last_ns)
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.NOT_SCALED,
+            since_ns=min(event.first_ns for event in late.values()),
+            objects=tuple(f"HorizontalPodAutoscaler/{key}" for key in late),
+            names=tuple(late),
+            words=newest.message,
+            screen="events",
+        )
 
 
 def _removed_since(case: VerdictCase, first_ns: int, reasons: Collection[Removal] = _SAVING) -> tuple[str, ...]:

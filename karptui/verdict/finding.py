@@ -88,6 +88,8 @@ class FindingCode(StrEnum):
     UNHEALTHY = "UNHEALTHY"
     PODS_NOT_STARTING = "PODS_NOT_STARTING"
     """Pods are bound to a node, but their containers are not created."""
+    NOT_SCALED = "NOT_SCALED"
+    """HorizontalPodAutoscalers cannot read metrics."""
     PODS_NOT_ENDING = "PODS_NOT_ENDING"
     """Pods of Jobs have finished, but a sidecar runs on, so the Jobs never complete."""
     NODE_PRESSURE = "NODE_PRESSURE"
@@ -562,6 +564,8 @@ class LimitLine(msgspec.Struct, frozen=True):
     """``Kind/namespace/name`` of the workload whose pods request more than half of it; empty without one."""
     user_pods: int = 0
     """How many pods those are."""
+    placeholders: str = ""
+    """How much these request if they only keep a place, and may be less than half."""
     spares_types: bool = False
     """Whether some type that the NodePool allows needs nothing of it: new nodes of that type come as before."""
 

@@ -621,6 +621,7 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
             objects=(f"NodePool/{line.pool}",),
             names=(line.pool, *filter(None, (line.user,))),
             user_pods=line.user_pods,
+            words=line.placeholders,
             since_ns=explained.since_ns or line.since_ns or None,
             detail=line.text,
             pending=explained,

@@ -120,6 +120,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
     (
         FindingCode.REPAIR_HELD,
         FindingCode.PODS_NOT_ENDING,
+        FindingCode.NOT_SCALED,
         FindingCode.POD_DND,
         FindingCode.NODE_DND,
         FindingCode.PDB,

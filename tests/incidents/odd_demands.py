@@ -149,7 +149,7 @@ def placeholders_are_not_preempted(c: Cluster) -> None:
     story="Node Feature Discovery labels each node a few seconds after it joins, and the DaemonSet obs/profiler selects that label and requests 1.2 cores. Karpenter cannot know the label before, so it plans new nodes without that pod. ml/rank-0 (3.1 cores) never fits on the xlarge nodes that Karpenter launches for it: three in 19 minutes.",
     cause="ml/rank-0 does not fit on the nodes that Karpenter launches for it, 3 in 19 minutes: the DaemonSet obs/profiler takes 1.2 cores there, which Karpenter does not expect, because it selects a label that nodes get only after they join.",
     thread="kubernetes-sigs/karpenter#1185",
-    must=["ml/rank", n(3), r"profiler", r"fit|too small|room"],
+    must=["ml/rank", n(3), r"profiler", r"fit|too (small|little)|room"],
     must_not=[LAUNCHES, ROOM, ICE, r"limit"],
 )  # fmt: skip
 def daemonset_comes_with_a_late_label(c: Cluster) -> None:

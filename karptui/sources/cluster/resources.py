@@ -93,8 +93,8 @@ AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
 FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
 FAILED_JOBS: Final = _events("involvedObject.kind=Job,type=Warning,reason!=FailedCreate")
-RESCALES: Final = _events("reason=SuccessfulRescale")
-"""Events of HorizontalPodAutoscalers that change the number of replicas."""
+RESCALES: Final = _events("involvedObject.kind=HorizontalPodAutoscaler,reason!=FailedComputeMetricsReplicas")
+"""Events of HorizontalPodAutoscalers that change the number of replicas, or cannot read a metric."""
 GROUPS: Final = _events("involvedObject.kind=PodGroup")
 WORKLOADS: Final = _events("involvedObject.kind=Workload")
 """Events of Volcano and of Kueue about pods that they admit together."""

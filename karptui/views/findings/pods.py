@@ -33,7 +33,9 @@ _SHARED: Final[Mapping[str, str]] = {
 }
 _SIGNALS: Final[Mapping[str, str]] = {
     "132": "illegal instruction, for example one that these processors lack",
+    "137": "killed, for example because its liveness probe fails",
     "139": "segmentation fault",
+    "143": "terminated, for example because its liveness probe fails",
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = |^Failed to create pod sandbox: ")
 _KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
@@ -205,6 +207,13 @@ def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{text} {containers} {run} on: {verb(finding.pods, 'its Job never completes', 'their Jobs never complete')}"
 
 
+def _not_scaled(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    count = len(finding.names)
+    autoscalers = f"HorizontalPodAutoscaler{'s' * (count > 1)} {first_of(finding.names, NAMED)}"
+    cannot = f"cannot read metrics{lasting(finding, now_ns)}, so {verb(count, 'it does', 'they do')} not scale"
+    return f"{autoscalers} {cannot}: {quoted(finding.words.rpartition('API: ')[2])}"
+
+
 def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     has, it = verb(finding.pods, "has", "have"), verb(finding.pods, "it", "them")
     when = "if" if finding.manner == "after-others" else "when"
@@ -221,5 +230,6 @@ SENTENCES: Final[Mapping[str, Say]] = {
     "PENDING": _pending,
     "PODS_NOT_STARTING": _pods_not_starting,
     "PODS_NOT_ENDING": _pods_not_ending,
+    "NOT_SCALED": _not_scaled,
     "PODS_LOST": _pods_lost,
 }

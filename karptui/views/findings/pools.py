@@ -197,6 +197,9 @@ def _limit_user(finding: ClusterFinding) -> str:
     if len(finding.names) == 1:
         return ""
     kind, _, key = finding.names[1].partition("/")
+    if finding.words:
+        pods = counted(finding.user_pods, "placeholder pod")
+        return f", {finding.words} of it for {pods} of {kind} {key}, which pods of the same priority do not preempt"
     return f", most of it for {counted(finding.user_pods, 'pod')} of {kind} {key}"
 
 

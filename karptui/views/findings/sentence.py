@@ -102,12 +102,12 @@ def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{nodes_text(finding)} {has} no known price: totals exclude {them}"
 
 
-def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
+def _advice(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     fact = " ".join(finding.detail.split())
     if len(fact) > 2 * QUOTED:
         fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
     if not finding.of_nodes:
-        return f"{fact.removesuffix('.')}{pods_pending(finding)}"
+        return f"{fact.removesuffix('.')}{pods_pending(finding, now_ns)}"
     return f"Advice has {counted(finding.of_nodes, 'warning')}{verb(finding.of_nodes, '', ', the first')}: {fact}"
 
 

@@ -463,6 +463,12 @@ def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
         text = f"Karpenter {clean(disagreement.name)} does not count requests of the whole pod (spec.resources)"
         return f"{text}, as {COUNTS_POD_REQUESTS} does: it nominates nodes without room"
     have = "has" if len(disagreement.nodes) == 1 else "have"
+    if disagreement.code is DisagreementCode.CROWDED:
+        age = age_text(disagreement.since_ns, disagreement.now_ns)
+        nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {age}"
+        daemonset = f"Karpenter does not expect DaemonSet {clean(disagreement.name)} there"
+        label = f"which selects {clean(disagreement.message)}, a label that nodes get after they join"
+        return f"{nodes} {have} too little {clean(disagreement.user)} left: {daemonset}, {label}"
     if disagreement.code is DisagreementCode.LEFT_TAINT:
         nodes = f"{counted(len(disagreement.nodes), 'node')} that the selector matches ({where}) {have} had the taint"
         age = age_text(disagreement.since_ns, disagreement.now_ns)
@@ -506,7 +512,12 @@ def _decisive_text(disagreement: Disagreement) -> str:
             have = "it has" if disagreement.pods == 1 else "each has"
             driver = clean(disagreement.name)
             return f"{have} {count} volumes of {driver}, but no node attaches more than {most} (CSINode)"
-        case DisagreementCode.POD_REQUESTS | DisagreementCode.LEFT_TAINT | DisagreementCode.FOREIGN_TAINT:
+        case (
+            DisagreementCode.POD_REQUESTS
+            | DisagreementCode.LEFT_TAINT
+            | DisagreementCode.FOREIGN_TAINT
+            | DisagreementCode.CROWDED
+        ):
             return _refused_nodes_text(disagreement, where)
         case DisagreementCode.NO_STORAGE_CLASS:
             text = f"its PersistentVolumeClaim {clean(disagreement.name)} is not bound and names no StorageClass"
