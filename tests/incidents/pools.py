@@ -101,7 +101,7 @@ def add_nodeclass(
         for arch, image in (("amd64", "x86_64"), ("arm64", "arm64"))
     ]
     subnets = [
-        {"id": f"subnet-0{digest(c.name, zone)[:16]}", "zone": zone, "zoneID": ZONE_IDS[zone]} for zone in c.zones
+        {"id": f"subnet-0{digest('subnet', zone)[:16]}", "zone": zone, "zoneID": ZONE_IDS[zone]} for zone in c.zones
     ]
     tags = [{"tags": {"karpenter.sh/discovery": "orders-prod"}}]
     return c.add(
