@@ -13,8 +13,10 @@ import msgspec
 import pytest
 
 from karptui.aws.evidence import decides_alike
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import JointRemoval
 from karptui.disruption.outlook import RemovalSimulator
 from karptui.disruption.should_disrupt import ShouldDisrupt
@@ -89,6 +91,21 @@ class _ForecastsOnce(RemovalForecasts):
         return _FORECASTS.get((*self._same, keys, removal, blocked), lambda: self._make().of(keys, removal))
 
 
+_JOINTS: Final[Recent[tuple[object, ...], JointRemoval | None]] = Recent(most=64, patience=500)
+
+
+class _JointRemovalsOnce(JointRemovals):
+    """Simulates the joint removal of the same nodes of a cluster once."""
+
+    def __init__(self, prepared: Prepared, fleet: Fleet, *, prices: PriceSettings = LIST_PRICES, **given: Any) -> None:
+        super().__init__(prepared, fleet, prices=prices, **given)
+        self._same = prepared, prices
+
+    def of(self, keys: Collection[str]) -> JointRemoval | None:
+        simulate = super().of
+        return _JOINTS.get((*self._same, frozenset(keys)), lambda: simulate(keys))
+
+
 def _forecasts(
     view: ClusterView, findings: Mapping[str, NodeFindings], now_ns: int, pause: Pause = no_pause
 ) -> RemovalForecasts:
@@ -143,6 +160,7 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.prepare.prepare_view", _prepare_view)
     monkeypatch.setattr("karptui.session.prepare.removal_forecasts", _forecasts)
     monkeypatch.setattr("karptui.disruption.study.RemovalSimulator", _outlook)
+    monkeypatch.setattr("karptui.disruption.study.JointRemovals", _JointRemovalsOnce)
     answer_once(monkeypatch, "karptui.plan.rollout.forward", forward)
     answer_once(monkeypatch, "karptui.whatif.remedies.pending.search.attempt", attempt)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.cli.files import a_file
 from tests.loopback import Call, FakeApi, LoopbackServer
 from tests.terminal.program import Program, View, karptui, run_karptui
 
@@ -58,6 +59,12 @@ def recording(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, s
     path = tmp_path_factory.mktemp("recording") / "demo.json"
     run_karptui("record", "--demo", str(path), environment=environment)
     return path
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a recording of two nodes and four pods, for programs whose screens do not matter."""
+    return a_file(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="session")

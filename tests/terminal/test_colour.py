@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.terminal.conftest import is_nodes
@@ -14,8 +12,8 @@ PLAIN = {0, 1, 2, 3, 4, 7, 9}
 
 
 @pytest.mark.parametrize("wish", ["", "1"])
-def test_no_colour_is_sent(recording: Path, environment: dict[str, str], wish: str) -> None:
-    with karptui("--snapshot", str(recording), environment={**environment, "NO_COLOR": wish}) as program:
+def test_no_colour_is_sent(small: str, environment: dict[str, str], wish: str) -> None:
+    with karptui("--snapshot", small, environment={**environment, "NO_COLOR": wish}) as program:
         program.wait("the nodes", is_nodes)
         program.press("down", "?")
         program.wait("the help", lambda view: "esc closes" in view.text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,14 @@ def is_help(view: View) -> bool:
 
 
 @pytest.fixture
-def program(environment: dict[str, str]) -> Iterator[Program]:
+def program(small: str, environment: dict[str, str]) -> Iterator[Program]:
+    with karptui("--snapshot", small, environment=environment) as program:
+        yield program
+
+
+@pytest.fixture
+def demo(environment: dict[str, str]) -> Iterator[Program]:
+    """Return a program whose list is long enough to fill the terminal's buffer while nobody reads it."""
     with karptui("--demo", environment=environment) as program:
         yield program
 
@@ -70,17 +76,9 @@ def test_a_signal_ends_it_while_it_starts(program: Program, number: signal.Signa
 
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
-def test_it_stops_and_goes_on(number: signal.Signals, recording: Path, environment: dict[str, str]) -> None:
-    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again.
-
-    Rows of the demo would come and go meanwhile.
-    """
-    with karptui("--snapshot", str(recording), environment=environment) as program:
-        program.wait("rows", has_rows)
-        stop_and_go_on(program, number)
-
-
-def stop_and_go_on(program: Program, number: signal.Signals) -> None:
+def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
+    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again."""
+    program.wait("rows", has_rows)
     program.send(number)
     program.report("stopped")
     if number == signal.SIGTSTP:
@@ -89,9 +87,6 @@ def stop_and_go_on(program: Program, number: signal.Signals) -> None:
     program.wait("rows again", has_rows)
     # The rows of before stand there still: keys that come before it has its terminal again are dropped by that.
     program.reach("the end of the list", lambda view: view.cursor > 0, "G")
-    program.press("g")
-    program.wait("its start", has_rows)
-    # What nodes hold is still being computed and moves their rows; those of pods stay.
     program.press("4")
     program.wait("the pods", lambda view: view.title == "Pods" and view.cursor == 0)
     program.press("down", "down", "down", "?")
@@ -103,17 +98,16 @@ def stop_and_go_on(program: Program, number: signal.Signals) -> None:
     assert program.leftovers() == []
 
 
-def test_it_stops_and_goes_on_while_it_starts(recording: Path, environment: dict[str, str]) -> None:
-    with karptui("--snapshot", str(recording), environment=environment) as program:
-        program.wait("the first frame", lambda view: "reading…" in view.text)
-        program.send(signal.SIGTSTP)
-        program.report("stopped")
-        assert program.leftovers() == []
-        program.go_on()
-        program.wait("rows", has_rows)
-        program.press("q")
-        assert program.report("exited") == "exited 0"
-        assert program.leftovers() == []
+def test_it_stops_and_goes_on_while_it_starts(program: Program) -> None:
+    program.wait("the first frame", lambda view: "reading…" in view.text)
+    program.send(signal.SIGTSTP)
+    program.report("stopped")
+    assert program.leftovers() == []
+    program.go_on()
+    program.wait("rows", has_rows)
+    program.press("q")
+    assert program.report("exited") == "exited 0"
+    assert program.leftovers() == []
 
 
 @pytest.mark.parametrize("part", [0, 1, 3, 5])
@@ -139,10 +133,10 @@ def leave_unread(program: Program) -> None:
     program.press_unread("G", "g", times=30)
 
 
-def test_its_terminal_goes_while_it_waits_for_it(program: Program) -> None:
-    leave_unread(program)
-    program.hang_up()
-    assert program.has_ended()
+def test_its_terminal_goes_while_it_waits_for_it(demo: Program) -> None:
+    leave_unread(demo)
+    demo.hang_up()
+    assert demo.has_ended()
 
 
 def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: dict[str, str]) -> None:
@@ -153,12 +147,12 @@ def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: 
         assert not [name for name in program.leftovers() if name.endswith("flags")], "a shell could go on in it"
 
 
-def test_another_signal_ends_what_waits_for_its_terminal(program: Program) -> None:
-    leave_unread(program)
-    program.send(signal.SIGTERM)
+def test_another_signal_ends_what_waits_for_its_terminal(demo: Program) -> None:
+    leave_unread(demo)
+    demo.send(signal.SIGTERM)
     for _ in range(300):
-        if program.has_ended(seconds=0.1):
+        if demo.has_ended(seconds=0.1):
             break
-        program.send(signal.SIGTERM)
+        demo.send(signal.SIGTERM)
     else:
         pytest.fail("it goes on waiting for its terminal")

@@ -46,7 +46,7 @@ def test_on_every_screen(arguments: list[str], environment: dict[str, str]) -> N
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60)])
 def test_at_every_size(columns: int, lines: int, environment: dict[str, str]) -> None:
-    with karptui("--demo", columns=columns, lines=lines, environment=environment) as program:
+    with karptui("--demo=still", columns=columns, lines=lines, environment=environment) as program:
         there_and_back(program)
         program.press("4")
         program.wait("the pods", lambda view: view.title == "Pods")

@@ -425,11 +425,16 @@ def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
 
 def price_evidence(usage: Any = None) -> EvidenceSource:
     """Return prices of the fleet's instance types that depend on nothing."""
-    types = tuple(
+    return EvidenceSource(Evidence(instance_types=_priced_types(), taken_at_ns=NOW_NS), usage=usage)
+
+
+@cache
+def _priced_types() -> tuple[InstanceType, ...]:
+    """Return the same types for every app: answers are reused only for the very same."""
+    return tuple(
         InstanceType(name=name, requirements=(), capacity={}, offerings=_offerings(0.1 * (index + 1)))
         for index, name in enumerate(TYPES)
     )
-    return EvidenceSource(Evidence(instance_types=types, taken_at_ns=NOW_NS), usage=usage)
 
 
 def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
