@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import CallToolRequestParams
 
 from karptui.cli.main import build_parser, main
+from karptui.cli.mcp_server import _Assistant
 from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
 from tests.cli.files import OBJECTS, a_file
@@ -33,14 +36,27 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads((SCHEMAS / f"{name}.json").read_text()))
 
 
-def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]], errors: Path | None = None) -> list[Any]:
-    """Return the tools that are listed, and then the results of the calls."""
+def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
+    """Return the results of calls, answered in this process."""
+    args = build_parser("mcp").parse_args(["mcp", *words])
+
+    async def asked(folder: Path) -> list[Any]:
+        assistant = _Assistant(args, folder)
+        asked_for = (CallToolRequestParams(name=name, arguments=dict(given)) for name, given in calls)
+        return [await assistant._call(None, params) for params in asked_for]
+
+    with TemporaryDirectory() as folder:
+        return anyio.run(asked, Path(folder))
+
+
+def ask_over_stdio(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
+    """Return the tools that are listed, and then the results of the calls, as another program gets them."""
 
     async def asked() -> list[Any]:
         command = StdioServerParameters(
             command=sys.executable, args=["-m", "karptui", "mcp", *words], env=dict(os.environ)
         )
-        with (errors or Path(os.devnull)).open("w") as log:
+        with Path(os.devnull).open("w") as log:
             async with Client(stdio_client(command, errlog=log)) as client:
                 tools = (await client.list_tools()).tools
                 return [tools, *[await client.call_tool(name, dict(given)) for name, given in calls]]
@@ -54,7 +70,7 @@ def text_of(result: Any) -> str:
 
 def test_answers_are_those_of_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = a_file(tmp_path)
-    tools, verdict, pending, whatif, node = ask(
+    tools, verdict, pending, whatif, node = ask_over_stdio(
         ["--snapshot", file, "--no-redact"],
         ("verdict", {}),
         ("pending", {"namespace": "web"}),
@@ -83,7 +99,7 @@ def test_names_and_free_text_stay_here(tmp_path: Path) -> None:
     sick = json.loads(json.dumps(OBJECTS[0]).replace("node-1", "acme-node"))
     sick["status"]["conditions"] = [message]
     file = a_file(tmp_path, sick, name="acme-prod")
-    _, verdict, pending, wrong = ask(
+    verdict, pending, wrong = ask(
         ["--snapshot", file], ("verdict", {}), ("pending", {}), ("explain", {"kind": "node", "name": "acme-node"})
     )
     name = pending.structured_content["answer"][0]["name"]
@@ -93,15 +109,15 @@ def test_names_and_free_text_stay_here(tmp_path: Path) -> None:
     for result in (verdict, pending):
         assert not [word for word in ("acme", "secret", "node-1", "api-1", str(tmp_path)) if word in text_of(result)]
     # A pseudonym is a name for other tools.
-    (_, explained) = ask(["--snapshot", file], ("explain", {"kind": "pod", "name": name}))
+    (explained,) = ask(["--snapshot", file], ("explain", {"kind": "pod", "name": name}))
     assert explained.structured_content["answer"][0]["name"] == name
 
 
 def test_changes_of_a_history_have_pseudonyms_too(tmp_path: Path) -> None:
     history = tmp_path / "prod.karptui"
     record_demo(history, 240, cluster="acme-prod")
-    _, plain = ask(["--snapshot", str(history), "--no-redact"], ("changes", {"from": "-3m"}))
-    _, result, wrong = ask(["--snapshot", str(history)], ("changes", {"from": "-3m"}), ("changes", {"from": "9m"}))
+    (plain,) = ask(["--snapshot", str(history), "--no-redact"], ("changes", {"from": "-3m"}))
+    result, wrong = ask(["--snapshot", str(history)], ("changes", {"from": "-3m"}), ("changes", {"from": "9m"}))
     schema("changes").validate(result.structured_content["answer"])
     kinds = [row["kind"] for row in result.structured_content["answer"]]
     assert sorted(kinds) == sorted(row["kind"] for row in plain.structured_content["answer"])
@@ -111,12 +127,13 @@ def test_changes_of_a_history_have_pseudonyms_too(tmp_path: Path) -> None:
     assert text_of(wrong).startswith("changes: '9m' is not")
 
 
-def test_a_cluster_that_cannot_be_read_is_named_on_standard_error_only(tmp_path: Path) -> None:
-    errors = tmp_path / "log"
-    _, result = ask(["--kubeconfig", str(tmp_path / "acme.yaml")], ("verdict", {}), errors=errors)
+def test_a_cluster_that_cannot_be_read_is_named_on_standard_error_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (result,) = ask(["--kubeconfig", str(tmp_path / "acme.yaml")], ("verdict", {}))
     assert result.is_error
     assert "acme" not in text_of(result)
-    assert "acme.yaml" in errors.read_text()
+    assert "acme.yaml" in capsys.readouterr().err
 
 
 def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
@@ -124,7 +141,7 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     for number, job in enumerate(jobs):
         job["metadata"]["ownerReferences"] = []
         job["spec"]["nodeSelector"] = {"team": f"none-{number}"}
-    _, result, slow = ask(
+    result, slow = ask(
         ["--snapshot", a_file(tmp_path, *jobs), "--no-redact", "--kilobytes", "8"], ("pending", {}), ("tasks", {})
     )
     structured_content = result.structured_content
@@ -136,7 +153,7 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    _, result = ask(["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.02s"], ("forward", {}))
+    (result,) = ask(["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.02s"], ("forward", {}))
     assert text_of(result) == (
         "forward: no answer within 0.02 s; ask about less, or start karptui mcp with a longer --timeout"
     )

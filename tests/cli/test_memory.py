@@ -61,7 +61,7 @@ def numbers_as_objects() -> bytes:
 
 def dense() -> bytes:
     """Return 3 MB of small objects, hardly less dense than is refused, that pack no better than real ones."""
-    return gzip.compress(b'{"metadata":{},"items":[' + numbers_as_objects() + b"]}")
+    return gzip.compress(b'{"metadata":{},"items":[' + numbers_as_objects() + b"]}", 6)
 
 
 def dense_object() -> bytes:

@@ -20,15 +20,7 @@ from tests.sources.aws.test_pricing import product
 
 ZONES = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6", "us-east-1c": "use1-az1"}
 SUBNETS = ("subnet-01c4e8a1b7d5f9032", "subnet-02c4e8a1b7d5f9032", "subnet-03c4e8a1b7d5f9032")
-COMMANDS = [
-    ["nodes"],
-    ["pools"],
-    ["next"],
-    ["pending"],
-    ["verdict"],
-    ["types", "--pool", POOL],
-    ["explain", "pool", POOL],
-]
+COMMANDS = [["nodes"], ["next"], ["verdict"], ["types", "--pool", POOL]]
 
 
 def a_region() -> FakeAws:

@@ -21,6 +21,7 @@ pytest.importorskip("textual_serve")
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 
 from karptui.cli.serve import MOST_APPS
+from tests.cli.files import a_file
 
 SECONDS = 60.0
 
@@ -56,10 +57,11 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module", name="served")
 def served_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("home")
+    small = a_file(tmp_path_factory.mktemp("small"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [sys.executable, "-m", "karptui", "--demo=still", "--serve", f"127.0.0.1:{port}"]
+    words = [sys.executable, "-m", "karptui", "--snapshot", small, "--serve", f"127.0.0.1:{port}"]
     folders = {name: str(home) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=home, env={**os.environ, **folders}) as process:
         assert process.stdout is not None
