@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
+from karptui.cli.main import main
 from karptui.clock import SystemClock
 from tests.looked_once import look_once
 from tests.still_demo import tell_once
@@ -35,6 +37,42 @@ def _at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
 def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tell_once(monkeypatch)
     look_once(monkeypatch)
+
+
+class Printed(NamedTuple):
+    """Standard output and standard error of a command."""
+
+    out: str
+    err: str
+
+
+class Run:
+    """Runs commands in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str, status: int = 0) -> Printed:
+        """Run a command, which must end with a status, and return what it prints."""
+        self._capsys.readouterr()
+        ended = main([*words])
+        printed = Printed(*self._capsys.readouterr())
+        assert ended == status, printed.err
+        return printed
+
+    def json(self, *words: str, status: int = 0) -> Any:
+        """Return what a command prints as JSON."""
+        return json.loads(self(*words, "-o", "json", status=status).out)
+
+    def json_lines(self, *words: str, status: int = 0) -> list[Any]:
+        """Return what a command prints as a line of JSON for each cluster or scenario."""
+        return [json.loads(line) for line in self(*words, "-o", "json", status=status).out.splitlines()]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs commands."""
+    return Run(capsys)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from karptui.advice.catalogue import RULES
-from karptui.cli.main import main
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 
 
 def a_file(tmp_path: Path, *objects: dict[str, object]) -> str:
@@ -42,13 +42,11 @@ NODECLASS = a_manifest(
 )
 
 
-def test_the_demo_has_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--demo"]) == 4
-    lines = capsys.readouterr().out.splitlines()
+def test_the_demo_has_errors(run: Run) -> None:
+    lines = run("advice", "--demo", status=4).out.splitlines()
     assert lines[0].split()[:4] == ["SEVERITY", "KIND", "OBJECT", "FINDING"]
     assert lines[1].startswith("✘ error")
-    assert main(["advice", "--demo", "-o", "json", "--fail-on", "never"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(run("advice", "--demo", "-o", "json", "--fail-on", "never").out)
     result = {row["rule"]: row for row in rows}
     wildcard = result["pool-wildcard-value"]
     assert (wildcard["severity"], wildcard["objects"]) == ("error", [{"kind": "NodePool", "name": "spare"}])
@@ -56,9 +54,9 @@ def test_the_demo_has_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"fact", "remedy", "docs", "price_per_hour", "title"} <= set(wildcard)
 
 
-def test_the_demo_as_csv_by_filter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--demo", "-o", "csv", "--filter", "rule=pdb-*", "--sort-by", "price=asc"]) == 3
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+def test_the_demo_as_csv_by_filter(run: Run) -> None:
+    out = run("advice", "--demo", "-o", "csv", "--filter", "rule=pdb-*", "--sort-by", "price=asc", status=3).out
+    rows = list(csv.DictReader(io.StringIO(out)))
     assert {row["rule"] for row in rows} == {"pdb-never-allows"}
     assert rows[0]["objects"].startswith("PodDisruptionBudget/")
     assert json.loads(rows[0]["edits"])[1]["path"] == ["spec", "maxUnavailable"]
@@ -79,7 +77,7 @@ def test_the_demo_as_csv_by_filter(capsys: pytest.CaptureFixture[str]) -> None:
         (("--filter", "rule=nothing"), 0),
     ],
 )
-def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: Run) -> None:
     file = a_file(
         tmp_path,
         NODECLASS,
@@ -88,43 +86,35 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, capsys
         a_pool("c", weight=3),
         a_manifest("Pod", "web", namespace="default", spec={"nodeName": "gone", "containers": [{"name": "c"}]}),
     )
-    assert main(["advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags]) == status
-    capsys.readouterr()
+    run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags, status=status)
 
 
-def test_a_cluster_without_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_without_findings(tmp_path: Path, run: Run) -> None:
     pool: dict[str, Any] = a_pool("general")
     needs = pool["spec"]["template"]["spec"]["requirements"]
     needs.append({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m"]})
     file = a_file(tmp_path, NODECLASS, pool)
-    assert main(["advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z")
     assert out == ""
     assert "no findings" in err
 
 
-def test_the_rules_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--rules"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_rules_can_be_read(run: Run) -> None:
+    lines = run("advice", "--rules").out.splitlines()
     assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
-    assert main(["advice", "--explain", "pool-weight-tie"]) == 0
-    text = capsys.readouterr().out
+    text = run("advice", "--explain", "pool-weight-tie").out
     for part in ("pool-weight-tie: ", "When it is reported: ", "Why: ", "Source: ", "What to do: "):
         assert part in text
 
 
 @pytest.mark.parametrize(("rule", "hint"), [("pool-weight-ti", "did you mean pool-weight-tie?"), ("zzz", "--rules")])
-def test_a_rule_that_is_not_there(rule: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--explain", rule]) == 2
-    assert hint in capsys.readouterr().err
+def test_a_rule_that_is_not_there(rule: str, hint: str, run: Run) -> None:
+    assert hint in run("advice", "--explain", rule, status=2).err
 
 
-def test_a_cluster_that_cannot_be_looked_at(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda view: "Pods may not be listed")
-    assert main(["advice", "--demo"]) == 2
-    assert "the rules cannot run: Pods may not be listed" in capsys.readouterr().err
+    assert "the rules cannot run: Pods may not be listed" in run("advice", "--demo", status=2).err
 
 
 @pytest.mark.parametrize(
@@ -137,6 +127,5 @@ def test_a_cluster_that_cannot_be_looked_at(
         (["--explain", "pool-weight-tie", "--no-headers"], "--no-headers is about"),
     ],
 )
-def test_flags_that_say_nothing_of_rules(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", *words]) == 2
-    assert sentence in capsys.readouterr().err
+def test_flags_that_say_nothing_of_rules(words: list[str], sentence: str, run: Run) -> None:
+    assert sentence in run("advice", *words, status=2).err

@@ -9,6 +9,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.paths import history_file
+from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
 from tests.histories import record_demo
 
@@ -25,10 +26,9 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def recorded_at(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def recorded_at(words: list[str], run: Run) -> str:
     """Return the time of the cluster that a command reads."""
-    assert main(["record", "-", *words]) == 0
-    captured: str = json.loads(capsys.readouterr().out)["capturedAt"]
+    captured: str = json.loads(run("record", "-", *words).out)["capturedAt"]
     return captured
 
 
@@ -41,8 +41,8 @@ def recorded_at(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ("2026-11-28T14:00:07Z", "2026-11-28T14:00:07Z"),
     ],
 )
-def test_a_moment_of_a_history(at: str, instant: str, history: str, capsys: pytest.CaptureFixture[str]) -> None:
-    captured = recorded_at(["--snapshot", history, "--at", at], capsys)
+def test_a_moment_of_a_history(at: str, instant: str, history: str, run: Run) -> None:
+    captured = recorded_at(["--snapshot", history, "--at", at], run)
     assert captured[:19] == instant[:19]
 
 
@@ -64,17 +64,17 @@ def test_every_command_takes_a_moment(command: list[str], history: str, capsys: 
     assert capsys.readouterr().out
 
 
-def test_the_history_of_a_context_needs_no_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_history_of_a_context_needs_no_connection(tmp_path: Path, run: Run) -> None:
     config = kubeconfig(tmp_path, SERVER)
-    assert main(["nodes", "--kubeconfig", config, "--at", "-20s"]) == 2
-    assert "this machine has no history of it; karptui records one while it runs" in capsys.readouterr().err
+    error = run("nodes", "--kubeconfig", config, "--at", "-20s", status=2).err
+    assert "this machine has no history of it; karptui records one while it runs" in error
     record_demo(history_file("test", SERVER), SECONDS, cluster="test")
-    assert recorded_at(["--kubeconfig", config, "--at", "-20s"], capsys)[:19] == "2026-11-28T14:00:40"
+    assert recorded_at(["--kubeconfig", config, "--at", "-20s"], run)[:19] == "2026-11-28T14:00:40"
 
 
-def test_the_history_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_history_of_the_demo(run: Run) -> None:
     record_demo(history_file("demo", "demo"), SECONDS)
-    assert recorded_at(["--demo", "--at", "-20s"], capsys)[:19] == "2026-11-28T14:00:40"
+    assert recorded_at(["--demo", "--at", "-20s"], run)[:19] == "2026-11-28T14:00:40"
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,11 @@ def test_the_history_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
         (["--at", "-20s", "--now", "2026-11-28T14:00:00Z"], "--at and --now exclude each other"),
     ],
 )
-def test_what_is_no_moment_of_the_history(
-    words: list[str], error: str, history: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["nodes", history, *words]) == 2
-    assert error in capsys.readouterr().err
+def test_what_is_no_moment_of_the_history(words: list[str], error: str, history: str, run: Run) -> None:
+    assert error in run("nodes", history, *words, status=2).err
 
 
-def test_only_a_history_has_moments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_history_has_moments(tmp_path: Path, run: Run) -> None:
     (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": []}))
-    assert main(["nodes", str(tmp_path / "cluster.json"), "--at", "-20m"]) == 2
-    assert "only a history has past moments" in capsys.readouterr().err
+    error = run("nodes", str(tmp_path / "cluster.json"), "--at", "-20m", status=2).err
+    assert "only a history has past moments" in error

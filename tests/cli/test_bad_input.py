@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import COMMANDS
+from tests.cli.conftest import Run
 
 NOT_READERS = (
     "audit",
@@ -48,9 +49,8 @@ def words_of(command: str, file: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["", *(name for name in COMMANDS if name not in ("audit", "completion"))])
-def test_an_empty_name_is_not_the_current_directory(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words_of(command, "  " if command == "nodes" else "")) == 2
-    output, error = capsys.readouterr()
+def test_an_empty_name_is_not_the_current_directory(command: str, run: Run) -> None:
+    output, error = run(*words_of(command, "  " if command == "nodes" else ""), status=2)
     assert not output
     assert error.startswith(f"karptui{f' {command}' if command else ''}: argument --snapshot: {EMPTY}")
 
@@ -70,9 +70,8 @@ def test_an_empty_name_is_not_the_current_directory(command: str, capsys: pytest
         ["nodes", "--as", "jane", "--as-group", " "],
     ],
 )
-def test_other_files_need_a_name_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    output, error = capsys.readouterr()
+def test_other_files_need_a_name_too(words: list[str], run: Run) -> None:
+    output, error = run(*words, status=2)
     assert not output
     assert "is empty" in error
 
@@ -89,19 +88,17 @@ def test_other_files_need_a_name_too(words: list[str], capsys: pytest.CaptureFix
     ],
 )
 def test_a_file_that_holds_no_object_is_refused(
-    command: str, text: bytes, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, text: bytes, sentence: str, tmp_path: Path, run: Run
 ) -> None:
     file = tmp_path / "notes.txt"
     file.write_bytes(text)
-    assert main(words_of(command, str(file))) == 2
-    output, error = capsys.readouterr()
+    output, error = run(*words_of(command, str(file)), status=2)
     assert not output
     assert error == f"karptui {command}: {file}: {sentence}\n"
 
 
-def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "--snapshot", str(tmp_path / "cluster.json")]) == 0
-    output, error = capsys.readouterr()
+def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, run: Run) -> None:
+    output, error = run("nodes", "--snapshot", str(tmp_path / "cluster.json"))
     assert not output
     assert error.startswith("no nodes\nkarptui nodes: cluster: it holds no objects\n")
 
@@ -115,13 +112,10 @@ def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, capsys: pytest.Captur
         ["plan", "--demo", "-f", "bomb.yaml"],
     ],
 )
-def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(words: list[str], run: Run) -> None:
     merges = [f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     Path("bomb.yaml").write_text("\n".join(["- &a0 {k: 1}", *merges]))
-    assert main(words) == 2
-    output, error = capsys.readouterr()
+    output, error = run(*words, status=2)
     assert not output
     assert "bomb.yaml" in error
     assert "aliases" in error
@@ -142,11 +136,8 @@ OUT_OF_RANGE = {
         ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
     ],
 )
-def test_a_scenario_out_of_range_is_a_sentence(
-    command: str, edit: str, status: int, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scenario_out_of_range_is_a_sentence(command: str, edit: str, status: int, why: str, run: Run) -> None:
     Path("scenario.yaml").write_text(f"edits:\n- {OUT_OF_RANGE[edit]}\n")
-    assert main([command, "--demo", "--scenario", "scenario.yaml"]) == status
-    output, error = capsys.readouterr()
+    output, error = run(command, "--demo", "--scenario", "scenario.yaml", status=status)
     assert why in output + error
     assert len(error) < 500

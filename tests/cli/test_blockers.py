@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.blockers import without_idle
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.provisioning.loading import GOLDENS, scenarios
 
 STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
@@ -32,15 +32,12 @@ def runners(tmp_path: Path) -> str:
     return str(path)
 
 
-def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert main(["blockers", *words, "-o", "json"]) == 0
-    return json.loads(capsys.readouterr().out)
+def _json(run: Run, *words: str) -> Any:
+    return run.json("blockers", *words)
 
 
-def test_every_protected_job_is_told_with_what_would_follow_without_it(
-    runners: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = _json(capsys, runners)
+def test_every_protected_job_is_told_with_what_would_follow_without_it(runners: str, run: Run) -> None:
+    result = _json(run, runners)
     jobs = [item for item in result if item["code"] == "POD_DND"]
     assert jobs
     assert {job["object"].rpartition("/")[0] for job in jobs} == {"Pod/default"}
@@ -50,18 +47,16 @@ def test_every_protected_job_is_told_with_what_would_follow_without_it(
     assert any(job["reportedByKarpenter"] for job in jobs)
 
 
-def test_only_one_node_and_without_simulation(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
-    node = _json(capsys, runners)[0]["node"]
-    result = _json(capsys, "--snapshot", runners, "--node", node, "--no-simulation")
+def test_only_one_node_and_without_simulation(runners: str, run: Run) -> None:
+    node = _json(run, runners)[0]["node"]
+    result = _json(run, "--snapshot", runners, "--node", node, "--no-simulation")
     assert {(item["node"], item["wouldGoWithout"]) for item in result} == {(node, "unknown")}
 
 
-def test_table_and_csv(runners: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["blockers", runners]) == 0
-    table = capsys.readouterr().out.splitlines()
+def test_table_and_csv(runners: str, run: Run) -> None:
+    table = run("blockers", runners).out.splitlines()
     assert table[0].split()[:3] == ["NODE", "$/H", "CODE"]
-    assert main(["blockers", runners, "-o", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(run("blockers", runners, "-o", "csv").out)))
     assert len(rows) == len(table) - 1
     assert {row["code"] for row in rows} >= {"POD_DND"}
 
@@ -79,21 +74,20 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> Non
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 
 
-def test_what_holds_the_cluster_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_holds_the_cluster_comes_first(tmp_path: Path, run: Run) -> None:
     claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "new"}}
     path = tmp_path / "new.json"
     path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [claim]}))
-    (blocker,) = _json(capsys, str(path))
+    (blocker,) = _json(run, str(path))
     assert (blocker["code"], blocker["object"], blocker["node"]) == ("UNSYNCED", "NodeClaim/new", "")
 
 
 @pytest.mark.parametrize("words", [["missing.json"], ["a.json", "--snapshot", "b.json"]])
-def test_what_cannot_be_read(words: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["blockers", *words]) == 2
-    assert "blockers: " in capsys.readouterr().err
+def test_what_cannot_be_read(words: Any, run: Run) -> None:
+    assert "blockers: " in run("blockers", *words, status=2).err
 
 
-def test_what_was_assumed_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_assumed_is_said_aside(tmp_path: Path, run: Run) -> None:
     selector = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
     meta = {"name": "odd", "namespace": "web"}
     pdb = {
@@ -104,17 +98,13 @@ def test_what_was_assumed_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFi
     }
     path = tmp_path / "odd.json"
     path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [pdb]}))
-    assert main(["blockers", str(path), "-o", "json"]) == 0
-    read = capsys.readouterr()
+    read = run("blockers", str(path), "-o", "json")
     assert json.loads(read.out) == []
     assert "karptui blockers: PodDisruptionBudget web/odd: the API refuses its selector" in read.err
 
 
-def test_without_blockers_there_is_a_sentence_and_no_empty_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_blockers_there_is_a_sentence_and_no_empty_table(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "empty.json"
     path.write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
-    assert main(["blockers", str(path)]) == 0
-    told = capsys.readouterr()
+    told = run("blockers", str(path))
     assert (told.out, "no blockers" in told.err) == ("", True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 
-def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["budgets", "--demo", "-o", "json"]) == 0
-    rows = {(row["pool"], row["reason"]): row for row in json.loads(capsys.readouterr().out)}
+def test_budgets(run: Run) -> None:
+    rows = {(row["pool"], row["reason"]): row for row in run.json("budgets", "--demo")}
     general = rows["general", "Drifted"]
     assert (general["allowed"], general["binding_line"], general["binding_index"]) == (2, "2 · Drifted", 1)
     assert general["left"] == max(general["allowed"] - general["deleting"] - general["not_ready"], 0)
@@ -21,28 +19,25 @@ def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(general["week"]) == 42
 
 
-def test_claims(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "--demo", "-o", "csv", "--filter", "status=Launching", "--sort-by", "name=asc"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+def test_claims(run: Run) -> None:
+    out = run("claims", "--demo", "-o", "csv", "--filter", "status=Launching", "--sort-by", "name=asc").out
+    rows = list(csv.DictReader(io.StringIO(out)))
     assert rows
     assert all(row["waiting_on"] and not row["node"] and not row["launched_seconds"] for row in rows)
     assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
 
 
-def test_events(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["events", "--demo", "--filter", "reason=DisruptionBlocked kind=NodePool"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_events(run: Run) -> None:
+    lines = run("events", "--demo", "--filter", "reason=DisruptionBlocked kind=NodePool").out.splitlines()
     assert lines[0].split() == ["LAST", "FIRST", "TIMES", "KIND", "OBJECT", "REASON", "MESSAGE"]
     assert len(lines) > 1
     assert all("No allowed disruptions" in line for line in lines[1:])
-    assert main(["events", "--demo", "-o", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = run.json("events", "--demo")
     told = [row["last"] for row in rows if row["last"]]
     assert told == sorted(told, reverse=True)
     assert {"karpenter", "condition"} <= {row["source"] for row in rows}
 
 
 @pytest.mark.parametrize("command", ["budgets", "claims", "events"])
-def test_a_filter_that_cannot_be_read(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--demo", "--filter", "colour=red"]) == 2
-    assert "colour" in capsys.readouterr().err
+def test_a_filter_that_cannot_be_read(command: str, run: Run) -> None:
+    assert "colour" in run(command, "--demo", "--filter", "colour=red", status=2).err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import stat
 from pathlib import Path
@@ -19,6 +18,7 @@ from karptui.sources.history.moments import recording_at
 from karptui.sources.history.store import Change, History, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.scrub import scrub
+from tests.cli.conftest import Run
 from tests.histories import BEGIN_NS, record_demo, write_marks, write_usage
 from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries
 
@@ -112,10 +112,9 @@ def test_no_name_of_the_cluster_is_left_in_the_folder(card: Path, history: Path)
     assert not re.search(r"gitlab|postgres|company|ec2\.internal|\bdemo\b", text)
 
 
-def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, run: Run) -> None:
     def nodes(path: Path, *words: str) -> list[dict[str, Any]]:
-        assert main(["nodes", "--snapshot", str(path), "--no-simulate", *words, "-o", "json"]) == 0
-        document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+        document: list[dict[str, Any]] = run.json("nodes", "--snapshot", str(path), "--no-simulate", *words)
         return document
 
     for words in ((), ("--at", "14:05"), ("--at", "14:04:30")):
@@ -221,8 +220,7 @@ def test_bad_input_leaves_no_folder(
     assert not folder.exists()
 
 
-def test_an_existing_folder_is_never_changed(capsys: pytest.CaptureFixture[str], history: Path, tmp_path: Path) -> None:
+def test_an_existing_folder_is_never_changed(run: Run, history: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    assert main(["card", str(tmp_path), "--snapshot", str(history)]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "exists already" in run("card", str(tmp_path), "--snapshot", str(history), status=2).err
     assert (tmp_path / "mine.txt").read_text() == "mine"

@@ -20,6 +20,7 @@ from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.recorder import Recorder
 from karptui.sources.history.store import History, Mark, Sample
 from karptui.sources.source import Mailbox
+from tests.cli.conftest import Run
 from tests.histories import BEGIN_NS
 
 ROOT = Path(__file__).parents[2]
@@ -66,14 +67,13 @@ def _edited(demo: DemoSource) -> dict[str, Any]:
     }
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, str]:
-    assert main(["changes", *words]) == status
-    out, err = capsys.readouterr()
+def printed(run: Run, *words: str, status: int = 0) -> tuple[str, str]:
+    out, err = run("changes", *words, status=status)
     return out, err
 
 
-def test_the_edit_is_the_first_row_with_its_author_and_time(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    out, _ = printed(capsys, "--snapshot", str(history), "--from", "-10m")
+def test_the_edit_is_the_first_row_with_its_author_and_time(run: Run, history: Path) -> None:
+    out, _ = printed(run, "--snapshot", str(history), "--from", "-10m")
     head, titles, first, *_ = out.splitlines()
     assert head.startswith("2026-11-28 14:00:0")
     assert titles.split() == ["KIND", "NAME", "CHANGE", "BEFORE", "AFTER", "WHEN", "BY"]
@@ -81,8 +81,8 @@ def test_the_edit_is_the_first_row_with_its_author_and_time(capsys: pytest.Captu
     assert first.split()[-3:] == ["77", "14:05:01Z", "argocd-controller"]
 
 
-def test_json_has_every_kind_of_change(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    out, _ = printed(capsys, "--snapshot", str(history), "--from", "-8m30s", "-o", "json")
+def test_json_has_every_kind_of_change(run: Run, history: Path) -> None:
+    out, _ = printed(run, "--snapshot", str(history), "--from", "-8m30s", "-o", "json")
     rows = json.loads(out)
     schema = json.loads((ROOT / "docs" / "schema" / "changes.json").read_text())
     Draft202012Validator(schema).validate(rows)
@@ -97,19 +97,19 @@ def test_json_has_every_kind_of_change(capsys: pytest.CaptureFixture[str], histo
     assert sum(row["came"] for row in rows if row["kind"] == "Pod") > 0
 
 
-def test_a_time_before_the_edit_lacks_it(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    out, _ = printed(capsys, "--snapshot", str(history), "--from", "14:00", "--to", "14:04", "-o", "json")
+def test_a_time_before_the_edit_lacks_it(run: Run, history: Path) -> None:
+    out, _ = printed(run, "--snapshot", str(history), "--from", "14:00", "--to", "14:04", "-o", "json")
     assert [row for row in json.loads(out) if row["kind"] in ("NodePool", "Verdict")] == []
 
 
-def test_filters_and_csv(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    out, _ = printed(capsys, "--snapshot", str(history), "--filter", "by=argocd*", "-o", "csv")
+def test_filters_and_csv(run: Run, history: Path) -> None:
+    out, _ = printed(run, "--snapshot", str(history), "--filter", "by=argocd*", "-o", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
     assert (row["kind"], row["field"], row["after"]) == ("NodePool", "spec.weight", "77")
 
 
-def test_notes_tell_where_the_history_begins(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    _, err = printed(capsys, "--snapshot", str(history), "--from", "-2h")
+def test_notes_tell_where_the_history_begins(run: Run, history: Path) -> None:
+    _, err = printed(run, "--snapshot", str(history), "--from", "-2h")
     assert "the history begins at 2026-11-28 14:00:00Z: changes before are unknown" in err
     assert "costs are left out: the history has no samples of them" in err
 
@@ -123,30 +123,26 @@ def test_notes_tell_where_the_history_begins(capsys: pytest.CaptureFixture[str],
         (("--from", "yesterday"), "'yesterday' is not a time of day"),
     ],
 )
-def test_words_that_make_no_sense(
-    capsys: pytest.CaptureFixture[str], history: Path, words: tuple[str, ...], message: str
-) -> None:
-    assert main(["changes", "--snapshot", str(history), *words]) == 2
-    assert message in capsys.readouterr().err
+def test_words_that_make_no_sense(run: Run, history: Path, words: tuple[str, ...], message: str) -> None:
+    assert message in run("changes", "--snapshot", str(history), *words, status=2).err
 
 
-def test_without_a_history_it_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    _, err = printed(capsys, "--demo", status=2)
+def test_without_a_history_it_says_so(run: Run, tmp_path: Path) -> None:
+    _, err = printed(run, "--demo", status=2)
     assert "this machine has no history of it" in err
     other = tmp_path / "pool.json"
     other.write_text("{}")
-    _, err = printed(capsys, "--snapshot", str(other), status=2)
+    _, err = printed(run, "--snapshot", str(other), status=2)
     assert "is not one history" in err
 
 
-def test_a_node_that_is_gone_is_explained_from_the_history(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+def test_a_node_that_is_gone_is_explained_from_the_history(run: Run, history: Path) -> None:
     with closing(History(history)) as opened:
         until_ns = opened.sessions()[-1].to_ns
         gone = {change.key for change in opened.changes(0, until_ns, ("NodeClaim",)) if change.is_deletion}
     explained = []
     for name in sorted(gone):
-        assert main(["explain", "node", name, "--snapshot", str(history), "-o", "json"]) == 0
-        (document,) = json.loads(capsys.readouterr().out)
+        (document,) = run.json("explain", "node", name, "--snapshot", str(history))
         assert (document["gone"], document["nodeclaim"]) == (True, name)
         explained.append(document)
     consolidated = [document for document in explained if document["reason"] == "Underutilized"]
@@ -156,10 +152,8 @@ def test_a_node_that_is_gone_is_explained_from_the_history(capsys: pytest.Captur
         assert any(event["message"].startswith("Disrupting Node") for event in document["events"])
         assert sum(len(owner["pods"]) for owner in document["evicted"]) == document["pods_moved"]
     node = consolidated[0]["node"]
-    assert main(["explain", "node", node, "--snapshot", str(history)]) == 0
-    assert capsys.readouterr().out.startswith("The node is gone.\nNodeClaim ")
-    assert main(["explain", "node", "never-was", "--snapshot", str(history)]) == 2
-    assert "there is no node never-was" in capsys.readouterr().err
+    assert run("explain", "node", node, "--snapshot", str(history)).out.startswith("The node is gone.\nNodeClaim ")
+    assert "there is no node never-was" in run("explain", "node", "never-was", "--snapshot", str(history), status=2).err
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.main import main
 from karptui.kube.timestamps import format_timestamp
 from tests.builders import MINUTE_NS, NOW, NOW_NS
+from tests.cli.conftest import Run
 
 
 @pytest.fixture(autouse=True)
@@ -61,19 +61,16 @@ def snapshot(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_demo_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["churn", "--demo"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_demo_as_a_table(run: Run) -> None:
+    lines = run("churn", "--demo").out.splitlines()
     assert lines[0].startswith("Known: events since ")
     assert [line.split()[0] for line in lines[1:4]] == ["created", "removed", "pods"]
     assert any(line.split()[:4] == ["POOL", "STAY", "CREATED", "REMOVED"] for line in lines)
-    assert main(["churn", "--demo", "--no-headers"]) == 0
-    assert "Known:" not in capsys.readouterr().out
+    assert "Known:" not in run("churn", "--demo", "--no-headers").out
 
 
-def test_a_loop_as_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_a_loop_as_json(run: Run, snapshot: str) -> None:
+    document = run.json("churn", "--snapshot", snapshot, "--now", NOW)
     assert document["window"]["events_since"] == ago(60)
     assert document["window"]["observed_since"] is None
     (pool,) = document["pools"]
@@ -85,30 +82,25 @@ def test_a_loop_as_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> No
     assert sum(document["chart"]["removed"]) == 3
 
 
-def test_one_by_one_as_csv(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+def test_one_by_one_as_csv(run: Run, snapshot: str) -> None:
     words = ["churn", "--snapshot", snapshot, "--now", NOW, "--pool", "general", "-o", "csv"]
-    assert main([*words, "--filter", "lived<20m"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--filter", "lived<20m").out)))
     assert [row["nodeclaim"] for row in rows] == ["general-ccccc", "general-bbbbb", "general-aaaaa"]
     assert {row["by_events"] for row in rows} == {"True"}
-    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-o", "csv", "-l", "team=web"]) == 0
-    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    out = run("churn", "--snapshot", snapshot, "--now", NOW, "-o", "csv", "-l", "team=web").out
+    (row,) = csv.DictReader(io.StringIO(out))
     assert (row["reasons"], row["loops"]) == ("Underutilized=3", "short-lived")
-    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db"]) == 0
-    assert "no NodePools match, of 1" in capsys.readouterr().err
+    assert "no NodePools match, of 1" in run("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db").err
 
 
-def test_replacements_as_a_table_and_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements"]) == 0
-    out = capsys.readouterr().out
+def test_replacements_as_a_table_and_json(run: Run, snapshot: str) -> None:
+    out = run("churn", "--snapshot", snapshot, "--now", NOW, "--replacements").out
     assert "⟳ Karpenter removed 3 nodes of general" in out
     assert "Underutilized    15m" in out
-    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements", "-o", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["replacements"]) == 3
+    assert len(run.json("churn", "--snapshot", snapshot, "--now", NOW, "--replacements")["replacements"]) == 3
 
 
-def test_what_cannot_be_answered(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
-    assert main(["churn", "--snapshot", snapshot, "--pool", "nope"]) == 2
-    assert "there is no NodePool nope; there are general" in capsys.readouterr().err
-    assert main(["churn", "--demo", "--filter", "colour=red"]) == 2
-    assert "colour" in capsys.readouterr().err
+def test_what_cannot_be_answered(run: Run, snapshot: str) -> None:
+    error = run("churn", "--snapshot", snapshot, "--pool", "nope", status=2).err
+    assert "there is no NodePool nope; there are general" in error
+    assert "colour" in run("churn", "--demo", "--filter", "colour=red", status=2).err

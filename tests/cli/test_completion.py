@@ -6,25 +6,25 @@ import subprocess
 
 import pytest
 
-from karptui.cli.main import COMMANDS, actions_of, main
+from karptui.cli.main import COMMANDS, actions_of
+from tests.cli.conftest import Run
 
 
-def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["completion", shell]) == 0
-    return capsys.readouterr().out
+def script(shell: str, run: Run) -> str:
+    return run("completion", shell).out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_knows_every_command_and_its_flags(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = script(shell, capsys)
+def test_knows_every_command_and_its_flags(shell: str, run: Run) -> None:
+    text = script(shell, run)
     assert all(command in text for command in COMMANDS)
     for flag in ("snapshot", "context", "extra-labels", "redact", "filter"):
         assert flag in text
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_accepts_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = script(shell, capsys)
+def test_the_shell_accepts_it(shell: str, run: Run) -> None:
+    text = script(shell, run)
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n"], input=text.encode(), check=True, capture_output=True, timeout=30)
@@ -46,10 +46,8 @@ def test_the_shell_accepts_it(shell: str, capsys: pytest.CaptureFixture[str]) ->
         ("karptui record --re", {"--redact", "--request-timeout"}, {"--force"}),
     ],
 )
-def test_bash_completes(
-    words: str, expected: set[str], unexpected: set[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = script("bash", capsys)
+def test_bash_completes(words: str, expected: set[str], unexpected: set[str], run: Run) -> None:
+    text = script("bash", run)
     if shutil.which("bash") is None:
         pytest.skip("bash is not installed")
     ask = (
@@ -61,19 +59,18 @@ def test_bash_completes(
     assert not unexpected & texts
 
 
-def test_only_shells_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "tcsh"]) == 2
-    assert "invalid choice: 'tcsh'" in capsys.readouterr().err
+def test_only_shells_there_are(run: Run) -> None:
+    assert "invalid choice: 'tcsh'" in run("completion", "tcsh", status=2).err
 
 
-def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_completes_every_flag_and_first_word_of_every_command(run: Run) -> None:
     asks = "\n".join(
         f"COMP_WORDS=(karptui {command} {word}); COMP_CWORD=2; COMPREPLY=(); _karptui; "
         f'echo "{command}" "${{COMPREPLY[@]}}"'
         for command in COMMANDS
         for word in ("-", "''")
     )
-    asked = f"{script('bash', capsys)}\n{asks}"
+    asked = f"{script('bash', run)}\n{asks}"
     done = subprocess.run(["bash"], input=asked, check=True, capture_output=True, text=True, timeout=60)
     texts: dict[str, set[str]] = {command: set() for command in COMMANDS}
     for line in done.stdout.splitlines():
@@ -88,10 +85,10 @@ def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytes
     assert {"pending", "weight"} <= texts["solve"]
 
 
-def test_fish_itself_completes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fish_itself_completes(run: Run) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
-    text = script("fish", capsys)
+    text = script("fish", run)
     ask = f"{text}\ncomplete -C 'karptui do '\ncomplete -C 'karptui nodes --sor'\ncomplete -C 'karptui solve '"
     done = subprocess.run(["fish", "--no-config"], input=ask, check=True, capture_output=True, text=True, timeout=60)
     assert {"cordon", "--sort-by", "weight"} <= {line.split("\t")[0] for line in done.stdout.splitlines()}

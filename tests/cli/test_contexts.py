@@ -20,6 +20,7 @@ from karptui.cli.main import build_parser, main
 from karptui.paths import own_command
 from karptui.session.fleet import MOST_CLUSTERS, FleetRow
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 from tests.cli.files import a_node_manifest, a_pod_manifest
 from tests.loopback import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -91,12 +92,9 @@ def test_text_has_a_title_for_each_and_the_worst_status_counts(
         (["--contexts", "all", "x.json"], "does not go with --contexts"),
     ],
 )
-def test_what_does_not_go_together(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_go_together(words: list[str], message: str, tmp_path: Path, run: Run) -> None:
     config = write_kubeconfig(tmp_path / "config", {"good": "http://127.0.0.1:9"})
-    assert main(["verdict", *words, "--kubeconfig", config]) == 2
-    assert message in capsys.readouterr().err
+    assert message in run("verdict", *words, "--kubeconfig", config, status=2).err
 
 
 def test_too_many_contexts_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from karptui.cli.listing import cell
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.stories import STORIES
 
 NOTHING = ("--filter", "no-such-thing-anywhere")
@@ -52,14 +53,13 @@ def test_no_headers_leaves_the_header_out(capsys: pytest.CaptureFixture[str]) ->
     assert printed(capsys, "pods", "--demo", "-o", "csv", "--no-headers", *NOTHING) == ""
 
 
-def test_blockers_and_sweeps_without_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_blockers_and_sweeps_without_rows(tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "blockers", str(STORIES), "--node", "none", "-o", "csv").splitlines() == [
         "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour,wanted"
     ]
     broken = tmp_path / "broken.json"
     broken.write_text("{")
-    assert main(["sweep", str(broken), "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
-    result = capsys.readouterr()
+    result = run("sweep", str(broken), "--set", "A=1", "--jobs", "1", "-o", "csv", status=1)
     assert result.out.splitlines() == [
         "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
     ]

@@ -10,6 +10,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.sources.cluster.resources import LATER, NODECLAIMS, NODEPOOLS, NODES
+from tests.cli.conftest import Run
 from tests.loopback import FakeApi, LoopbackServer
 from tests.still_demo import StillDemo
 
@@ -55,11 +56,8 @@ def lines(audit: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
 
 
-def test_by_default_the_server_tries_it_out_and_nothing_changes(
-    demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["do", "cordon", demo["node"], "--horizon", "1m", *ALLOWED]) == 0
-    output, error = capsys.readouterr()
+def test_by_default_the_server_tries_it_out_and_nothing_changes(demo: dict[str, str], audit: Path, run: Run) -> None:
+    output, error = run("do", "cordon", demo["node"], "--horizon", "1m", *ALLOWED)
     assert output.startswith(f"cordon Node {demo['node']}\n  request: PATCH /api/v1/nodes/{demo['node']}?")
     assert "    spec.unschedulable: (none) → true\n" in output
     assert f"  undo: karptui do uncordon {demo['node']}\n" in output
@@ -69,45 +67,37 @@ def test_by_default_the_server_tries_it_out_and_nothing_changes(
     assert not lines(audit)
 
 
-def test_it_is_carried_out_recorded_and_watched(
-    demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_carried_out_recorded_and_watched(demo: dict[str, str], audit: Path, run: Run) -> None:
     words = ["--yes", "--reason", "drain\x1b[2J tonight", "--horizon", "1m", *ALLOWED]
-    assert main(["do", "cordon", demo["node"], *words]) == 0
-    output, _ = capsys.readouterr()
+    output, _ = run("do", "cordon", demo["node"], *words)
     assert f"✔ done: cordon Node {demo['node']}" in output
     assert "the watch shows 1 of 1 change" in output
     assert "  expected by then: " in output
     before, after = lines(audit)
     assert (before["action"], before["context"], after["outcome"]) == ("cordon", "demo", "done")
-    assert main(["audit"]) == 0
-    table = capsys.readouterr().out
+    table = run("audit").out
     assert f"Node {demo['node']}" in table
     assert "\x1b" not in table
-    assert main(["audit", "-o", "json", "--filter", "action=cordon"]) == 0
-    [row] = json.loads(capsys.readouterr().out)
+    [row] = json.loads(run("audit", "-o", "json", "--filter", "action=cordon").out)
     assert row["diff"] == [{"field": "spec.unschedulable", "before": None, "after": True}]
 
 
-def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, run: Run) -> None:
     words = ["do", "delete", demo["claim"], "--yes", "--reason", "x", "--horizon", "1m", "--wait", "0s", *ALLOWED]
-    assert main(words) == 2
-    output, error = capsys.readouterr()
+    output, error = run(*words, status=2)
     assert f"it removes something: --confirm {demo['claim']} is needed as well; nothing was changed" in error
     assert "pods to be evicted: " in output
     assert not lines(audit)
-    assert main([*words, "--confirm", demo["claim"]]) == 0
-    assert f"✔ done: delete NodeClaim {demo['claim']}" in capsys.readouterr().out
+    assert f"✔ done: delete NodeClaim {demo['claim']}" in run(*words, "--confirm", demo["claim"]).out
     assert [line["phase"] for line in lines(audit)] == ["before", "after"]
 
 
 def test_an_edited_nodepool_is_applied_and_its_undo_is_a_command(
-    demo: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo: dict[str, str], tmp_path: Path, run: Run
 ) -> None:
     file = tmp_path / "pool.yaml"
     file.write_text(demo["pool"])
-    assert main(["do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED]) == 0
-    output = capsys.readouterr().out
+    output = run("do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED).out
     assert "application/apply-patch+yaml" in output
     assert "spec.weight: 100 → 77" in output
     assert '"weight":100' in next(line for line in output.splitlines() if "undo: echo" in line)
@@ -133,25 +123,23 @@ def test_an_edited_nodepool_is_applied_and_its_undo_is_a_command(
     ],
 )
 def test_what_cannot_be_asked_for(
-    words: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str], why: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
     monkeypatch.chdir(tmp_path)
-    assert main(["do", *words]) == 2
-    output, error = capsys.readouterr()
+    output, error = run("do", *words, status=2)
     assert not output
     assert why in error
 
 
-def test_an_object_that_does_not_exist_is_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["do", "cordon", "nothing", *ALLOWED]) == 1
-    output, error = capsys.readouterr()
+def test_an_object_that_does_not_exist_is_a_refusal(run: Run) -> None:
+    output, error = run("do", "cordon", "nothing", *ALLOWED, status=1)
     assert "✖ the server refuses it (404): it does not exist" in output
     assert "--yes" not in error
 
 
 def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.cli.loading._GRACE_SECONDS", 1)
     api = FakeApi()
@@ -167,8 +155,7 @@ def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews
             json.dumps({"current-context": "c", "clusters": [cluster], "contexts": [context], "users": users})
         )
         live = ["--kubeconfig", str(config), "--no-aws"]
-        assert main(["do", "cordon", "a", "--yes", "--reason", "x", *live]) == 2
-        assert "actions are off" in capsys.readouterr().err
+        assert "actions are off" in run("do", "cordon", "a", "--yes", "--reason", "x", *live, status=2).err
         assert server.calls == []
         main(["nodes", *live])
         sent = {(call.method, call.path) for call in server.calls}
@@ -177,14 +164,12 @@ def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews
     assert posted <= {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
 
 
-def test_without_an_audit_file_there_is_nothing_to_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit"]) == 2
-    assert "there is no audit file" in capsys.readouterr().err
+def test_without_an_audit_file_there_is_nothing_to_list(run: Run) -> None:
+    assert "there is no audit file" in run("audit", status=2).err
 
 
-def test_a_line_that_cannot_be_read_is_counted(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_that_cannot_be_read_is_counted(audit: Path, run: Run) -> None:
     audit.write_text("{}\n\n[1\n")
-    assert main(["audit", "-o", "json"]) == 1
-    output, error = capsys.readouterr()
+    output, error = run("audit", "-o", "json", status=1)
     assert json.loads(output) == []
     assert "2 lines cannot be read" in error

@@ -11,6 +11,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.paths import history_file
+from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
 from tests.histories import BEGIN_NS, record_demo
 
@@ -38,11 +39,11 @@ def test_the_rows_add_up_to_the_capacity(by: str, history: Path, capsys: pytest.
     assert sum(row["percent"] for row in rows) == pytest.approx(100)
 
 
-def test_the_table_has_the_sum_its_parts_and_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["capacity", "--demo", "--by", "namespace", "--filter", "ns-is-no-field=1"]) == 2
-    assert "ns-is-no-field" in capsys.readouterr().err
-    assert main(["capacity", "--demo", "--by", "namespace", "--sort-by", "pods=dsc"]) == 0
-    first, rule, _, head, *rows = capsys.readouterr().out.splitlines()
+def test_the_table_has_the_sum_its_parts_and_the_rule(run: Run) -> None:
+    error = run("capacity", "--demo", "--by", "namespace", "--filter", "ns-is-no-field=1", status=2).err
+    assert "ns-is-no-field" in error
+    out = run("capacity", "--demo", "--by", "namespace", "--sort-by", "pods=dsc").out
+    first, rule, _, head, *rows = out.splitlines()
     assert "/h pods + $" in first
     assert rule.startswith("requests × node price: a core weighs 7.5 GiB")
     assert head.split() == ["NAMESPACE", "PODS", "NODES", "CPU", "MEM", "$/H", "SHARE"]
@@ -70,16 +71,12 @@ def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys
 
 
 @pytest.mark.parametrize("command", [["history"], ["capacity", "--by", "namespace"]])
-def test_the_history_of_a_context_is_read_without_a_connection(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_history_of_a_context_is_read_without_a_connection(command: list[str], tmp_path: Path, run: Run) -> None:
     server = "http://127.0.0.1:9"
     flags = ["--kubeconfig", kubeconfig(tmp_path, server), "--context", "test", "--from", "-2m"]
-    assert main([*command, *flags]) == 2
-    assert "this machine has no history of it" in capsys.readouterr().err
+    assert "this machine has no history of it" in run(*command, *flags, status=2).err
     record_demo(history_file("test", server), 120, cluster="test")
-    assert main([*command, *flags]) == 0
-    output, error = capsys.readouterr()
+    output, error = run(*command, *flags)
     assert output
     assert "refuses connections" not in error
 

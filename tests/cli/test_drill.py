@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
 from karptui.plan.drill import drill
+from tests.cli.conftest import Run
 from tests.looked_once import answer_once
 
 ZONE = "zone=us-east-1a"
@@ -22,21 +22,20 @@ def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.plan.drill.drill", drill)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    assert main(["drill", "--demo", *words]) == status
-    return capsys.readouterr().out
+def printed(run: Run, *words: str, status: int = 0) -> str:
+    return run("drill", "--demo", *words, status=status).out
 
 
-def test_each_loss_has_a_row_below_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    answer, _, heads, *rows, _, hint = printed(capsys).splitlines()
+def test_each_loss_has_a_row_below_the_answer(run: Run) -> None:
+    answer, _, heads, *rows, _, hint = printed(run).splitlines()
     assert answer.startswith("demo: without NodePool general 257 pods stay pending")
     assert heads.split()[0] == "WITHOUT"
     assert [row.partition("=")[0] for row in rows] == ["zone"] * 3 + ["capacity-type"] * 2 + ["nodepool"] * 5
     assert hint == "karptui drill --without nodepool=general shows which pods stay pending, and why"
 
 
-def test_losses_that_are_named_are_told_at_length(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = printed(capsys, "--without", ZONE, "--without", ON_DEMAND).splitlines()
+def test_losses_that_are_named_are_told_at_length(run: Run) -> None:
+    lines = printed(run, "--without", ZONE, "--without", ON_DEMAND).splitlines()
     assert [line.partition(" pods")[0] for line in lines if line.startswith("demo")] == [
         "demo: without zone us-east-1a 151",
         "demo: without capacity type on-demand 30 of 226",
@@ -44,10 +43,10 @@ def test_losses_that_are_named_are_told_at_length(capsys: pytest.CaptureFixture[
     assert "    edge, runners, trino" in lines
 
 
-def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_csv_say_the_same(run: Run) -> None:
     words = [word for loss in (ZONE, ON_DEMAND, "nodepool=edge") for word in ("--without", loss)]
-    documents = json.loads(printed(capsys, *words, "-o", "json"))
-    rows = list(csv.DictReader(io.StringIO(printed(capsys, *words, "-o", "csv"))))
+    documents = json.loads(printed(run, *words, "-o", "json"))
+    rows = list(csv.DictReader(io.StringIO(printed(run, *words, "-o", "csv"))))
     assert len(rows) == 3
     assert [row["without"] for row in rows] == [document["without"] for document in documents]
     assert [int(row["pending"]) for row in rows] == [len(document["pending"]) for document in documents]
@@ -55,39 +54,38 @@ def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(item["pods"] == item["onNodes"] + item["onNewNodes"] + len(item["pending"]) for item in documents)
 
 
-def test_rows_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_filtered_and_sorted(run: Run) -> None:
     words = ("--filter", "without=zone*", "--sort-by", "pods=asc")
-    documents = json.loads(printed(capsys, *words, "-o", "json"))
+    documents = json.loads(printed(run, *words, "-o", "json"))
     pods = [document["pods"] for document in documents]
     assert pods == sorted(pods)
     losses = [document["without"] for document in documents]
     assert [loss.partition("=")[0] for loss in losses] == ["zone"] * 3
-    table = [line.split()[0] for line in printed(capsys, *words, "--no-headers").splitlines()[2:5]]
-    lines = printed(capsys, *words, "-o", "csv", "--no-headers").splitlines()
+    table = [line.split()[0] for line in printed(run, *words, "--no-headers").splitlines()[2:5]]
+    lines = printed(run, *words, "-o", "csv", "--no-headers").splitlines()
     assert losses == table == [line.partition(",")[0] for line in lines]
 
 
 @pytest.mark.parametrize("command", ["drill", "headroom", "rehearse", "policies", "timeouts"])
-def test_a_filter_or_an_order_that_cannot_be_read_is_refused(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_a_filter_or_an_order_that_cannot_be_read_is_refused(run: Run, command: str) -> None:
     for words in (("--filter", "nosuch>1"), ("--sort-by", "nosuch")):
-        assert main([command, "--demo", *words]) == 2
-        out, err = capsys.readouterr()
+        out, err = run(command, "--demo", *words, status=2)
         assert (out, "nosuch" in err) == ("", True)
 
 
-def test_pods_that_stay_pending_fail_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pods_that_stay_pending_fail_where_asked(run: Run) -> None:
     words = ["--without", ON_DEMAND, "-o", "csv"]
-    printed(capsys, *words)
-    printed(capsys, "--without", "zone=us-east-1b", "--fail-on", "pending")
-    assert main(["drill", "--demo", *words, "--fail-on", "pending"]) == 3
-    assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods are unschedulable" in capsys.readouterr().err
+    printed(run, *words)
+    printed(run, "--without", "zone=us-east-1b", "--fail-on", "pending")
+    error = run("drill", "--demo", *words, "--fail-on", "pending", status=3).err
+    assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods are unschedulable" in error
 
 
-def test_a_cluster_without_nodes_has_nothing_to_lose(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_cluster_without_nodes_has_nothing_to_lose(run: Run, tmp_path: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
-    assert main(["drill", "--snapshot", str(empty), "--no-aws"]) == 0
-    assert capsys.readouterr().out.endswith(": no node has a zone, a capacity type or a NodePool\n")
+    out = run("drill", "--snapshot", str(empty), "--no-aws").out
+    assert out.endswith(": no node has a zone, a capacity type or a NodePool\n")
 
 
 @pytest.mark.parametrize(
@@ -99,20 +97,17 @@ def test_a_cluster_without_nodes_has_nothing_to_lose(capsys: pytest.CaptureFixtu
         ("zone=us-east-1x", "zone=us-east-1x: no node has it; there are us-east-1a, us-east-1b, us-east-1c"),
     ],
 )
-def test_what_cannot_go_away_is_a_sentence(capsys: pytest.CaptureFixture[str], word: str, says: str) -> None:
-    assert main(["drill", "--demo", "--without", word]) == 2
-    out, err = capsys.readouterr()
+def test_what_cannot_go_away_is_a_sentence(run: Run, word: str, says: str) -> None:
+    out, err = run("drill", "--demo", "--without", word, status=2)
     assert not out
     assert says in err
 
 
-def test_of_several_clusters_the_one_without_the_lost_zone_is_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_of_several_clusters_the_one_without_the_lost_zone_is_named(run: Run, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.json" for name in ("left", "right")]
     for file in files:
         recording = {"karptui": 1, "name": file.stem, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}
         file.write_text(json.dumps(recording))
-    assert main(["drill", "--snapshots", *map(str, files), "--without", ZONE]) == 1
-    told = [line for line in capsys.readouterr().err.splitlines() if ZONE in line]
+    error = run("drill", "--snapshots", *map(str, files), "--without", ZONE, status=1).err
+    told = [line for line in error.splitlines() if ZONE in line]
     assert told == [f"karptui drill: {file.stem}: {ZONE}: no node has it; none is known" for file in files]

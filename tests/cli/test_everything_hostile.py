@@ -23,6 +23,7 @@ from karptui.sources.history.store import Change, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.yaml.write import write_block
 from tests.builders import NOW_NS
+from tests.cli.conftest import Run
 from tests.troubles import troubles_document
 
 EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
@@ -223,7 +224,7 @@ def test_nothing_hostile_is_printed(
         assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
 
 
-def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, run: Run) -> None:
     document = json.loads(json.dumps(troubles_document()))
     pool = next(manifest for manifest in document["objects"] if manifest["kind"] == "NodePool")
     pool["spec"]["template"]["spec"]["requirements"] = []
@@ -235,8 +236,7 @@ def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, capsys: pyt
     path = tmp_path / "hostile.json"
     path.write_text(json.dumps(document))
     for form in ("table", "wide", "csv", "json"):
-        assert main(["types", "--pool", pool["metadata"]["name"], "--snapshot", str(path), "-o", form]) == 0
-        out, err = capsys.readouterr()
+        out, err = run("types", "--pool", pool["metadata"]["name"], "--snapshot", str(path), "-o", form)
         assert "odd" in out
         assert harmless(out, is_json=form == "json")
         assert harmless(err, is_json=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 SCENARIO = 'name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
 
@@ -20,14 +20,12 @@ def scenario(tmp_path: Path) -> str:
     return str(path)
 
 
-def documents(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
-    assert main(["forward", *words, "-o", "json"]) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def documents(run: Run, *words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run("forward", *words, "-o", "json").out.splitlines()]
 
 
-def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    assert main(["forward", story]) == 0
-    first, *rest = capsys.readouterr().out.splitlines()
+def test_the_first_line_is_the_answer(run: Run, story: str) -> None:
+    first, *rest = run("forward", story).out.splitlines()
     assert first.startswith("story-d: ")
     assert "nodes" in first
     assert any(line.startswith("  assumed: ") for line in rest)
@@ -35,47 +33,44 @@ def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str], story:
     assert any("assumed: no spot prices are known" in line for line in rest)
 
 
-def test_a_script_gets_a_line_for_what_it_asks(capsys: pytest.CaptureFixture[str], story: str, scenario: str) -> None:
-    (as_it_is,) = documents(capsys, story, "--instant")
-    (edited,) = documents(capsys, story, "--instant", "--scenario", scenario)
+def test_a_script_gets_a_line_for_what_it_asks(run: Run, story: str, scenario: str) -> None:
+    (as_it_is,) = documents(run, story, "--instant")
+    (edited,) = documents(run, story, "--instant", "--scenario", scenario)
     assert "scenario" not in as_it_is
     assert edited["scenario"] == "less overhead"
     assert as_it_is["end"] != edited["end"], "the pod fits the smaller type with less overhead"
 
 
-def test_the_instant_to_play_from_may_be_given(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    (document,) = documents(capsys, story, "--instant", "--now", "2026-11-20T12:00:00Z")
+def test_the_instant_to_play_from_may_be_given(run: Run, story: str) -> None:
+    (document,) = documents(run, story, "--instant", "--now", "2026-11-20T12:00:00Z")
     assert document["from"] == "2026-11-20T12:00:00Z"
 
 
-def test_people_see_the_cluster_as_it_is_too(capsys: pytest.CaptureFixture[str], story: str, scenario: str) -> None:
-    assert main(["forward", story, "--scenario", scenario]) == 0
-    heads = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith(" ")]
+def test_people_see_the_cluster_as_it_is_too(run: Run, story: str, scenario: str) -> None:
+    out = run("forward", story, "--scenario", scenario).out
+    heads = [line for line in out.splitlines() if line and not line.startswith(" ")]
     assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
 
 
 @pytest.mark.parametrize(
     "flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"], ["--seeds", "0"]]
 )
-def test_what_cannot_be_played_is_said(capsys: pytest.CaptureFixture[str], story: str, flags: list[str]) -> None:
-    assert main(["forward", story, *flags]) == 2
-    assert flags[0] in capsys.readouterr().err
+def test_what_cannot_be_played_is_said(run: Run, story: str, flags: list[str]) -> None:
+    assert flags[0] in run("forward", story, *flags, status=2).err
 
 
-def test_edits_that_cannot_be_made_are_an_error(capsys: pytest.CaptureFixture[str], story: str, tmp_path: Path) -> None:
+def test_edits_that_cannot_be_made_are_an_error(run: Run, story: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")
-    assert main(["forward", story, "--scenario", str(bad), "-o", "json"]) == 1
-    assert "nope" in json.loads(capsys.readouterr().out)["error"]
+    assert "nope" in run.json("forward", story, "--scenario", str(bad), status=1)["error"]
 
 
-def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    (document,) = documents(capsys, story, "--seed", "3")
-    (three,) = documents(capsys, story, "--seed", "3", "--seeds", "3")
+def test_several_seeds_tell_what_chance_changes(run: Run, story: str) -> None:
+    (document,) = documents(run, story, "--seed", "3")
+    (three,) = documents(run, story, "--seed", "3", "--seeds", "3")
     spread = three.pop("spread")
     assert "spread" not in document
     assert three == document, "the answer is of the first seed"
     assert spread["seeds"] == 3
     assert spread["nodes"]["least"] <= document["end"]["nodes"] <= spread["nodes"]["greatest"]
-    assert main(["forward", story, "--seeds", "3"]) == 0
-    assert "  chance  3 seeds: " in capsys.readouterr().out
+    assert "  chance  3 seeds: " in run("forward", story, "--seeds", "3").out

@@ -11,6 +11,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.plan.headroom import headroom
+from tests.cli.conftest import Run
 from tests.looked_once import answer_once
 
 FRONT = "Deployment/web/front"
@@ -34,13 +35,12 @@ def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.plan.headroom.headroom", headroom)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    assert main(["headroom", "--demo", *words]) == status
-    return capsys.readouterr().out
+def printed(run: Run, *words: str, status: int = 0) -> str:
+    return run("headroom", "--demo", *words, status=status).out
 
 
-def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) -> None:
-    answer, asks, *rest = printed(capsys, FRONT).splitlines()
+def test_one_pod_is_told_with_each_nodepool(run: Run) -> None:
+    answer, asks, *rest = printed(run, FRONT).splitlines()
     assert answer.startswith(
         f"demo: 383 more pods like {FRONT} start on ready nodes; from pod 334 on, Karpenter launches"
     )
@@ -59,36 +59,36 @@ def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
-def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_csv_say_the_same(run: Run) -> None:
     words = (POSTGRES, "--most", "100")
-    [document] = json.loads(printed(capsys, *words, "-o", "json"))
-    [row] = csv.DictReader(io.StringIO(printed(capsys, *words, "-o", "csv")))
+    [document] = json.loads(printed(run, *words, "-o", "json"))
+    [row] = csv.DictReader(io.StringIO(printed(run, *words, "-o", "csv")))
     assert (row["pod"], int(row["beforeNode"])) == (POSTGRES, document["beforeNode"])
     assert int(row["nodes"]) == len(document["nodes"])
     assert max(document["startAtOnce"], document["beforeNode"]) < document["beforeLimits"]
 
 
-def test_a_made_up_pod_and_a_manifest_fit_alike(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_made_up_pod_and_a_manifest_fit_alike(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "fresh.yaml"
     file.write_text(MANIFEST)
     words = ("--most", "200", "-o", "json")
-    [made_up] = json.loads(printed(capsys, "--requests", "cpu=2,memory=8Gi", *words))
-    [fresh] = json.loads(printed(capsys, "-f", str(file), *words))
+    [made_up] = json.loads(printed(run, "--requests", "cpu=2,memory=8Gi", *words))
+    [fresh] = json.loads(printed(run, "-f", str(file), *words))
     assert (fresh["pod"], fresh["pods"]) == ("Deployment/web/fresh", 0)
     assert [made_up[key] for key in ("beforeNode", "beforeLimits")] == [
         fresh[key] for key in ("beforeNode", "beforeLimits")
     ]
 
 
-def test_fewer_than_asked_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    printed(capsys, "Deployment/payments/settle", "--most", "5", "--at-least", "1", "-o", "csv", status=3)
-    printed(capsys, FRONT, "--most", "100", "--at-least", "100", "-o", "csv")
-    assert main(["headroom", "--demo", POSTGRES, "--most", "100", "--at-least", "80"]) == 3
-    assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in capsys.readouterr().err
+def test_fewer_than_asked_fails(run: Run) -> None:
+    printed(run, "Deployment/payments/settle", "--most", "5", "--at-least", "1", "-o", "csv", status=3)
+    printed(run, FRONT, "--most", "100", "--at-least", "100", "-o", "csv")
+    error = run("headroom", "--demo", POSTGRES, "--most", "100", "--at-least", "80", status=3).err
+    assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in error
 
 
 def test_more_than_usual_are_tried_where_more_are_asked_for(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.plan.headroom.MOST", 10)
     limited = tmp_path / "limited.yaml"
@@ -96,19 +96,18 @@ def test_more_than_usual_are_tried_where_more_are_asked_for(
     words = ("headroom", "--snapshot", str(limited), "--no-aws", "--requests", "cpu=1,memory=1Gi", "-o", "json")
     totals = {}
     for at_least, status in ((1, 0), (15, 0), (16, 3)):
-        assert main([*words, "--at-least", str(at_least)]) == status
-        result = capsys.readouterr()
+        result = run(*words, "--at-least", str(at_least), status=status)
         [document] = json.loads(result.out)
         totals[at_least] = (document["beforeLimits"], document["beforeLimitsIsAtLeast"])
         assert ("karptui headroom: --at-least 16: Pod/default/headroom: 15 fit" in result.err) == (status == 3)
     assert totals == {1: (10, True), 15: (15, True), 16: (15, False)}
 
 
-def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_cluster_without_workloads_has_nothing_to_add(run: Run, tmp_path: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
-    assert main(["headroom", "--snapshot", str(empty), "--no-aws"]) == 0
-    assert capsys.readouterr().out.endswith(": no workload has pods that could run on other nodes\n")
+    out = run("headroom", "--snapshot", str(empty), "--no-aws").out
+    assert out.endswith(": no workload has pods that could run on other nodes\n")
 
 
 @pytest.mark.parametrize(
@@ -124,39 +123,30 @@ def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFi
         (("-f", "{bad}"), "an object needs a kind and a metadata.name"),
     ],
 )
-def test_what_cannot_be_added_is_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], says: str
-) -> None:
+def test_what_cannot_be_added_is_a_sentence(run: Run, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "two").write_text(f"{MANIFEST}---\n{MANIFEST}")
     (tmp_path / "bad").write_text("a: b\n")
     given = [word.format(two=tmp_path / "two", bad=tmp_path / "bad") for word in words]
-    assert main(["headroom", "--demo", *given]) == 2
-    out, err = capsys.readouterr()
+    out, err = run("headroom", "--demo", *given, status=2)
     assert not out
     assert says in err
 
 
-def test_a_made_up_pod_has_tolerations_and_a_node_selector(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_made_up_pod_has_tolerations_and_a_node_selector(run: Run) -> None:
     words = ["headroom", "--demo", "--most", "3", "--requests", "cpu=100m", "-o", "json"]
     zone = ["--node-selector", "karpenter.sh/nodepool=edge"]
-    assert main([*words, *zone]) == 0
-    (kept,) = json.loads(capsys.readouterr().out)
-    assert main([*words, *zone, "--toleration", "edge:NoSchedule"]) == 0
-    (tolerated,) = json.loads(capsys.readouterr().out)
+    (kept,) = json.loads(run(*words, *zone).out)
+    (tolerated,) = json.loads(run(*words, *zone, "--toleration", "edge:NoSchedule").out)
     assert (kept["beforeLimits"], tolerated["beforeLimits"]) == (0, 3)
-    assert main(["headroom", "--demo", "--toleration", "a"]) == 2
-    assert "--node-selector and --toleration are of the pod of --requests" in capsys.readouterr().err
+    error = run("headroom", "--demo", "--toleration", "a", status=2).err
+    assert "--node-selector and --toleration are of the pod of --requests" in error
     assert main([*words, "--toleration", "a=b:Sometimes"]) == 2
-    assert main([*words, "--node-selector", "a"]) == 2
-    assert "'a' is not LABEL=VALUE" in capsys.readouterr().err
+    assert "'a' is not LABEL=VALUE" in run(*words, "--node-selector", "a", status=2).err
 
 
-def test_a_nodepool_is_asked_with_its_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_a_nodepool_is_asked_with_its_limits(run: Run) -> None:
+    document = run.json("headroom", "NodePool/trino", "--demo", "--most", "20")
     assert {pool["nodePool"] for item in document for pool in item["nodePools"]} == {"trino"}
-    assert main(["headroom", "NodePool/trino", "--demo", "--most", "20", "--at-least", "20"]) == 3
-    result = capsys.readouterr()
+    result = run("headroom", "NodePool/trino", "--demo", "--most", "20", "--at-least", "20", status=3)
     assert "limits of trino: " in result.out or "trino has no limits" in result.out
-    assert main(["headroom", "NodePool/none", "--demo"]) == 2
-    assert "there is no NodePool none; there are " in capsys.readouterr().err
+    assert "there is no NodePool none; there are " in run("headroom", "NodePool/none", "--demo", status=2).err

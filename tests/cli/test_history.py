@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from karptui.cli.main import main
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
+from tests.cli.conftest import Run
 from tests.histories import BEGIN_NS, record_demo
 
 MINUTE_NS = 60 * NS_PER_SECOND
@@ -53,14 +53,13 @@ def samples(minute: int) -> tuple[Sample, ...]:
     return Sample(at_ns=at_ns, nodes=2, price_per_hour=0.5, held_per_hour=0.0, pending_pods=minute), general
 
 
-def rows(capsys: pytest.CaptureFixture[str], history: Path, *words: str) -> list[dict[str, Any]]:
-    assert main(["history", "--snapshot", str(history), *words, "-o", "json"]) == 0
-    document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+def rows(run: Run, history: Path, *words: str) -> list[dict[str, Any]]:
+    document: list[dict[str, Any]] = run.json("history", "--snapshot", str(history), *words)
     return document
 
 
-def test_samples_of_a_step_are_averaged_over_all_nodepools(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    first, second, *_ = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "5m")
+def test_samples_of_a_step_are_averaged_over_all_nodepools(run: Run, history: Path) -> None:
+    first, second, *_ = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "5m")
     assert (first["from"][:16], first["to"][:16]) == ("2026-11-28T14:00", "2026-11-28T14:05")
     assert second["nodes"] - first["nodes"] == 5
     assert (first["pricePerHour"], first["heldPerHour"], first["pool"]) == (2.0, 0.5, None)
@@ -71,45 +70,40 @@ def test_samples_of_a_step_are_averaged_over_all_nodepools(capsys: pytest.Captur
     assert (second["refusedLaunches"], second["refused"]) == (0, [])
 
 
-def test_launches_and_removals_of_the_demo_are_counted_by_reason(
-    capsys: pytest.CaptureFixture[str], history: Path
-) -> None:
-    (whole,) = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m")
+def test_launches_and_removals_of_the_demo_are_counted_by_reason(run: Run, history: Path) -> None:
+    (whole,) = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "10m")
     assert whole["launches"] > 0
     assert {"name": "Underutilized", "count": whole["removedNodes"]} in whole["removals"]
     assert whole["evictions"] > 0
-    by_minute = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "1m")
+    by_minute = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "1m")
     for name in ("launches", "removedNodes", "evictions", "refusedLaunches"):
         assert sum(row[name] for row in by_minute) == whole[name], name
 
 
-def test_a_pause_is_a_gap_and_no_zero(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    result = rows(capsys, history, "--from", "14:00", "--step", "5m")
+def test_a_pause_is_a_gap_and_no_zero(run: Run, history: Path) -> None:
+    result = rows(run, history, "--from", "14:00", "--step", "5m")
     pause = next(row for row in result if row["from"].startswith("2026-11-28T14:15"))
     assert (pause["isRecorded"], pause["nodes"], pause["pricePerHour"]) == (False, None, None)
     assert (pause["launches"], pause["removedNodes"], pause["evictions"], pause["savedPerHour"]) == (None,) * 4
     assert [row["isRecorded"] for row in result].count(True) >= 3
-    assert main(["history", "--snapshot", str(history), "--from", "14:00", "--step", "5m"]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if "14:15" in line)
+    out = run("history", "--snapshot", str(history), "--from", "14:00", "--step", "5m").out
+    line = next(line for line in out.splitlines() if "14:15" in line)
     assert set(line.split()[2:]) == {"n/a"}
 
 
-def test_nodepools_are_rows_of_their_own(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    result = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
+def test_nodepools_are_rows_of_their_own(run: Run, history: Path) -> None:
+    result = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
     assert result[0]["pool"] is None
     general = next(row for row in result if row["pool"] == "general")
     assert general["pendingPods"] is None
     assert general["nodes"] < result[0]["nodes"]
     assert sum(row["launches"] for row in result[1:]) == result[0]["launches"]
-    (alone,) = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pool", "general")
+    (alone,) = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pool", "general")
     assert alone == general
 
 
-def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(
-    capsys: pytest.CaptureFixture[str], history: Path
-) -> None:
-    assert main(["history", "--snapshot", str(history)]) == 0
-    out = capsys.readouterr().out
+def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(run: Run, history: Path) -> None:
+    out = run("history", "--snapshot", str(history)).out
     above, _, table = out.partition("\n\n")
     assert above.splitlines()[0].startswith("nodes  ")
     assert "13 to 35, last 35" in above
@@ -118,9 +112,9 @@ def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(
     assert len(table.splitlines()) - 1 <= 24
 
 
-def test_csv_has_reasons_as_text(capsys: pytest.CaptureFixture[str], history: Path) -> None:
-    assert main(["history", "--snapshot", str(history), "--to", "14:10", "--step", "10m", "-o", "csv"]) == 0
-    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+def test_csv_has_reasons_as_text(run: Run, history: Path) -> None:
+    out = run("history", "--snapshot", str(history), "--to", "14:10", "--step", "10m", "-o", "csv").out
+    (row,) = csv.DictReader(io.StringIO(out))
     assert row["removals"] == f"Underutilized={row['removedNodes']}"
     assert row["refused"] == f"{OFFERING}=2"
 
@@ -145,8 +139,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], history: Path, words: tup
     assert message in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_history_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_that_is_no_history_is_refused(run: Run, tmp_path: Path) -> None:
     other = tmp_path / "a.json"
     other.write_text("{}")
-    assert main(["history", "--snapshot", str(other)]) == 2
-    assert "is not one history" in capsys.readouterr().err
+    assert "is not one history" in run("history", "--snapshot", str(other), status=2).err

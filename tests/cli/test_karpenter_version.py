@@ -10,13 +10,13 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.karpenter.rules import NEWEST
+from tests.cli.conftest import Run
 
 REPAIRABLE = {"settings": {"FEATURE_GATES": "NodeRepair=true,PodDeletionCostManagement=true"}, "disruption": True}
 
 
-def answers(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[dict[str, Any]], str]:
-    assert main(["simulate", "-o", "json", *arguments]) == 0
-    result = capsys.readouterr()
+def answers(run: Run, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+    result = run("simulate", "-o", "json", *arguments)
     return [json.loads(line) for line in result.out.splitlines()], result.err
 
 
@@ -39,19 +39,19 @@ def methods(document: dict[str, Any]) -> list[str]:
     return [method["name"] for method in document["disruption"]]
 
 
-def test_snapshots_of_two_versions_in_one_call(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_snapshots_of_two_versions_in_one_call(run: Run, tmp_path: Path) -> None:
     older = recording(tmp_path, "older", karpenterVersion="1.14.1")
     newer = recording(tmp_path, "newer", karpenterVersion="1.15.0")
-    (document, other), text = answers(capsys, older, newer)
+    (document, other), text = answers(run, older, newer)
     assert (document["karpenterModelled"], other["karpenterModelled"]) == ("1.14.1", "1.15.0")
     assert "Repair" not in methods(document)
     assert methods(other)[0] == "Repair"
     assert text == ""
 
 
-def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_flag_outweighs_the_snapshot(run: Run, tmp_path: Path) -> None:
     path = recording(tmp_path, "older", karpenterVersion="1.14.1")
-    (document,), text = answers(capsys, "--karpenter-version", "1.15.0", path)
+    (document,), text = answers(run, "--karpenter-version", "1.15.0", path)
     assert (document["karpenterFound"], document["karpenterModelled"]) == ("1.15.0", "1.15.0")
     assert "Repair" in methods(document)
     assert text == ""
@@ -62,16 +62,16 @@ def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_p
     [({}, NEWEST.version, "is unknown"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
 )
 def test_a_version_that_is_not_modelled_is_said(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
+    run: Run, tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
 ) -> None:
-    (document,), text = answers(capsys, recording(tmp_path, "one", **fields))
+    (document,), text = answers(run, recording(tmp_path, "one", **fields))
     assert document["karpenterModelled"] == modelled
     assert note in text
 
 
-def test_the_controller_of_before_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
     settings = {"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}
-    (document,), _ = answers(capsys, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
+    (document,), _ = answers(run, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
     assert document["disruption"][-1] == {
         "name": "LegacyRepair",
         "reason": "Unhealthy",
@@ -89,16 +89,14 @@ def test_the_controller_of_before_is_kept(capsys: pytest.CaptureFixture[str], tm
         ({"rebootHistory": {"n1": 5}}, "rebootHistory"),
     ],
 )
-def test_what_is_wrong_with_a_recording(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], words: str
-) -> None:
-    assert main(["simulate", "-o", "json", recording(tmp_path, "one", **fields)]) == 1
-    assert words in json.loads(capsys.readouterr().out)["error"]
+def test_what_is_wrong_with_a_recording(run: Run, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+    out = run("simulate", "-o", "json", recording(tmp_path, "one", **fields), status=1).out
+    assert words in json.loads(out)["error"]
 
 
-def test_a_flag_that_is_no_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["simulate", "--karpenter-version", "newest", recording(tmp_path, "one")]) == 2
-    assert "is not a version" in capsys.readouterr().err
+def test_a_flag_that_is_no_version(run: Run, tmp_path: Path) -> None:
+    error = run("simulate", "--karpenter-version", "newest", recording(tmp_path, "one"), status=2).err
+    assert "is not a version" in error
 
 
 @pytest.mark.parametrize("command", ["nodes", "blockers", "next", "pending", "advice", "types", "forward"])
@@ -122,7 +120,7 @@ POOL = {
 @pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
 @pytest.mark.parametrize(("text", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
 def test_documents_say_which_version_was_found_and_which_decided(
-    command: str, text: str | None, modelled: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: str, text: str | None, modelled: str, run: Run, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "pool.yaml"
     manifest.write_text(json.dumps(POOL))
@@ -130,20 +128,16 @@ def test_documents_say_which_version_was_found_and_which_decided(
     scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])
     path = recording(tmp_path, "one", **({"karpenterVersion": text} if text else {}))
-    assert main([command, *more, "-o", "json", "--snapshot", path]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(run(command, *more, "-o", "json", "--snapshot", path).out)
     assert (document["karpenterFound"], document["karpenterModelled"]) == (text, modelled)
 
 
 @pytest.mark.parametrize("command", ["forward", "simulate"])
-def test_snapshots_given_by_themselves_say_their_version(
-    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_snapshots_given_by_themselves_say_their_version(command: str, run: Run, tmp_path: Path) -> None:
     scenario = tmp_path / "edit.yaml"
     scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     path = recording(tmp_path, "older", karpenterVersion="1.12.0")
-    assert main([command, "--scenario", str(scenario), "-o", "json", path]) == 0
-    captured = capsys.readouterr()
+    captured = run(command, "--scenario", str(scenario), "-o", "json", path)
     assert json.loads(captured.out)["karpenterFound"] == "1.12.0"
     assert captured.err.count("older: Karpenter 1.12.0 is not modelled: the nearest, 1.14.1, is used") == 1
 

@@ -25,6 +25,7 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.history.store import Change
 from karptui.sources.history.writer import HistoryWriter
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -85,79 +86,71 @@ NODECLASS = json.dumps(
 )
 
 
-def ledger(flags: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    assert main(["types", "--pool", "trino", "--ledger", "r5a.8xlarge", *flags, *more]) == 0
-    return capsys.readouterr().out
+def ledger(flags: list[str], run: Run, *more: str) -> str:
+    return run("types", "--pool", "trino", "--ledger", "r5a.8xlarge", *flags, *more).out
 
 
-def test_defaults_where_karpenter_is_not_found(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    told = ledger(flags, capsys)
+def test_defaults_where_karpenter_is_not_found(flags: list[str], run: Run) -> None:
+    told = ledger(flags, run)
     assert "VM overhead 0.075 (Karpenter's defaults)" in told
     assert "no Deployment or pod is labelled app.kubernetes.io/name=karpenter" in told
 
 
-def test_the_deployment_tells(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_deployment_tells(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.put("/apis/apps/v1/deployments", a_deployment({"name": OVERHEAD, "value": "0.0488"}))
-    told = ledger(flags, capsys)
+    told = ledger(flags, run)
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
     assert "249,351" in told, "what the provider itself computes with that percent"
     assert "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used" in told
-    explicit = ledger(flags, capsys, "--karpenter-setting", f"{OVERHEAD}=0.1")
+    explicit = ledger(flags, run, "--karpenter-setting", f"{OVERHEAD}=0.1")
     assert "VM overhead 0.1 (the configuration)" in explicit
 
 
-def test_a_secret_is_not_followed(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_secret_is_not_followed(cluster: Cluster, flags: list[str], run: Run) -> None:
     secret = {"name": OVERHEAD, "valueFrom": {"secretKeyRef": {"name": "overhead", "key": "x"}}}
     cluster.put("/apis/apps/v1/deployments", a_deployment(secret))
-    assert "VM overhead 0.075 (default: Secret overhead is not read)" in ledger(flags, capsys)
+    assert "VM overhead 0.075 (default: Secret overhead is not read)" in ledger(flags, run)
 
 
 def test_recordings_hold_settings_and_version_and_say_so_later(
-    cluster: Cluster, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, flags: list[str], tmp_path: Path, run: Run
 ) -> None:
     env = ({"name": OVERHEAD, "value": "0.0488"}, {"name": "TOKEN", "value": "hunter2"})
     elsewhere = {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis", "key": "n"}}}
     cluster.put("/apis/apps/v1/deployments", a_deployment(*env, elsewhere))
     out = tmp_path / "out.json"
-    assert main(["record", str(out), *flags]) == 0
-    assert "RESERVED_ENIS comes from Secret enis, which is not read" in capsys.readouterr().err
+    assert "RESERVED_ENIS comes from Secret enis, which is not read" in run("record", str(out), *flags).err
     document = json.loads(out.read_text())
     assert (document["settings"], document["karpenterVersion"]) == ({OVERHEAD: "0.0488"}, "1.13.0")
     assert "hunter2" not in out.read_text()
-    told = ledger(["--snapshot", str(out)], capsys)
+    told = ledger(["--snapshot", str(out)], run)
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
     assert "Karpenter 1.13.0 is not modelled" in told
-    both = ledger(["--snapshot", str(out), "--karpenter-setting", "RESERVED_ENIS=1"], capsys)
+    both = ledger(["--snapshot", str(out), "--karpenter-setting", "RESERVED_ENIS=1"], run)
     assert "RESERVED_ENIS=1 (the configuration)" in both
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in both
 
 
-def test_a_recording_without_karpenter_says_so(
-    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["record", str(tmp_path / "out.json"), *flags]) == 0
-    assert "no Deployment or pod is labelled" in capsys.readouterr().err
+def test_a_recording_without_karpenter_says_so(flags: list[str], tmp_path: Path, run: Run) -> None:
+    assert "no Deployment or pod is labelled" in run("record", str(tmp_path / "out.json"), *flags).err
     assert "karpenterVersion" not in json.loads((tmp_path / "out.json").read_text())
 
 
-def test_pools_without_pods_say_what_is_missing(
-    cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pools_without_pods_say_what_is_missing(cluster: Cluster, flags: list[str], run: Run) -> None:
     def forbid(call: Call) -> None:
         if call.path == "/api/v1/pods":
             call.error(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
             raise Answered
 
     cluster.fault = forbid
-    assert main(["pools", *flags]) == 1
-    result = capsys.readouterr()
+    result = run("pools", *flags, status=1)
     assert "trino" in result.out
     assert "overlap and budgets are left out: pods may not be listed" in result.err
     assert "overlap: unknown: pods may not be listed" in result.err
 
 
 def test_settings_that_the_server_cannot_give_are_named(
-    cluster: Cluster, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, flags: list[str], tmp_path: Path, run: Run
 ) -> None:
     def fail(call: Call) -> None:
         if call.query.get("labelSelector"):
@@ -165,8 +158,7 @@ def test_settings_that_the_server_cannot_give_are_named(
             raise Answered
 
     cluster.fault = fail
-    assert main(["record", str(tmp_path / "out.json"), *flags]) == 0
-    assert "karptui record: the API server answered 500" in capsys.readouterr().err
+    assert "karptui record: the API server answered 500" in run("record", str(tmp_path / "out.json"), *flags).err
 
 
 def test_who_is_asked_beside_a_live_cluster() -> None:
@@ -198,11 +190,10 @@ def test_amounts(text: str, problem: str) -> None:
         amount(text)
 
 
-def test_flags_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY"]) == 2
-    assert "is not NAME=VALUE" in capsys.readouterr().err
-    assert main(["types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY=Sometimes"]) == 2
-    assert "PREFERENCE_POLICY" in capsys.readouterr().err
+def test_flags_that_cannot_be_read(run: Run) -> None:
+    assert "is not NAME=VALUE" in run("types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY", status=2).err
+    error = run("types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY=Sometimes", status=2).err
+    assert "PREFERENCE_POLICY" in error
 
 
 def test_the_verdict_of_a_live_cluster_names_an_edit_in_its_local_history(

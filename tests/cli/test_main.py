@@ -10,6 +10,7 @@ import pytest
 from karptui import __version__
 from karptui.cli import main as cli
 from karptui.cli.main import COMMANDS, actions_of, build_parser, main, split
+from tests.cli.conftest import Run
 
 MODULES = "import sys, json, karptui.cli.main; print(json.dumps(sorted(sys.modules)))"
 
@@ -43,9 +44,8 @@ def test_flags_may_stand_on_either_side_of_the_command(words: list[str], command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--help"]) == 0
-    text = capsys.readouterr().out
+def test_every_command_explains_itself(command: str, run: Run) -> None:
+    text = run(command, "--help").out
     assert f"karptui {command}" in text
     assert "exit status:" in text
     build_parser(command)
@@ -58,15 +58,13 @@ def test_a_list_that_may_be_empty_is_not_required(command: str) -> None:
     assert not [argument.dest for argument in arguments if argument.nargs == "*" and argument.required]
 
 
-def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    text = capsys.readouterr().out
+def test_help_names_every_command(run: Run) -> None:
+    text = run("--help").out
     assert all(f"\n  {command} " in text for command in COMMANDS)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"karptui {__version__}\n"
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"karptui {__version__}\n"
     assert main(["nodes", "--version"]) == 2
 
 
@@ -100,36 +98,29 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["nodes", "--kubeconfig", "/none"], "/none"),
     ],
 )
-def test_bad_usage_is_a_sentence_and_status_two(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    captured = capsys.readouterr()
+def test_bad_usage_is_a_sentence_and_status_two(words: list[str], sentence: str, run: Run) -> None:
+    captured = run(*words, status=2)
     assert sentence in captured.err
     assert "Traceback" not in captured.err
     assert not captured.out
 
 
-def test_a_command_takes_the_demo_that_stands_still(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_takes_the_demo_that_stands_still(run: Run) -> None:
     for words in (
         ["budgets", "--demo=still"],
         ["--demo=still", "budgets"],
         ["budgets", "--demo", "--still"],
         ["--demo", "--still", "budgets"],
     ):
-        assert main([*words, "--filter", "pool=none"]) == 0
-        assert "no budgets match" in capsys.readouterr().err
+        assert "no budgets match" in run(*words, "--filter", "pool=none").err
 
 
-def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_of_arguments_may_stand_behind_flags_too(run: Run) -> None:
     """argparse ends a list at the first flag."""
-    assert main(["solve", "pending", "none-1", "--tries", "1", "none-2", "-o", "json", "none-3"]) == 1
-    told = capsys.readouterr().err
+    told = run("solve", "pending", "none-1", "--tries", "1", "none-2", "-o", "json", "none-3", status=1).err
     assert [line.split()[2] for line in told.splitlines()] == ["none-1:", "none-2:", "none-3:"]
-    assert main(["solve", "pending", "--tries", "1", ""]) == 2
-    assert "argument SNAPSHOT: the name of a file is empty" in capsys.readouterr().err
-    assert main(["record", "-", "--demo", "more"]) == 2
-    assert "unrecognized arguments: more" in capsys.readouterr().err
+    assert "argument SNAPSHOT: the name of a file is empty" in run("solve", "pending", "--tries", "1", "", status=2).err
+    assert "unrecognized arguments: more" in run("record", "-", "--demo", "more", status=2).err
 
 
 @pytest.mark.parametrize(
@@ -144,11 +135,8 @@ def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFix
         ),
     ],
 )
-def test_wrong_words_are_one_line_that_names_the_command(
-    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 2
-    assert capsys.readouterr().err == f"{line}\n"
+def test_wrong_words_are_one_line_that_names_the_command(words: list[str], line: str, run: Run) -> None:
+    assert run(*words, status=2).err == f"{line}\n"
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
@@ -191,14 +179,13 @@ def test_ctrl_c_during_the_first_imports_leaves_no_traceback() -> None:
 @pytest.mark.crashes
 @pytest.mark.parametrize("error", [ZeroDivisionError("cannot send Bearer abc.def"), OSError(9, "odd")])
 def test_a_fault_inside_is_a_sentence_with_a_report(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     def fail(*_: object) -> int:
         raise error
 
     monkeypatch.setattr("karptui.cli.main._execute", fail)
-    assert main(["nodes", "--demo"]) == 70
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = run("nodes", "--demo", status=70).err.splitlines()
     assert line.startswith(f"karptui: internal error while running karptui nodes: {type(error).__name__}")
     assert "; report in " in line
     assert "abc.def" not in line

@@ -25,6 +25,7 @@ from karptui.cli.main import build_parser, main
 from karptui.cli.mcp_server import _Assistant
 from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
+from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file
 from tests.histories import record_demo
 
@@ -183,15 +184,12 @@ def test_sigterm_leaves_no_recording_behind(tmp_path: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_without_the_extra_the_install_line_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_extra_the_install_line_is_shown(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.delitem(sys.modules, "karptui.cli.mcp_server", raising=False)
     monkeypatch.delitem(sys.modules, "mcp.server.lowlevel", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    assert main(["mcp", "--demo"]) == 2
-    assert capsys.readouterr().err.endswith("pip install 'karptui[mcp]'\n")
+    assert run("mcp", "--demo", status=2).err.endswith("pip install 'karptui[mcp]'\n")
 
 
 @pytest.mark.parametrize(
@@ -203,9 +201,8 @@ def test_without_the_extra_the_install_line_is_shown(
         (["--timeout", "0"], "leaves no time"),
     ],
 )
-def test_flags_without_sense_are_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", *words]) == 2
-    assert message in capsys.readouterr().err
+def test_flags_without_sense_are_refused(words: list[str], message: str, run: Run) -> None:
+    assert message in run("mcp", *words, status=2).err
 
 
 @pytest.mark.parametrize(

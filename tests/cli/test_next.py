@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
 from tests.troubles import troubles_document
 
@@ -24,9 +24,8 @@ def snapshot_file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["next", "--snapshot", file, "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_json(file: str, run: Run) -> None:
+    document = run.json("next", "--snapshot", file)
     assert document["next"]["method"] == "Emptiness"
     assert document["next"]["commands"] == [
         {"decision": "delete", "nodes": ["spot-1"], "savings_per_hour": 0.31, "replacements": [], "lost_pods": []}
@@ -36,31 +35,25 @@ def test_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_table_and_csv(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["next", "--snapshot", file]) == 0
-    text = capsys.readouterr().out
+def test_table_and_csv(file: str, run: Run) -> None:
+    text = run("next", "--snapshot", file).out
     assert text.startswith("Next: Emptiness (Empty), saves $0.3100/h\n  delete spot-1\n")
     assert "NODE" in text
-    assert main(["next", "--snapshot", file, "--no-headers", "-l", "karpenter.sh/nodepool=spot"]) == 0
-    assert capsys.readouterr().out.startswith("spot-1")
-    assert main(["next", "--snapshot", file, "-o", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert run("next", "--snapshot", file, "--no-headers", "-l", "karpenter.sh/nodepool=spot").out.startswith("spot-1")
+    rows = list(csv.DictReader(io.StringIO(run("next", "--snapshot", file, "-o", "csv").out)))
     assert [(row["name"], row["held_by"], row["replaced_by"], row["would_be"]) for row in rows] == [
         ("spot-1", "", "", "delete")
     ]
 
 
-def test_replacements(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["next", "--demo", "-o", "csv", "--filter", "pool=trino"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+def test_replacements(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("next", "--demo", "-o", "csv", "--filter", "pool=trino").out)))
     assert {row["replaced_by"] for row in rows} == {"trino:r5a.8xlarge"}
 
 
-def test_errors_are_sentences(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["next", "--snapshot", file, "--filter", "price=oops("]) == 2
-    assert capsys.readouterr().err.startswith("karptui next: ")
-    assert main(["next", "--snapshot", str(tmp_path / "missing.json")]) == 2
-    assert "missing.json" in capsys.readouterr().err
+def test_errors_are_sentences(file: str, tmp_path: Path, run: Run) -> None:
+    assert run("next", "--snapshot", file, "--filter", "price=oops(", status=2).err.startswith("karptui next: ")
+    assert "missing.json" in run("next", "--snapshot", str(tmp_path / "missing.json"), status=2).err
 
 
 @pytest.mark.parametrize(
@@ -71,12 +64,9 @@ def test_errors_are_sentences(file: str, tmp_path: Path, capsys: pytest.CaptureF
         ("budget-keeps-empty-nodes", ""),
     ],
 )
-def test_karpenter_that_does_not_work_is_told(
-    incident: str, idle: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_karpenter_that_does_not_work_is_told(incident: str, idle: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(INCIDENTS[incident].snapshot()))
-    assert main(["next", "--snapshot", str(path)]) == 0
-    printed = capsys.readouterr()
+    printed = run("next", "--snapshot", str(path))
     assert idle in printed.err
     assert ("none of this happens" in printed.err) == bool(idle)

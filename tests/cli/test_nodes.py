@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file
 
 
-def nodes(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[dict[str, Any]]:
+def nodes(run: Run, *words: str, status: int = 0) -> list[dict[str, Any]]:
     """Return what the command prints as JSON."""
-    assert main(["nodes", "-o", "json", *words]) == status
-    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    rows: list[dict[str, Any]] = json.loads(run("nodes", "-o", "json", *words, status=status).out)
     return rows
 
 
-def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {row["name"]: row for row in nodes(capsys, "--snapshot", a_file(tmp_path))}
+def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, run: Run) -> None:
+    rows = {row["name"]: row for row in nodes(run, "--snapshot", a_file(tmp_path))}
     assert set(rows) == {"general-abcde", "node-1", "node-2"}
     expected = {
         "node_claim": None,
@@ -48,22 +47,20 @@ def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, capsys: py
     assert claim["cpu_allocatable_millis"] is None
 
 
-def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table(tmp_path: Path, run: Run) -> None:
     file = a_file(tmp_path)
-    assert main(["nodes", "--snapshot", file]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("nodes", "--snapshot", file).out.splitlines()
     assert lines[0].split()[:4] == ["NAME", "WHY", "STATUS", "POOL"]
     assert lines[1].startswith("(general-abcde)")
     assert [line.split()[0] for line in lines[2:]] == ["node-1", "node-2"]
-    assert main(["nodes", "-o", "wide", "--no-headers", "--snapshot", file]) == 0
-    assert "amd64" in capsys.readouterr().out.splitlines()[1]
+    assert "amd64" in run("nodes", "-o", "wide", "--no-headers", "--snapshot", file).out.splitlines()[1]
 
 
-def test_rows_are_chosen_and_ordered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_chosen_and_ordered(tmp_path: Path, run: Run) -> None:
     file = a_file(tmp_path)
 
     def names(*words: str) -> list[str]:
-        return [row["name"] for row in nodes(capsys, "--snapshot", file, *words)]
+        return [row["name"] for row in nodes(run, "--snapshot", file, *words)]
 
     assert names("-l", "team=a") == ["node-1"]
     assert names("--node-selector", "team in (a,b)", "--node-sort", "name=dsc") == ["node-2", "node-1"]
@@ -72,14 +69,13 @@ def test_rows_are_chosen_and_ordered(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert names("--sort-by", "cpu=dsc")[0] == "node-1"
 
 
-def test_labels_become_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = nodes(capsys, "--snapshot", a_file(tmp_path), "--extra-labels", "team, none")
+def test_labels_become_columns(tmp_path: Path, run: Run) -> None:
+    rows = nodes(run, "--snapshot", a_file(tmp_path), "--extra-labels", "team, none")
     assert [(row["label:team"], row["label:none"]) for row in rows] == [(None, None), ("a", None), ("b", None)]
 
 
-def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "--snapshot", a_file(tmp_path), "--resources", "memory"]) == 0
-    heading = capsys.readouterr().out.splitlines()[0].split()
+def test_resources_choose_columns(tmp_path: Path, run: Run) -> None:
+    heading = run("nodes", "--snapshot", a_file(tmp_path), "--resources", "memory").out.splitlines()[0].split()
     assert "MEM" in heading
     assert "CPU" not in heading
     assert "PODS" not in heading
@@ -98,36 +94,30 @@ def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[
         (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),
     ],
 )
-def test_what_cannot_be_asked(
-    tmp_path: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["nodes", "--snapshot", a_file(tmp_path), *words]) == 2
-    assert sentence in capsys.readouterr().err
+def test_what_cannot_be_asked(tmp_path: Path, words: list[str], sentence: str, run: Run) -> None:
+    assert sentence in run("nodes", "--snapshot", a_file(tmp_path), *words, status=2).err
 
 
-def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\x1b[31mred"}, "spec": {"nodeName": 5}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
-    assert main(["nodes", "--snapshot", a_file(tmp_path, broken, secret)]) == 1
-    error = capsys.readouterr().err
+    error = run("nodes", "--snapshot", a_file(tmp_path, broken, secret), status=1).err
     assert "spec.nodeName: must be text, is a number: write it in quotes" in error
     assert "skipped: 1 Secret" in error
     assert "\x1b" not in error
 
 
-def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_show_is_said(tmp_path: Path, run: Run) -> None:
     file = a_file(tmp_path, objects=OBJECTS[3:4])
-    assert main(["nodes", "--snapshot", file]) == 0
-    assert "no nodes" in capsys.readouterr().err
-    assert main(["nodes", "--snapshot", a_file(tmp_path), "--filter", "nonsense"]) == 0
-    captured = capsys.readouterr()
+    assert "no nodes" in run("nodes", "--snapshot", file).err
+    captured = run("nodes", "--snapshot", a_file(tmp_path), "--filter", "nonsense")
     assert "no nodes match, of 3" in captured.err
     assert not captured.out
 
 
-def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, run: Run) -> None:
     file = tmp_path / "nameless.json"
     file.write_text('{"apiVersion": "v1", "kind": "Node", "metadata": {}}')
-    assert main(["nodes", "--snapshot", str(file), "--now", "2026-11-20T12:00:00Z"]) == 1
-    told = [line for line in capsys.readouterr().err.splitlines() if "is missing" in line]
+    error = run("nodes", "--snapshot", str(file), "--now", "2026-11-20T12:00:00Z", status=1).err
+    told = [line for line in error.splitlines() if "is missing" in line]
     assert told == [f"karptui nodes: {file}: Node (without a name): metadata.name: is missing"]

@@ -9,17 +9,17 @@ import pytest
 
 from karptui.cli import loading as module
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.stories import STORIES
 
 
-def nodes(capsys: pytest.CaptureFixture[str], *args: str) -> list[dict[str, Any]]:
-    assert main(["nodes", "--snapshot", str(STORIES), "-o", "json", *args]) == 0
-    document: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+def nodes(run: Run, *args: str) -> list[dict[str, Any]]:
+    document: list[dict[str, Any]] = json.loads(run("nodes", "--snapshot", str(STORIES), "-o", "json", *args).out)
     return document
 
 
-def test_every_node_has_a_code(capsys: pytest.CaptureFixture[str]) -> None:
-    result = nodes(capsys)
+def test_every_node_has_a_code(run: Run) -> None:
+    result = nodes(run)
     assert result
     for document in result:
         assert document["why"]
@@ -27,13 +27,13 @@ def test_every_node_has_a_code(capsys: pytest.CaptureFixture[str]) -> None:
         assert document["pods_in_last_hour"] >= 0
 
 
-def test_codes_filter(capsys: pytest.CaptureFixture[str]) -> None:
-    code = nodes(capsys)[0]["why_codes"][0]
-    assert all(code in node["why_codes"] for node in nodes(capsys, "--filter", f"why={code}"))
+def test_codes_filter(run: Run) -> None:
+    code = nodes(run)[0]["why_codes"][0]
+    assert all(code in node["why_codes"] for node in nodes(run, "--filter", f"why={code}"))
 
 
-def test_without_simulation_nothing_is_said_about_what_would_follow(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {node["goes_without_blockers"] for node in nodes(capsys, "--no-simulate")} == {None}
+def test_without_simulation_nothing_is_said_about_what_would_follow(run: Run) -> None:
+    assert {node["goes_without_blockers"] for node in nodes(run, "--no-simulate")} == {None}
 
 
 def test_large_clusters_are_simulated_on_request(
@@ -46,9 +46,6 @@ def test_large_clusters_are_simulated_on_request(
     assert "--simulate does it" not in capsys.readouterr().err
 
 
-def test_without_pods_the_codes_are_left_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pods_the_codes_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda _: "Pods may not be listed")
-    assert main(["nodes", "--snapshot", str(STORIES)]) == 0
-    assert "left out: Pods may not be listed" in capsys.readouterr().err
+    assert "left out: Pods may not be listed" in run("nodes", "--snapshot", str(STORIES)).err

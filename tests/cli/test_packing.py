@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
 OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: 0.03}\n"
@@ -15,15 +14,14 @@ WRONG = "name: no such pool\nedits:\n- {edit: set, object: NodePool/none, path: 
 
 
 @pytest.mark.parametrize(("by", "share"), [("cpu", "cpu 3700/3860m 95%"), ("memory", "memory 5.4/14.1Gi 37%")])
-def test_a_picture_by_cpu_or_memory(capsys: pytest.CaptureFixture[str], by: str, share: str) -> None:
-    assert main(["packing", "--demo", "--by", by]) == 0
-    heading = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("─ not Karpenter"))
+def test_a_picture_by_cpu_or_memory(run: Run, by: str, share: str) -> None:
+    out = run("packing", "--demo", "--by", by).out
+    heading = next(line for line in out.splitlines() if line.startswith("─ not Karpenter"))
     assert share in heading
 
 
-def test_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["packing", "--demo", "-o", "json"]) == 0
-    nodes = json.loads(capsys.readouterr().out)["nodes"]
+def test_its_figures(run: Run) -> None:
+    nodes = run.json("packing", "--demo")["nodes"]
     trino = [node for node in nodes if node["pool"] == "trino"]
     assert len(trino) == 8
     assert {len(item["pods"]) for item in trino} == {1}
@@ -31,26 +29,21 @@ def test_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert [node["pool"] for node in nodes][-2:] == [None, None]
 
 
-def test_both_sides_of_a_what_if(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_sides_of_a_what_if(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(OVERHEAD)
-    assert main(["packing", "--snapshot", STORIES, "--scenario", str(path), "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = run.json("packing", "--snapshot", STORIES, "--scenario", str(path))
     new = [node for node in document["nodes"] if node["before"] is None]
     assert {(item["name"], item["type"]) for item in new} == {(None, "r5a.16xlarge")}
-    assert main(["packing", "--snapshot", STORIES, "--scenario", str(path)]) == 0
-    assert capsys.readouterr().out.startswith(document["sentence"])
+    assert run("packing", "--snapshot", STORIES, "--scenario", str(path)).out.startswith(document["sentence"])
 
 
-def test_an_edit_that_cannot_be_made_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_that_cannot_be_made_is_said(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(WRONG)
-    assert main(["packing", "--snapshot", STORIES, "--scenario", str(path), "-o", "json"]) == 1
-    assert "none" in json.loads(capsys.readouterr().out)["error"]
-    assert main(["packing", "--snapshot", STORIES, "--scenario", str(path)]) == 1
-    assert capsys.readouterr().out.startswith("✘ ")
+    assert "none" in run.json("packing", "--snapshot", STORIES, "--scenario", str(path), status=1)["error"]
+    assert run("packing", "--snapshot", STORIES, "--scenario", str(path), status=1).out.startswith("✘ ")
 
 
-def test_the_picture_of_capacity_says_where_its_figures_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["capacity", "--demo", "--packing", "cpu", "-o", "json"]) == 2
-    assert "karptui packing -o json" in capsys.readouterr().err
+def test_the_picture_of_capacity_says_where_its_figures_are(run: Run) -> None:
+    assert "karptui packing -o json" in run("capacity", "--demo", "--packing", "cpu", "-o", "json", status=2).err

@@ -10,6 +10,7 @@ import shlex
 import pytest
 
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 SHORT = ("--until", "1h", "--horizon", "1h")
 
@@ -42,10 +43,7 @@ def test_json_csv_and_the_table_hold_the_same(capsys: pytest.CaptureFixture[str]
         (("--reason", "Old"), "invalid choice: 'Old'"),
     ],
 )
-def test_what_cannot_be_paused_is_a_sentence(
-    capsys: pytest.CaptureFixture[str], story: str, words: tuple[str, ...], says: str
-) -> None:
-    assert main(["pause", "--snapshot", story, *words]) == 2
-    out, err = capsys.readouterr()
+def test_what_cannot_be_paused_is_a_sentence(run: Run, story: str, words: tuple[str, ...], says: str) -> None:
+    out, err = run("pause", "--snapshot", story, *words, status=2)
     assert not out
     assert says in err

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,17 +38,14 @@ def pools() -> list[dict[str, Any]]:
     ]
 
 
-def test_pausing_disruption_leaves_expirations_and_interruptions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pausing_disruption_leaves_expirations_and_interruptions(tmp_path: Path, run: Run) -> None:
     """A budget of 0 stops consolidation and drift; nodes still expire, and spot instances are still interrupted."""
     path = tmp_path / "pause.yaml"
     budget = {"nodes": "0"}
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
     spec = {"disruption": {"budgets": [budget]}, "template": {"spec": {"expireAfter": "720h"}}}
     path.write_text(json.dumps({**pool, "spec": spec}))
-    assert main(["plan", "-f", str(path), "--demo", "--horizon", "24h", "-o", "json"]) == 0
-    plan = json.loads(capsys.readouterr().out)
+    plan = run.json("plan", "-f", str(path), "--demo", "--horizon", "24h")
     (risk,) = (risk for risk in plan["risks"] if "pause disruption" in risk)
     expired = [step for step in plan["rollout"]["steps"] if step["kind"] == "expire"]
     assert risk.startswith("the budgets of general pause disruption, but not expiration and interruption: ")
@@ -55,19 +53,16 @@ def test_pausing_disruption_leaves_expirations_and_interruptions(
     assert (f"{len(expired)} node" in risk) == bool(expired)
     budget["nodes"] = "1"
     path.write_text(json.dumps({**pool, "spec": spec}))
-    assert main(["plan", "-f", str(path), "--demo", "--horizon", "10m", "-o", "json"]) == 0
-    assert "pause disruption" not in capsys.readouterr().out
+    assert "pause disruption" not in run("plan", "-f", str(path), "--demo", "--horizon", "10m", "-o", "json").out
 
 
-def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(
-    snapshot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(snapshot: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "pool.yaml"
     path.write_text(json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}))
     result = []
     for words in ([], ["--price-multiplier", "2"], ["--node-surcharge", "1"]):
-        assert main(["plan", "-f", str(path), snapshot, "--horizon", "10m", "-o", "json", *words]) == 0
-        result.append(json.loads(capsys.readouterr().out)["pricePerHour"]["endEdited"])
+        out = run("plan", "-f", str(path), snapshot, "--horizon", "10m", "-o", "json", *words).out
+        result.append(json.loads(out)["pricePerHour"]["endEdited"])
     listed, doubled, surcharged = result
     assert listed > 0
     assert (doubled, surcharged) == (pytest.approx(2 * listed), pytest.approx(listed + 1))
@@ -118,46 +113,42 @@ def closed(tmp_path: Path) -> str:
     return str(path)
 
 
-def a_plan(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    assert main(["plan", *words, "-o", "json"]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+def a_plan(run: Run, *words: str) -> dict[str, Any]:
+    document: dict[str, Any] = run.json("plan", *words)
     return document
 
 
-def test_the_same_manifest_changes_nothing(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
+def test_the_same_manifest_changes_nothing(run: Run, snapshot: str, tmp_path: Path) -> None:
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump_all(pools()))
-    plan = a_plan(capsys, "-f", str(same), "--snapshot", snapshot)
+    plan = a_plan(run, "-f", str(same), "--snapshot", snapshot)
     assert plan["risks"] == []
     assert plan["drift"] == []
     assert plan["decisions"]["now"] == plan["decisions"]["edited"]
     assert plan["pricePerHour"]["endNow"] == plan["pricePerHour"]["endEdited"]
 
 
-def test_the_worst_risk_comes_first(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
-    plan = a_plan(capsys, "-f", closed, "--snapshot", snapshot)
+def test_the_worst_risk_comes_first(run: Run, snapshot: str, closed: str) -> None:
+    plan = a_plan(run, "-f", closed, "--snapshot", snapshot)
     assert plan["objects"] == [f"NodePool/{pool['metadata']['name']}" for pool in pools()]
     assert "no place any more" in plan["risks"][0]
     assert plan["rollout"]["end"]["pending"] > 0
 
 
 def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
-    capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, tmp_path: Path
+    run: Run, capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, tmp_path: Path
 ) -> None:
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump_all(pools()))
-    assert main(["plan", "-f", str(same), "--snapshot", snapshot]) == 0
-    assert "At the end:" not in capsys.readouterr().out
-    assert main(["plan", "-f", closed, "--snapshot", snapshot]) == 0
-    text = capsys.readouterr().out.splitlines()[0]
+    assert "At the end:" not in run("plan", "-f", str(same), "--snapshot", snapshot).out
+    text = run("plan", "-f", closed, "--snapshot", snapshot).out.splitlines()[0]
     assert main(["plan", "-f", closed, "--snapshot", snapshot, "-o", "markdown"]) == 0
     assert "At the end: $0.00/h instead of $" in text
     assert "At the end:" in capsys.readouterr().out.splitlines()[2]
 
 
-def test_a_condition_that_is_met_fails(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
-    assert main(["plan", "-f", closed, "--snapshot", snapshot, "--fail-on", "pending"]) == 3
-    printed = capsys.readouterr()
+def test_a_condition_that_is_met_fails(run: Run, snapshot: str, closed: str) -> None:
+    printed = run("plan", "-f", closed, "--snapshot", snapshot, "--fail-on", "pending", status=3)
     assert "--fail-on pending" in printed.err
     first, second, third, *_ = printed.out.splitlines()
     assert first.startswith(snapshot)
@@ -181,15 +172,15 @@ def test_markdown_holds_no_markup_of_the_cluster(
 
 
 def test_folders_and_standard_input_are_read(
-    capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Path(closed).parent / "manifests"
     folder.mkdir()
     (folder / "pool.yml").write_text(Path(closed).read_text())
     (folder / "README.md").write_text("no manifest")
-    assert len(a_plan(capsys, "-f", str(folder), "--snapshot", snapshot)["objects"]) == len(pools())
+    assert len(a_plan(run, "-f", str(folder), "--snapshot", snapshot)["objects"]) == len(pools())
     monkeypatch.setattr("sys.stdin", io.StringIO(Path(closed).read_text()))
-    assert a_plan(capsys, "-f", "-", "--snapshot", snapshot)["objects"]
+    assert a_plan(run, "-f", "-", "--snapshot", snapshot)["objects"]
 
 
 @pytest.mark.parametrize(
@@ -200,13 +191,10 @@ def test_folders_and_standard_input_are_read(
         ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {}\n", "needs a kind and a metadata.name"),
     ],
 )
-def test_what_cannot_be_applied_is_a_sentence(
-    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path, text: str, says: str
-) -> None:
+def test_what_cannot_be_applied_is_a_sentence(run: Run, snapshot: str, tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text)
-    assert main(["plan", "-f", str(path), "--snapshot", snapshot]) == 2
-    assert says in capsys.readouterr().err
+    assert says in run("plan", "-f", str(path), "--snapshot", snapshot, status=2).err
 
 
 REFUSED = """apiVersion: karpenter.sh/v1
@@ -216,29 +204,25 @@ spec: {weight: 400, foo: 1}
 """
 
 
-def test_what_the_api_server_refuses_is_the_worst_risk(
-    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
-) -> None:
+def test_what_the_api_server_refuses_is_the_worst_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
     path = tmp_path / "new.yaml"
     path.write_text(REFUSED)
-    plan = a_plan(capsys, "-f", str(path), "--snapshot", snapshot)
+    plan = a_plan(run, "-f", str(path), "--snapshot", snapshot)
     (why,) = plan["refused"]
     assert plan["risks"][0] == why
     assert why.startswith("the API server refuses NodePool new: ")
     for part in ("spec.template: required, but missing", "spec.weight: must be at most 100", "unknown field foo"):
         assert part in why
-    assert main(["plan", "-f", str(path), "--snapshot", snapshot, "--fail-on", "refused"]) == 3
-    assert "--fail-on refused: the API server refuses NodePool new" in capsys.readouterr().err
+    error = run("plan", "-f", str(path), "--snapshot", snapshot, "--fail-on", "refused", status=3).err
+    assert "--fail-on refused: the API server refuses NodePool new" in error
 
 
-def test_what_it_has_taken_already_is_no_risk(
-    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
-) -> None:
+def test_what_it_has_taken_already_is_no_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
     # The NodeClass of the snapshot lacks what its schema requires: nobody can say why, and it is there.
     path = tmp_path / "class.yaml"
     texts = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     path.write_text(yaml.safe_dump({**texts, "spec": {"tags": {"team": "a"}}}))
-    assert a_plan(capsys, "-f", str(path), "--snapshot", snapshot)["refused"] == []
+    assert a_plan(run, "-f", str(path), "--snapshot", snapshot)["refused"] == []
 
 
 SHIMS: Final = {
@@ -289,18 +273,15 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
         assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"
 
 
-def test_several_snapshots_are_clusters_of_their_own(
-    capsys: pytest.CaptureFixture[str], snapshot: str, closed: str
-) -> None:
-    assert main(["plan", "-f", closed, snapshot, snapshot, "-o", "json", "--fail-on", "pending"]) == 3
-    printed = capsys.readouterr()
+def test_several_snapshots_are_clusters_of_their_own(run: Run, snapshot: str, closed: str) -> None:
+    printed = run("plan", "-f", closed, snapshot, snapshot, "-o", "json", "--fail-on", "pending", status=3)
     first, second = map(json.loads, printed.out.splitlines())
     assert first == second
     assert printed.err.count("shop: --fail-on pending") == 2
 
 
 def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    run: Run, tmp_path: Path
 ) -> None:
     document = {
         "apiVersion": "karpenter.sh/v1",
@@ -322,20 +303,16 @@ def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_pla
     }
     written = tmp_path / "preferred.yaml"
     written.write_text(yaml.safe_dump(document))
-    assert main(["plan", "-f", str(written), "--demo", "--horizon", "1m"]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
+    first = run("plan", "-f", str(written), "--demo", "--horizon", "1m").out.splitlines()[0]
     assert first.startswith("demo: Nothing changes at once: ")
     assert "If every pod were placed again: 348 pods land on general-preferred instead of general" in first
 
 
-def test_advice_with_another_number_in_it_is_neither_new_nor_gone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_advice_with_another_number_in_it_is_neither_new_nor_gone(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "general.yaml"
     only = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m7i", "c7i", "r7i"]}
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
     path.write_text(json.dumps({**pool, "spec": {"template": {"spec": {"requirements": [only]}}}}))
-    assert main(["plan", "-f", str(path), "--demo", "--horizon", "1m", "-o", "json"]) == 0
-    advice = json.loads(capsys.readouterr().out)["advice"]
+    advice = run.json("plan", "-f", str(path), "--demo", "--horizon", "1m")["advice"]
     new, gone = ({(item["rule"], *item["objects"]) for item in advice[key]} for key in ("new", "gone"))
     assert not new & gone

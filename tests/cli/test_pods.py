@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.cli.files import a_file
 
 
-def pods(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+def pods(run: Run, *words: str) -> list[dict[str, Any]]:
     """Return what the command prints as JSON."""
-    assert main(["pods", "-o", "json", *words]) == 0
-    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    rows: list[dict[str, Any]] = json.loads(run("pods", "-o", "json", *words).out)
     return rows
 
 
-def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {row["name"]: row for row in pods(capsys, "--snapshot", a_file(tmp_path))}
+def test_json(tmp_path: Path, run: Run) -> None:
+    rows = {row["name"]: row for row in pods(run, "--snapshot", a_file(tmp_path))}
     assert set(rows) == {"api-1", "api-2", "agent-1", "job-1"}
     expected = {
         "namespace": "web",
@@ -50,26 +49,21 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--filter", "status=Pending"], ["job-1"]),
     ],
 )
-def test_rows_are_chosen(
-    tmp_path: Path, words: list[str], names: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert [row["name"] for row in pods(capsys, "--snapshot", a_file(tmp_path), *words)] == names
+def test_rows_are_chosen(tmp_path: Path, words: list[str], names: list[str], run: Run) -> None:
+    assert [row["name"] for row in pods(run, "--snapshot", a_file(tmp_path), *words)] == names
 
 
-def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pods", "--snapshot", a_file(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_table(tmp_path: Path, run: Run) -> None:
+    lines = run("pods", "--snapshot", a_file(tmp_path)).out.splitlines()
     assert lines[0].split()[:3] == ["NAME", "NAMESPACE", "STATUS"]
     assert len(lines) == 5
 
 
-def test_a_selector_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pods", "--snapshot", a_file(tmp_path), "--node-selector", "a("]) == 2
-    assert "--node-selector: " in capsys.readouterr().err
+def test_a_selector_that_cannot_be_read(tmp_path: Path, run: Run) -> None:
+    assert "--node-selector: " in run("pods", "--snapshot", a_file(tmp_path), "--node-selector", "a(", status=2).err
 
 
-def test_namespace_without_pods_is_told_from_a_cluster_without(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pods", "--demo", "-n", "nowhere"]) == 0
-    captured = capsys.readouterr()
+def test_namespace_without_pods_is_told_from_a_cluster_without(run: Run) -> None:
+    captured = run("pods", "--demo", "-n", "nowhere")
     assert not captured.out
     assert re.fullmatch(r"no pods match, of \d{3}\n", captured.err)

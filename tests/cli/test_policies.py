@@ -9,6 +9,7 @@ import json
 import pytest
 
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 FEW = ("--policy", "WhenEmpty", "--policy", "Balanced", "--after", "0s", "--horizon", "1h")
 
@@ -37,10 +38,7 @@ def test_json_csv_and_the_table_say_the_same(capsys: pytest.CaptureFixture[str],
         (("--policy", "Often"), "invalid choice: 'Often'"),
     ],
 )
-def test_what_cannot_be_compared_is_a_sentence(
-    capsys: pytest.CaptureFixture[str], story: str, words: tuple[str, ...], says: str
-) -> None:
-    assert main(["policies", "--snapshot", story, *words]) == 2
-    out, err = capsys.readouterr()
+def test_what_cannot_be_compared_is_a_sentence(run: Run, story: str, words: tuple[str, ...], says: str) -> None:
+    out, err = run("policies", "--snapshot", story, *words, status=2)
     assert not out
     assert says in err

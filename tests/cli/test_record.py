@@ -9,21 +9,17 @@ import yaml
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest
 from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 
-def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, run: Run) -> None:
     file, copy = a_file(tmp_path), str(tmp_path / "copy.json.gz")
-    assert main(["record", copy, "--snapshot", file]) == 0
-    assert "7 objects" in capsys.readouterr().err
+    assert "7 objects" in run("record", copy, "--snapshot", file).err
     for command in ("nodes", "pods"):
-        answers = []
-        for text in (file, copy):
-            assert main([command, "-o", "json", "--snapshot", text]) == 0
-            answers.append(capsys.readouterr().out)
-        assert answers[0] == answers[1]
+        assert run.json(command, "--snapshot", file) == run.json(command, "--snapshot", copy)
 
 
 def test_several_files_and_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -55,26 +51,22 @@ def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
         ([], "no kubeconfig"),
     ],
 )
-def test_what_cannot_be_recorded(
-    tmp_path: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["record", str(tmp_path / "out.json"), *words]) == 2
-    assert sentence in capsys.readouterr().err
+def test_what_cannot_be_recorded(tmp_path: Path, words: list[str], sentence: str, run: Run) -> None:
+    assert sentence in run("record", str(tmp_path / "out.json"), *words, status=2).err
     assert not (tmp_path / "out.json").exists()
 
 
-def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out.json"
     out.write_text("mine")
-    assert main(["record", str(out), "--snapshot", a_file(tmp_path)]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "exists already" in run("record", str(out), "--snapshot", a_file(tmp_path), status=2).err
     assert main(["record", str(out), "--snapshot", a_file(tmp_path), "--force"]) == 0
 
 
-def test_objects_that_cannot_be_read_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_that_cannot_be_read_are_said(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"nodeName": 5}}
-    assert main(["record", str(tmp_path / "out.json"), "--snapshot", a_file(tmp_path, broken)]) == 1
-    assert "not recorded: " in capsys.readouterr().err
+    error = run("record", str(tmp_path / "out.json"), "--snapshot", a_file(tmp_path, broken), status=1).err
+    assert "not recorded: " in error
 
 
 def a_live_cluster() -> Cluster:
@@ -107,7 +99,7 @@ def kubeconfig(folder: Path, url: str) -> str:
     return str(file)
 
 
-def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, run: Run) -> None:
     with LoopbackServer(a_live_cluster()) as server:
         words = ["record", str(tmp_path / "out.json"), "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws"]
         assert main(words) == 0
@@ -124,8 +116,7 @@ def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, capsys: pytest.Ca
     assert document["name"] == "test"
     assert document["settings"] == {"PREFERENCE_POLICY": "Ignore"}
     assert "hunter2" not in text
-    assert main(["nodes", "--snapshot", str(tmp_path / "out.json"), "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["pods_requested"] == 1200
+    assert run.json("nodes", "--snapshot", str(tmp_path / "out.json"))[0]["pods_requested"] == 1200
 
 
 def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,12 +135,11 @@ def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     assert "cannot list" not in (tmp_path / "out.json").read_text()
 
 
-def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, run: Run) -> None:
     with LoopbackServer(a_live_cluster()) as server:
         config = kubeconfig(tmp_path, server.url)
     for words in (["nodes", "--no-aws"], ["record", str(tmp_path / "out.json")]):
-        assert main([*words, "--kubeconfig", config]) == 2
-        error = capsys.readouterr().err
+        error = run(*words, "--kubeconfig", config, status=2).err
         assert "127.0.0.1" in error
         assert "Traceback" not in error
 
@@ -162,8 +152,5 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest
         (["--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot"),
     ],
 )
-def test_flags_without_effect(
-    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["record", str(tmp_path / "out.json"), *words]) == 2
-    assert sentence in capsys.readouterr().err
+def test_flags_without_effect(words: list[str], sentence: str, tmp_path: Path, run: Run) -> None:
+    assert sentence in run("record", str(tmp_path / "out.json"), *words, status=2).err

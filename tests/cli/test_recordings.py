@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.troubles import EXTRA_POOL, troubles_document
 
 OWN = {
@@ -45,20 +46,16 @@ def test_a_file_is_the_same_with_and_without_its_flag(
     assert answers[0] == answers[1]
 
 
-def test_several_snapshots_have_a_verdict_each(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verdict", recording, "none.json", recording, "-o", "json"]) == 1
-    output, error = capsys.readouterr()
+def test_several_snapshots_have_a_verdict_each(recording: str, run: Run) -> None:
+    output, error = run("verdict", recording, "none.json", recording, "-o", "json", status=1)
     first, missing, last = map(json.loads, output.splitlines())
     assert first == last
     assert (first["name"], bool(first["findings"])) == (recording, True)
     assert missing == {"name": "none.json", "error": "none.json: cannot be read: No such file or directory"}
     assert "karptui verdict: none.json: cannot be read" in error
-    assert main(["verdict", recording, recording]) == 0
-    assert capsys.readouterr().out.count(f"{recording}:\n") == 2
+    assert run("verdict", recording, recording).out.count(f"{recording}:\n") == 2
 
 
-def test_a_name_and_a_file_are_told_apart(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["headroom", "NodePool/none", recording]) == 2
-    assert "NodePool none" in capsys.readouterr().err
-    assert main(["rehearse", "none", recording]) == 2
-    assert "there is no node group none" in capsys.readouterr().err
+def test_a_name_and_a_file_are_told_apart(recording: str, run: Run) -> None:
+    assert "NodePool none" in run("headroom", "NodePool/none", recording, status=2).err
+    assert "there is no node group none" in run("rehearse", "none", recording, status=2).err

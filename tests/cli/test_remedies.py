@@ -13,6 +13,7 @@ import pytest
 
 from karptui.cli import remedies
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 
 @cache
@@ -74,20 +75,16 @@ def test_what_frees_no_node_is_counted_beside_the_table() -> None:
     assert "remove the annotation" in told("--of", "gitlab/ci")
 
 
-def test_where_none_frees_a_node_that_is_said_and_no_empty_table(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_none_frees_a_node_that_is_said_and_no_empty_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     every = remedies._tried
     monkeypatch.setattr(remedies, "_tried", lambda *given: [row for row in every(*given) if not row.helps])
-    assert main(["remedies", "--demo"]) == 0
-    shown = capsys.readouterr()
+    shown = run("remedies", "--demo")
     assert shown.out == ""
     assert "no remedy frees a node: " in shown.err
     assert "remedies of db/postgres" in shown.err
     assert "no remedies" not in shown.err
 
 
-def test_a_name_that_holds_nothing_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["remedies", "--demo", "--of", "nobody"]) == 2
-    err = capsys.readouterr().err
+def test_a_name_that_holds_nothing_is_a_sentence(run: Run) -> None:
+    err = run("remedies", "--demo", "--of", "nobody", status=2).err
     assert "--of: nothing called nobody keeps nodes; there is db/postgres" in err

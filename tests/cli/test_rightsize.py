@@ -19,6 +19,7 @@ from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.source import SourceError
+from tests.cli.conftest import Run
 from tests.histories import BEGIN_NS, record_demo, write_usage
 from tests.story_d import story_document
 
@@ -220,14 +221,15 @@ def history(tmp_path: Path) -> Path:
     return path
 
 
-def recorded(capsys: pytest.CaptureFixture[str], path: Path, *words: str) -> dict[str, Any]:
-    assert main(["rightsize", "--snapshot", str(path), "--horizon", "10m", "--no-aws", "-o", "json", *words]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+def recorded(run: Run, path: Path, *words: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(
+        run("rightsize", "--snapshot", str(path), "--horizon", "10m", "--no-aws", "-o", "json", *words).out
+    )
     return document
 
 
-def test_recorded_usage_is_taken_without_vpas(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    document = recorded(capsys, history)
+def test_recorded_usage_is_taken_without_vpas(history: Path, run: Run) -> None:
+    document = recorded(run, history)
     assert document["source"] == (
         "karptui's history: cpu at percentile 95 of the measurements of all pods of a workload together, the highest "
         "memory, without a margin (pods above their request are evicted and OOM-killed first); 6h53m to 27h measured "
@@ -239,34 +241,32 @@ def test_recorded_usage_is_taken_without_vpas(history: Path, capsys: pytest.Capt
     assert 500 <= worker["cpuMillisAfter"] <= 525, "5.1 % of the minutes use 500m"
     assert worker["memoryBytesAfter"] == 27 << 20
     assert ("unsure" in api["caveats"], "unsure" in worker["caveats"]) == (True, False)
-    lower = recorded(capsys, history, "--percentile", "90")
+    lower = recorded(run, history, "--percentile", "90")
     (after,) = (row["cpuMillisAfter"] for row in lower["workloads"] if row["workload"] == worker["workload"])
     assert 100 <= after <= 105
     assert "percentile 90" in lower["source"]
 
 
-def test_only_the_window_before_the_moment_counts(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    document = recorded(capsys, history, "--window", "8h")
+def test_only_the_window_before_the_moment_counts(history: Path, run: Run) -> None:
+    document = recorded(run, history, "--window", "8h")
     assert "measured in the last 8h" in document["source"]
     assert "4h55m measured" in document["source"], "hours 23 to 27: hour 22 begins before the window"
-    assert main(["rightsize", "--snapshot", str(history), "--at", "-29h", "--window", "1h"]) == 2
-    assert "there are no recommendations, and nothing is recommended without usage data" in capsys.readouterr().err
+    error = run("rightsize", "--snapshot", str(history), "--at", "-29h", "--window", "1h", status=2).err
+    assert "there are no recommendations, and nothing is recommended without usage data" in error
 
 
 def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
-    story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert main(["rightsize", "--snapshot", str(story), "--percentile", "95"]) == 2
-    assert "is not one history that karptui has recorded" in capsys.readouterr().err
-    assert main(["rightsize", "--demo", "--horizon", "10m"]) == 2
+    error = run("rightsize", "--snapshot", str(story), "--percentile", "95", status=2).err
+    assert "is not one history that karptui has recorded" in error
+    error = run("rightsize", "--demo", "--horizon", "10m", status=2).err
     assert (
-        "usage in this cluster's history, or karptui rightsize with --krr FILE or --prometheus URL are needed"
-        in capsys.readouterr().err
+        "usage in this cluster's history, or karptui rightsize with --krr FILE or --prometheus URL are needed" in error
     )
     record_demo(history_file("demo", "demo"), 10)
-    assert main(["rightsize", "--demo", "--window", "1d"]) == 2
-    assert "there are no recommendations" in capsys.readouterr().err
+    assert "there are no recommendations" in run("rightsize", "--demo", "--window", "1d", status=2).err
 
 
 def test_recorded_usage_replaces_vpas_that_may_not_be_listed(history: Path) -> None:

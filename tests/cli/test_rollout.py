@@ -14,6 +14,7 @@ from karptui.cli.main import main
 from karptui.clock import FrozenClock
 from karptui.sources.source import Mailbox
 from tests.builders import NOW_NS
+from tests.cli.conftest import Run
 from tests.still_demo import StillDemo
 
 EDGE = ("ip-10-0-82-15.", "ip-10-0-98-224.", "ip-10-0-92-109.", "ip-10-0-95-229.")
@@ -57,39 +58,35 @@ def _is_kept(item: dict[str, Any]) -> bool:
     return item["kind"] in ("Node", "NodeClaim") and metadata["labels"].get("karpenter.sh/nodepool") == "edge"
 
 
-def test_the_status_is_that_of_the_rollout(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_status_is_that_of_the_rollout(run: Run, tmp_path: Path) -> None:
     short = ("--horizon", "1h", "--no-aws")
-    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=0), *short]) == 0
-    assert "rolled out: " in capsys.readouterr().out
-    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=1), *short, "--fail-on", "stalled"]) == 1
-    assert "not rolled out: " in capsys.readouterr().out
+    assert "rolled out: " in run("rollout", "--snapshot", snapshot(tmp_path, old=0), *short).out
+    out = run("rollout", "--snapshot", snapshot(tmp_path, old=1), *short, "--fail-on", "stalled", status=1).out
+    assert "not rolled out: " in out
     closed = snapshot(tmp_path, old=1, budget="0")
     assert main(["rollout", "--snapshot", closed, *short]) == 1
-    assert main(["rollout", "--snapshot", closed, *short, "--fail-on", "stalled"]) == 3
-    out, err = capsys.readouterr()
+    out, err = run("rollout", "--snapshot", closed, *short, "--fail-on", "stalled", status=3)
     assert "stalled: " in out
     assert "--fail-on stalled: the forecast replaces no old node" in err
 
 
-def test_json_and_csv_hold_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_json_and_csv_hold_the_same(run: Run, tmp_path: Path) -> None:
     path = snapshot(tmp_path, old=2)
-    assert main(["rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "json"]) == 1
-    document = json.loads(capsys.readouterr().out)
-    assert main(["rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "csv"]) == 1
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    document = run.json("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", status=1)
+    out = run("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "csv", status=1).out
+    rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["node"] for row in rows] == [node["node"] for node in document["nodes"]]
     assert document["isRolledOut"] is False
     assert sum(group["old"] for group in document["groups"] if group["kind"] == "NodePool") == 2
 
 
-def test_waiting_ends_when_done_when_stalled_and_after_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_ends_when_done_when_stalled_and_after_its_time(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """The trino NodePool of the demo is closed by a budget."""
     short = ("--horizon", "10m")
-    assert (
-        main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "60s", "--fail-on", "stalled", *short])
-        == 3
-    )
-    assert "stalled: 0 of 8 nodes current" in capsys.readouterr().err
+    error = run(
+        "rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "60s", "--fail-on", "stalled", *short, status=3
+    ).err
+    assert "stalled: 0 of 8 nodes current" in error
     assert main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "1s", *short]) in (1, 2)
     assert "within 1s" in capsys.readouterr().err
 
@@ -103,10 +100,7 @@ def test_waiting_ends_when_done_when_stalled_and_after_its_time(capsys: pytest.C
         (("--nodeclass", "none"), "there is no NodeClass none; there are "),
     ],
 )
-def test_what_cannot_be_followed_is_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], says: str
-) -> None:
-    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=0), *words]) == 2
-    out, err = capsys.readouterr()
+def test_what_cannot_be_followed_is_a_sentence(run: Run, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    out, err = run("rollout", "--snapshot", snapshot(tmp_path, old=0), *words, status=2)
     assert not out
     assert says in err

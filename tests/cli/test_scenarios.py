@@ -3,11 +3,11 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.whatif.snapshots import documents
 
 STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
@@ -26,10 +26,6 @@ def write(folder: Path, text: str, name: str = "scenario.yaml") -> str:
     return str(path)
 
 
-def answers(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
     document = next(documents("storyE"))
@@ -44,31 +40,25 @@ def snapshot(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, OVERHEAD)
-    assert main(["simulate", STORIES, "--scenario", path, "-o", "json"]) == 0
-    (document,) = answers(capsys)
+    (document,) = run.json_lines("simulate", STORIES, "--scenario", path)
     assert document["scenario"] == "less overhead"
     assert document["priceDeltaPerHour"] < 0
     assert document["newNodeClaims"][0]["instanceTypes"][0]["name"] == "r5a.16xlarge"
     assert document["karpenterModelled"] == "1.15.0"
-    assert main(["simulate", STORIES, "--scenario", path]) == 0
-    text = capsys.readouterr().out
+    text = run("simulate", STORIES, "--scenario", path).out
     assert "  New nodes no longer launched: " in text
     assert "approximated: " in text
 
 
-def test_what_is_replayed_can_be_said_on_the_command_line(
-    tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_replayed_can_be_said_on_the_command_line(tmp_path: Path, snapshot: str, run: Run) -> None:
     path = write(tmp_path, CHAOS)
     for mode in ("pending", "scratch", "remove", "next"):
-        assert main(["simulate", snapshot, "--scenario", path, "--replay", mode, "-o", "json"]) == 0
-        (document,) = answers(capsys)
+        (document,) = run.json_lines("simulate", snapshot, "--scenario", path, "--replay", mode)
         assert document["replay"] == mode
         assert ("nextAfter" in document) == (mode == "next")
-    assert main(["simulate", snapshot, "--scenario", path, "--replay", "next"]) == 0
-    assert "Karpenter's next command, edited" in capsys.readouterr().out
+    assert "Karpenter's next command, edited" in run("simulate", snapshot, "--scenario", path, "--replay", "next").out
 
 
 @pytest.mark.parametrize(
@@ -81,14 +71,11 @@ def test_what_is_replayed_can_be_said_on_the_command_line(
         ([], (0, "")),
     ],
 )
-def test_conditions(
-    conditions: list[str], answer: tuple[int, str], tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conditions(conditions: list[str], answer: tuple[int, str], tmp_path: Path, snapshot: str, run: Run) -> None:
     status, text = answer
     words = [word for condition in conditions for word in ("--fail-on", condition)]
     path = write(tmp_path, CHAOS)
-    assert main(["simulate", snapshot, "--scenario", path, "--replay", "scratch", *words]) == status
-    shown = capsys.readouterr()
+    shown = run("simulate", snapshot, "--scenario", path, "--replay", "scratch", *words, status=status)
     assert text in shown.err
     assert "  Would drift: " in shown.out
 
@@ -100,30 +87,30 @@ def test_costs_that_rise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "costs rise by" in capsys.readouterr().err
 
 
-def test_what_the_api_server_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_api_server_refuses(tmp_path: Path, run: Run) -> None:
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: new}\nspec: {weight: 400}\n"
     edits = [{"edit": "object", "text": text}]
     path = write(tmp_path, json.dumps({"edits": edits}))
-    assert main(["simulate", STORIES, "--scenario", path, "--fail-on", "refused"]) == 3
-    shown = capsys.readouterr()
+    shown = run("simulate", STORIES, "--scenario", path, "--fail-on", "refused", status=3)
     assert "the API server refuses NodePool new: spec.template: required" in shown.out.splitlines()[1]
     assert "--fail-on refused: the API server refuses NodePool new" in shown.err
 
 
-def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, run: Run) -> None:
     text, two = write(tmp_path, OVERHEAD), write(tmp_path, "name: a\n---\nname: b\n", "two.yaml")
     bad = write(tmp_path, "{", "bad.json")
-    assert main(["simulate", snapshot, bad, "--scenario", text, "--scenario", two, "-o", "json"]) == 1
-    result = answers(capsys)
+    result = run.json_lines("simulate", snapshot, bad, "--scenario", text, "--scenario", two, status=1)
     assert [line["scenario"] for line in result] == ["less overhead", "a", "b"] * 2
     assert ["error" in line for line in result] == [False] * 3 + [True] * 3
     assert main(["simulate", bad, "--scenario", text]) == 1
 
 
-def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, run: Run) -> None:
     path = write(tmp_path, "edits: [{edit: cordonNode, name: nobody}]\n")
-    assert main(["simulate", snapshot, "--scenario", path, "-o", "json"]) == 1
-    assert answers(capsys)[0]["error"] == "edit 1: there is no Node nobody"
+    assert (
+        run.json_lines("simulate", snapshot, "--scenario", path, status=1)[0]["error"]
+        == "edit 1: there is no Node nobody"
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,39 +131,33 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest
         (["x.json", "--self-check", "--as", "x"], "--as is about a live cluster: it does not go with a snapshot"),
     ],
 )
-def test_what_cannot_be_asked(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", *words]) == 2
-    assert text in capsys.readouterr().err
+def test_what_cannot_be_asked(words: list[str], text: str, run: Run) -> None:
+    assert text in run("simulate", *words, status=2).err
 
 
-def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", snapshot, "--scenario", write(tmp_path, "nam: x")]) == 2
-    assert "nam: there is no such field" in capsys.readouterr().err
+def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, run: Run) -> None:
+    error = run("simulate", snapshot, "--scenario", write(tmp_path, "nam: x"), status=2).err
+    assert "nam: there is no such field" in error
     node = write(tmp_path, "{apiVersion: v1, kind: Node, metadata: {name: n1}}")
     for words in (["simulate", snapshot], ["sweep", snapshot, "--set", "A=1"]):
-        assert main([*words, "--scenario", node]) == 2
-        assert f"{node}: is a Kubernetes object, Node n1, not a scenario" in capsys.readouterr().err
+        error = run(*words, "--scenario", node, status=2).err
+        assert f"{node}: is a Kubernetes object, Node n1, not a scenario" in error
     (tmp_path / "latin.yaml").write_bytes(b"name: \xe9")
-    assert main(["simulate", snapshot, "--scenario", str(tmp_path / "latin.yaml")]) == 2
-    assert "is not text in UTF-8" in capsys.readouterr().err
+    assert "is not text in UTF-8" in run("simulate", snapshot, "--scenario", str(tmp_path / "latin.yaml"), status=2).err
 
 
-def test_a_scenario_from_standard_input_on_the_demo(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scenario_from_standard_input_on_the_demo(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(CHAOS))
-    assert main(["simulate", "--demo", "--scenario", "-", "-o", "json"]) == 0
-    (document,) = answers(capsys)
+    (document,) = run.json_lines("simulate", "--demo", "--scenario", "-")
     assert document["name"] == "demo"
     assert document["driftGained"]
 
 
-def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_self_check(snapshot: str, tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["simulate", snapshot, "--self-check"])
     text = capsys.readouterr().out
     assert "NodeClaims" in text.splitlines()[0]
-    assert main(["simulate", snapshot, "--self-check", "-o", "json"]) == status
-    (document,) = answers(capsys)
+    (document,) = run.json_lines("simulate", snapshot, "--self-check", status=status)
     assert document["comparable"] >= document["reproduced"]
     assert document["nodeClaims"]
     bad = write(tmp_path, "{", "bad.json")
@@ -186,17 +167,14 @@ def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFix
 # Sweeps
 
 
-def test_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep(run: Run) -> None:
     words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.03,0.075", "--jobs", "1"]
-    assert main([*words, "-o", "json"]) == 0
-    (document,) = answers(capsys)
+    (document,) = run.json_lines(*words)
     assert document["parameter"] == "VM_MEMORY_OVERHEAD_PERCENT"
     assert [point["value"] for point in document["points"]] == ["0.03", "0.075"]
     assert document["points"][0]["pricePerHour"] < document["points"][1]["pricePerHour"]
-    assert main(words) == 0
-    assert "Recommended: 0.03: the lowest cost: no pod pending, $3.62/h" in capsys.readouterr().out
-    assert main([*words, "-o", "csv"]) == 0
-    header, *rows = capsys.readouterr().out.splitlines()
+    assert "Recommended: 0.03: the lowest cost: no pod pending, $3.62/h" in run(*words).out
+    header, *rows = run(*words, "-o", "csv").out.splitlines()
     assert (
         header
         == "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
@@ -204,11 +182,10 @@ def test_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows) == 2
 
 
-def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_cannot_be_set(tmp_path: Path, run: Run) -> None:
     words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=x,0.05", "--jobs", "1"]
     scenario = write(tmp_path, "replay: scratch\n")
-    assert main([*words, "--scenario", scenario]) == 1
-    text = capsys.readouterr().out
+    text = run(*words, "--scenario", scenario, status=1).out
     assert "(from scratch)" in text
     assert "edit 1: VM_MEMORY_OVERHEAD_PERCENT is 'x', which Karpenter cannot parse" in text
     assert "Only 0.05 can be set: " in text
@@ -226,9 +203,8 @@ def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture
         ([], "--set"),
     ],
 )
-def test_what_is_no_sweep(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", STORIES, *words]) == 2
-    assert text in capsys.readouterr().err
+def test_what_is_no_sweep(words: list[str], text: str, run: Run) -> None:
+    assert text in run("sweep", STORIES, *words, status=2).err
 
 
 def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
@@ -238,7 +214,7 @@ def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pyt
 
 
 def test_every_part_of_the_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.views.whatif.result.MAX_LINES", 4)
     pool = (
@@ -254,8 +230,7 @@ edits:
 - {{edit: set, object: NodePool/runners, path: spec.disruption.budgets, value: [{{nodes: "3", reasons: [Empty]}}]}}
 - {{edit: removeNode, name: NODE}}
 """
-    assert main(["nodes", "--demo", "-o", "json"]) == 0
-    nodes = json.loads(capsys.readouterr().out)
+    nodes = run.json("nodes", "--demo")
     name = next(node["name"] for node in nodes if node["pool"] == "general" and node["status"] == "Ready")
     path = write(tmp_path, text.replace("NODE", name))
     status = main(["simulate", "--demo", "--scenario", path])
@@ -268,26 +243,21 @@ edits:
     assert "Blockers added: " in shown.out
 
 
-def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, run: Run) -> None:
     bare = write(tmp_path, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "bare.yaml")
     scenario = write(tmp_path, "replay: next\n")
-    assert main(["simulate", bare, "--scenario", scenario]) == 0
-    shown = capsys.readouterr()
+    shown = run("simulate", bare, "--scenario", scenario)
     assert "it has no time of capture" in shown.err
     assert "no node passes the gates" in shown.out
-    assert main(["sweep", bare, "--set", "RESERVED_ENIS=0", "--jobs", "1"]) == 0
-    assert "it has no time of capture" in capsys.readouterr().err
+    assert "it has no time of capture" in run("sweep", bare, "--set", "RESERVED_ENIS=0", "--jobs", "1").err
 
 
-def test_which_of_several_scenarios_is_best_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_of_several_scenarios_is_best_is_said(tmp_path: Path, run: Run) -> None:
     paths = [write(tmp_path, OVERHEAD), write(tmp_path, "name: nothing\nedits: []\n", "nothing.yaml")]
     flags = [word for path in paths for word in ("--scenario", path)]
-    assert main(["simulate", STORIES, *flags, "-o", "json"]) == 0
-    result = answers(capsys)
+    result = run.json_lines("simulate", STORIES, *flags)
     assert [document["place"] for document in result] == [1, 2]
     assert {document["comparison"] for document in result} == {result[0]["comparison"]}
     assert result[0]["comparison"].startswith("less overhead is best: ")
-    assert main(["simulate", STORIES, *flags]) == 0
-    assert capsys.readouterr().out.rstrip().splitlines()[-1] == result[0]["comparison"]
-    assert main(["simulate", STORIES, *flags[:2], "-o", "json"]) == 0
-    assert "comparison" not in answers(capsys)[0]
+    assert run("simulate", STORIES, *flags).out.rstrip().splitlines()[-1] == result[0]["comparison"]
+    assert "comparison" not in run.json_lines("simulate", STORIES, *flags[:2])[0]

@@ -9,6 +9,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.cli.open import without_serve
+from tests.cli.conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,6 @@ def test_it_is_served_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         (["--serve"], "--serve needs textual-serve: pip install 'karptui[serve]'"),
     ],
 )
-def test_what_cannot_be_served(
-    words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_served(words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setitem(sys.modules, "karptui.cli.serve", None)
-    assert main(["--demo", *words]) == 2
-    assert sentence in capsys.readouterr().err
+    assert sentence in run("--demo", *words, status=2).err

@@ -12,15 +12,12 @@ from karptui.cli.simulate import lines_of
 from karptui.kube.timestamps import format_timestamp
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, provisioning_events
+from tests.cli.conftest import Run
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 from tests.troubles import troubles_document
 
 CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
-
-
-def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def write(folder: Path, seed: int, **fields: Any) -> str:
@@ -29,35 +26,29 @@ def write(folder: Path, seed: int, **fields: Any) -> str:
     return str(path)
 
 
-def test_a_line_per_snapshot_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_per_snapshot_in_order(tmp_path: Path, run: Run) -> None:
     paths = [write(tmp_path, seed) for seed in (3, 1, 2)]
-    assert main(["simulate", *paths, "-o", "json"]) == 0
-    answers = lines(capsys)
+    answers = run.json_lines("simulate", *paths)
     assert [answer["name"] for answer in answers] == ["scenario-3", "scenario-1", "scenario-2"]
     assert all({"provisioning", "events", "notModelled"} <= answer.keys() for answer in answers)
     assert all("disruption" not in answer for answer in answers)
 
 
-def test_the_least_time_is_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_least_time_is_added(tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, 1)
-    assert main(["simulate", path, "--time", "2", "-o", "json"]) == 0
-    [timed] = lines(capsys)
+    [timed] = run.json_lines("simulate", path, "--time", "2")
     assert timed["provisioning"].pop("solveMillis") > 0
-    assert main(["simulate", path, "-o", "json"]) == 0
-    assert lines(capsys) == [timed]
-    assert main(["simulate", path, "--time", "1"]) == 0
-    assert "decided in" in capsys.readouterr().out
+    assert run.json_lines("simulate", path) == [timed]
+    assert "decided in" in run("simulate", path, "--time", "1").out
 
 
 @pytest.mark.parametrize("wanted", ["flag", "field"])
-def test_disruption_on_demand(wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_disruption_on_demand(wanted: str, tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, 1, **({"disruption": True} if wanted == "field" else {}))
-    assert main(["simulate", path, "-o", "json", *(["--disruption"] if wanted == "flag" else [])]) == 0
-    [answer] = lines(capsys)
+    [answer] = run.json_lines("simulate", path, *(["--disruption"] if wanted == "flag" else []))
     names = [method["name"] for method in answer["disruption"]]
     assert names == ["Emptiness", "Drift", "MultiNodeConsolidation", "SingleNodeConsolidation"]
-    assert main(["simulate", path, "--disruption"]) == 0
-    assert "SingleNodeConsolidation: " in capsys.readouterr().out
+    assert "SingleNodeConsolidation: " in run("simulate", path, "--disruption").out
 
 
 def test_the_instant_to_look_from_may_be_given(
@@ -87,35 +78,31 @@ def test_the_instant_to_look_from_may_be_given(
     ],
 )
 def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
-    name: str, content: bytes | None, called: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, content: bytes | None, called: str, tmp_path: Path, run: Run
 ) -> None:
     bad = tmp_path / name
     if content is not None:
         bad.write_bytes(content)
     good = write(tmp_path, 1)
-    assert main(["simulate", str(bad), good, "-o", "json"]) == 1
-    first, second = lines(capsys)
+    first, second = run.json_lines("simulate", str(bad), good, status=1)
     assert (first["name"], second["name"]) == (called, "scenario-1")
     assert first.keys() == {"name", "error"}
-    assert main(["simulate", str(bad)]) == 1
-    assert called in capsys.readouterr().out
+    assert called in run("simulate", str(bad), status=1).out
 
 
 @pytest.mark.parametrize("words", [["--time", "0"], ["--time", "x"], []])
-def test_the_command_line_is_checked(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", *words, *(["x.json"] if words else [])]) == 2
-    capsys.readouterr()
+def test_the_command_line_is_checked(words: list[str], run: Run) -> None:
+    run("simulate", *words, *(["x.json"] if words else []), status=2)
 
 
-def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, run: Run) -> None:
     text = (CASES / "e-runners.yaml").read_text()
     text = text.replace(
         'creationTimestamp: "2026-11-19T12:00:00Z", labels', 'deletionTimestamp: "2026-11-20T11:58:00Z", labels'
     )
     path = tmp_path / "going.yaml"
     path.write_text(text.replace('do-not-disrupt: "true"', 'do-not-disrupt: "soon"'))
-    assert main(["simulate", str(path), "-o", "json"]) == 0
-    [answer] = lines(capsys)
+    [answer] = run.json_lines("simulate", str(path))
     [result] = answer["events"]["Pod/ci/runner-1"]
     assert result.startswith("InvalidDoNotDisruptAnnotation")
     assert answer["provisioning"]["existingNodes"] == []
@@ -137,47 +124,39 @@ def test_what_a_command_saves_is_said_as_everywhere(saved: float, text: str) -> 
     assert "    replace a, b by 1 NodeClaim" in lines, "nobody can say what it saves"
 
 
-def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(tmp_path: Path, run: Run) -> None:
     document = troubles_document()
     document["objects"] = [item for item in document["objects"] if item["kind"] != "Pod"]
     path = tmp_path / "empty.json"
     path.write_text(json.dumps(document))
-    assert main(["simulate", str(path), "--disruption"]) == 0
-    assert "    delete spot-1, saves $0.3100/h\n" in capsys.readouterr().out
+    assert "    delete spot-1, saves $0.3100/h\n" in run("simulate", str(path), "--disruption").out
     for manifest in document["objects"]:
         if "spot-1" in (manifest["metadata"]["name"], manifest.get("status", {}).get("nodeName")):
             manifest["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "m9.unheard-of"
     path.write_text(json.dumps(document))
-    assert main(["simulate", str(path), "--disruption"]) == 0
-    assert "    delete spot-1\n" in capsys.readouterr().out
+    assert "    delete spot-1\n" in run("simulate", str(path), "--disruption").out
 
 
 @pytest.mark.parametrize("status", ["True", "False"])
-def test_pods_wait_untried_while_no_nodepool_is_usable(
-    status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pods_wait_untried_while_no_nodepool_is_usable(status: str, tmp_path: Path, run: Run) -> None:
     text = (CASES / "a-weights.yaml").read_text()
     path = tmp_path / "case.yaml"
     path.write_text(text.replace('{type: Ready, status: "True"}', f'{{type: Ready, status: "{status}"}}', 1))
     is_usable = status == "True"
-    assert main(["simulate", str(path)]) == 0
-    printed = capsys.readouterr().out
+    printed = run("simulate", str(path)).out
     assert f"unschedulable pods: {0 if is_usable else 5}" in printed
     result = (
         "  5 pods need a node; no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being"
         " deleted: Karpenter does not even try existing nodes, and reports nothing\n"
     )
     assert (result in printed) is not is_usable
-    assert main(["simulate", str(path), "-o", "json"]) == 0
-    [answer] = lines(capsys)
+    [answer] = run.json_lines("simulate", str(path))
     assert len(answer.get("untried", ())) == (0 if is_usable else 5)
     assert answer["provisioning"]["podErrors"] == {}
     validator("simulate").validate(answer)
 
 
-def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> None:
     spread = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
     document = scenario(1) | {"settings": {"IGNORE_DRA_REQUESTS": "false"}}
     ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
@@ -205,20 +184,17 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.C
     )
     path = tmp_path / "tied.json"
     path.write_text(json.dumps(document))
-    assert main(["simulate", str(path)]) == 0
-    printed = capsys.readouterr().out
+    printed = run("simulate", str(path)).out
     assert "default/web: topology.kubernetes.io/zone za is one of equals, Karpenter may choose zb, zc" in printed
     assert "not modelled: IGNORE_DRA_REQUESTS is false" in printed
 
 
 @pytest.mark.parametrize(("gates", "is_named"), [({}, False), ({"FEATURE_GATES": "StaticCapacity=true"}, True)])
 def test_static_drift_is_asked_always_and_named_in_json_with_its_gate(
-    gates: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_named: bool
+    gates: dict[str, str], tmp_path: Path, run: Run, *, is_named: bool
 ) -> None:
     path = tmp_path / "static.json"
     path.write_text(json.dumps(scenario(1) | {"settings": gates}))
-    assert main(["simulate", str(path), "--disruption"]) == 0
-    assert "  StaticDrift: 0 candidates" in capsys.readouterr().out
-    assert main(["simulate", str(path), "--disruption", "-o", "json"]) == 0
-    named = [item["name"] for item in json.loads(capsys.readouterr().out)["disruption"]]
+    assert "  StaticDrift: 0 candidates" in run("simulate", str(path), "--disruption").out
+    named = [item["name"] for item in run.json("simulate", str(path), "--disruption")["disruption"]]
     assert ("StaticDrift" in named) is is_named

@@ -10,6 +10,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.solve.catalogue import GOALS
 from karptui.solve.run import _FINDERS, solve_goal
+from tests.cli.conftest import Run
 from tests.looked_once import answer_once
 
 
@@ -18,50 +19,46 @@ def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.solve.run.solve_goal", solve_goal)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
-    assert main(["solve", *words, "--demo"]) == status
-    return capsys.readouterr().out
+def printed(run: Run, *words: str, status: int = 0) -> str:
+    return run("solve", *words, "--demo", status=status).out
 
 
 FAMILIES = ("families", "--nodepool", "general", "--most", "1", "--tries", "15")
 
 
-def test_the_answer_comes_first_with_the_runner_up(capsys: pytest.CaptureFixture[str]) -> None:
-    first, *lines = printed(capsys, *FAMILIES).splitlines()
+def test_the_answer_comes_first_with_the_runner_up(run: Run) -> None:
+    first, *lines = printed(run, *FAMILIES).splitlines()
     assert first.startswith("demo: NodePool general: allow ")
     assert "; runner-up NodePool general: allow " in first
     headings = [line.strip() for line in lines if line.startswith("  ") and line[2] != " "]
     assert headings == ["Change", "Result", "Not chosen", "Search", "Approximated", "Not modelled"]
 
 
-def test_scenario_manifests_and_commands_hold_the_same_edits(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_scenario_manifests_and_commands_hold_the_same_edits(run: Run, tmp_path: Path) -> None:
     words = FAMILIES
-    document = json.loads(printed(capsys, *words, "-o", "json"))
+    document = json.loads(printed(run, *words, "-o", "json"))
     (change,) = document["answer"]["changes"]
     family = change.rpartition(" ")[2]
     scenario = tmp_path / "scenario.yaml"
-    scenario.write_text(printed(capsys, *words, "-o", "scenario"))
-    assert family in printed(capsys, *words, "-o", "yaml")
-    commands = printed(capsys, *words, "-o", "patch")
+    scenario.write_text(printed(run, *words, "-o", "scenario"))
+    assert family in printed(run, *words, "-o", "yaml")
+    commands = printed(run, *words, "-o", "patch")
     assert commands.startswith("# Nothing has been applied.")
     assert f'"{family}"' in commands
-    assert main(["simulate", "--demo", "--scenario", str(scenario), "-o", "json"]) == 0
-    simulated = json.loads(capsys.readouterr().out)
+    simulated = run.json("simulate", "--demo", "--scenario", str(scenario))
     after = document["answer"]["figures"]
     assert simulated["after"]["pricePerHour"] == pytest.approx(after["pricePerHour"])
     assert simulated["after"]["pending"] == after["pending"]
 
 
-def test_what_is_not_reached_has_a_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_reached_has_a_status_of_its_own(run: Run) -> None:
     words = ("weight", "--pods", "trino/*", "--nodepool", "runners", "--tries", "20")
-    assert printed(capsys, *words, status=3).startswith("demo: not reached: with runners as the only NodePool 11 pods")
-    assert "# nothing is edited" in printed(capsys, *words, "-o", "yaml", status=3)
+    assert printed(run, *words, status=3).startswith("demo: not reached: with runners as the only NodePool 11 pods")
+    assert "# nothing is edited" in printed(run, *words, "-o", "yaml", status=3)
 
 
-def test_markdown_is_no_markup_of_the_cluster_s(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = printed(capsys, *FAMILIES, "-o", "markdown").splitlines()
+def test_markdown_is_no_markup_of_the_cluster_s(run: Run) -> None:
+    lines = printed(run, *FAMILIES, "-o", "markdown").splitlines()
     assert lines[0] == "## of the instance families tried, those to add that make NodePool general cheapest on demo"
     assert any(line.startswith("- NodePool general: allow ") for line in lines)
     assert "    - edit: set" in lines

@@ -18,6 +18,7 @@ from karptui.cli.errors import UsageError
 from karptui.cli.main import main
 from karptui.cli.open import as_the_terminal_shows
 from karptui.config import DEFAULTS
+from tests.cli.conftest import Run
 from tests.troubles import troubles_document
 
 START = (
@@ -28,12 +29,9 @@ START = (
 PATIENCE_SECONDS = 60.0
 
 
-def test_nothing_is_drawn_where_nobody_sees_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_drawn_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(sys, "__stderr__", io.StringIO())
-    assert main(["--demo"]) == 2
-    assert capsys.readouterr().err == f"karptui: {app_command.NO_TERMINAL}\n"
+    assert run("--demo", status=2).err == f"karptui: {app_command.NO_TERMINAL}\n"
     monkeypatch.setattr(sys, "__stderr__", None)
     assert main(["--demo"]) == 2
 
@@ -57,12 +55,11 @@ def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
     sentence: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
 ) -> None:
     (tmp_path / "config.toml").write_text(settings)
     monkeypatch.setattr(sys, "__stderr__", io.StringIO())
-    assert main(["--demo", "--config", str(tmp_path / "config.toml"), *words]) == 2
-    assert sentence in capsys.readouterr().err
+    assert sentence in run("--demo", "--config", str(tmp_path / "config.toml"), *words, status=2).err
 
 
 def test_the_themes_that_are_told_are_those_of_the_app() -> None:

@@ -12,6 +12,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.sources.demo.source import load
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
 from tests.incidents.all import INCIDENTS
 from tests.loopback import Answered, Call, LoopbackServer
@@ -66,38 +67,32 @@ def forbid(cluster: Cluster, *paths: str) -> None:
     ("command", "form"), [("nodes", "table"), ("pods", "csv"), *((text, "json") for text in HIDDEN)]
 )
 def test_no_answer_is_given_where_nothing_may_be_listed(
-    command: str, form: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
+    command: str, form: str, cluster: Cluster, flags: list[str], run: Run
 ) -> None:
     forbid(cluster, *HIDDEN[command])
-    assert main(words_of(command, flags, form)) == 1
-    output, error = capsys.readouterr()
+    output, error = run(*words_of(command, flags, form), status=1)
     assert not output
     assert f"karptui {command}: no permission to list " in error
     assert f"no {command}" not in error.replace("no permission", "")
 
 
 @pytest.mark.parametrize("command", ["nodes", "pools", "types", "blockers", "remedies", "capacity", "advice"])
-def test_an_empty_cluster_is_an_answer(
-    command: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words_of(command, flags, "json")) == 0
-    assert json.loads(capsys.readouterr().out) == []
+def test_an_empty_cluster_is_an_answer(command: str, cluster: Cluster, flags: list[str], run: Run) -> None:
+    assert json.loads(run(*words_of(command, flags, "json")).out) == []
 
 
-def test_what_may_be_listed_is(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_may_be_listed_is(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.put(f"{CORE}nodes", a_manifest("Node", "n1"))
     forbid(cluster, f"{KARPENTER}nodeclaims")
-    assert main(words_of("nodes", flags, "json")) == 1
-    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["n1"]
+    assert [row["name"] for row in json.loads(run(*words_of("nodes", flags, "json"), status=1).out)] == ["n1"]
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, run: Run) -> None:
     broken: dict[str, Any] = a_manifest("Pod", "x", namespace="web", spec={"nodeName": 5})
     (tmp_path / "a.json").write_text(json.dumps(broken))
     for command in ("pods", "pending"):
-        assert main([command, "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
-        output, error = capsys.readouterr()
+        output, error = run(command, "--snapshot", str(tmp_path / "a.json"), "-o", form, status=1)
         assert not output
         assert "Pod web/x: spec.nodeName: must be text, is a number: write it in quotes" in error
     assert main(["nodes", "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
@@ -112,14 +107,13 @@ def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, capsys: p
     ],
 )
 def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("nothing.yaml").write_text("name: nothing\n")
     objects = [a_manifest("Node", "n1"), a_manifest("Pod", "x", namespace="web", spec={"nodeName": 5})]
     Path("a.json").write_text(json.dumps(objects))
-    assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 1
-    output, error = capsys.readouterr()
+    output, error = run(*words, "--snapshot", "a.json", "-o", "json", status=1)
     json.loads(output)
     assert error.count("Pod web/x") == 1
     assert f"karptui {words[0]}: a.json: Pod web/x: spec.nodeName: must be text" in error
@@ -128,11 +122,10 @@ def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
     assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 0
 
 
-def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Run) -> None:
     broken = a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": "3"})
     (tmp_path / "a.json").write_text(json.dumps([broken, a_manifest("Node", "n1")]))
-    assert main(["explain", "pool", "x", "--snapshot", str(tmp_path / "a.json")]) == 2
-    error = capsys.readouterr().err
+    error = run("explain", "pool", "x", "--snapshot", str(tmp_path / "a.json"), status=2).err
     assert "NodePool x: spec.weight: must be a whole number, is text: write it without quotes" in error
     assert "there is no NodePool x" in error
 

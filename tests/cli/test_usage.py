@@ -14,18 +14,17 @@ from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Mailbox
+from tests.cli.conftest import Run
 from tests.loopback import Call, LoopbackServer
 
 
-def test_the_demo_has_usage_of_its_nodes_and_running_pods(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "--demo", "--no-simulate", "--usage", "-o", "json"]) == 0
-    nodes = [row for row in json.loads(capsys.readouterr().out) if row["status"] == "Ready"]
+def test_the_demo_has_usage_of_its_nodes_and_running_pods(run: Run) -> None:
+    nodes = [row for row in run.json("nodes", "--demo", "--no-simulate", "--usage") if row["status"] == "Ready"]
     assert nodes
     for node in nodes:
         assert 0 < node["used_cpu_millis"] < node["cpu_allocatable_millis"]
         assert 0 < node["used_mem_bytes"] < node["mem_allocatable_bytes"]
-    assert main(["pods", "--demo", "--usage", "-o", "json"]) == 0
-    pods = json.loads(capsys.readouterr().out)
+    pods = run.json("pods", "--demo", "--usage")
     assert {pod["used_cpu_millis"] is None for pod in pods if pod["status"] == "Running"} == {False}
     assert {pod["used_cpu_millis"] for pod in pods if not pod["node"]} == {None}
 

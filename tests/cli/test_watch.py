@@ -23,6 +23,7 @@ from karptui.cli.option_values import address
 from karptui.sources.history.store import History, HistoryError
 from karptui.sources.snapshot.reader import SnapshotReader
 from tests.builders import a_manifest
+from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -289,17 +290,13 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
         (["--demo", "--metrics", "9110"], "'9110' is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["watch", *words]) == 2
-    assert message in capsys.readouterr().err
+def test_what_cannot_be_followed_is_refused(words: list[str], message: str, run: Run) -> None:
+    assert message in run("watch", *words, status=2).err
 
 
-def test_a_history_that_is_turned_off_needs_metrics(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_that_is_turned_off_needs_metrics(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setenv("KARPTUI_HISTORY", "false")
-    assert main(["watch", "--demo"]) == 2
-    assert "there is nothing to do without --metrics" in capsys.readouterr().err
+    assert "there is nothing to do without --metrics" in run("watch", "--demo", status=2).err
 
 
 def test_a_port_in_use_is_a_sentence(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from karptui.cli.streams import put
 from karptui.views.sanitize import page
 from karptui.workers.near import NearWorkers
 from karptui.workers.workers import WorkersError
+from tests.cli.conftest import Run
 from tests.troubles import EXTRA_POOL, troubles_document
 
 SCENARIO = """\
@@ -100,24 +101,24 @@ OWN = {
 
 @pytest.mark.parametrize("command", OWN)
 def test_workers_that_cannot_be_had_are_a_sentence(
-    fleet: list[str], command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fleet: list[str], command: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(fleet[0]).parent)
     snapshots = ["pending", *fleet] if command == "solve" else fleet
-    assert main([command, *snapshots, *OWN[command], "--workers", "many"]) == 2
-    assert capsys.readouterr().err.startswith(f"karptui {command}: --workers: 'many' is neither a number of processes")
+    error = run(command, *snapshots, *OWN[command], "--workers", "many", status=2).err
+    assert error.startswith(f"karptui {command}: --workers: 'many' is neither a number of processes")
 
     def lost(*_: object) -> object:
         raise WorkersError("3 processes in a row have died at work")
 
     monkeypatch.setattr(NearWorkers, "run", lost)
-    assert main([command, *snapshots, *OWN[command], "--workers", "2"]) == 2
-    assert capsys.readouterr().err == f"karptui {command}: --workers: 3 processes in a row have died at work\n"
+    error = run(command, *snapshots, *OWN[command], "--workers", "2", status=2).err
+    assert error == f"karptui {command}: --workers: 3 processes in a row have died at work\n"
 
 
-def test_one_flag_is_enough(fleet: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", *fleet, "--set", "RESERVED_ENIS=0", "--jobs", "2", "--workers", "2"]) == 2
-    assert "--jobs and --workers say the same" in capsys.readouterr().err
+def test_one_flag_is_enough(fleet: list[str], run: Run) -> None:
+    error = run("sweep", *fleet, "--set", "RESERVED_ENIS=0", "--jobs", "2", "--workers", "2", status=2).err
+    assert "--jobs and --workers say the same" in error
 
 
 def test_progress_is_shown_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
