@@ -21,6 +21,7 @@ MIN_INT64: Final = -(2**63)
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
 EXISTS: Final = "Exists"
+_BOUNDS: Final = re.compile(r" Exists (?=[<>])")
 DOES_NOT_EXIST: Final = "DoesNotExist"
 GTE: Final = "Gte"
 LTE: Final = "Lte"
@@ -33,6 +34,11 @@ _MOST_DIGITS: Final = 20
 _NOTHING: Final[frozenset[str]] = frozenset()
 _AUTO_MODE_CLASS: Final = f"{AUTO_MODE_GROUP}/nodeclass"
 _AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
+
+
+def plain_bounds(text: str) -> str:
+    """Return the text of a requirement with its bounds alone: ``cpu >=4`` for Karpenter's ``cpu Exists >=4``."""
+    return _BOUNDS.sub(" ", text)
 
 
 def parse_integer(text: str) -> int | None:

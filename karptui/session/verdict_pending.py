@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LATE_NS: Final = 60 * NS_PER_SECOND
 """Pods pending for less are ignored: they may be scheduled soon."""
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
-_REASON: Final = re.compile(r"\d+ (node\(s\) [^,]*\{[^}]*\}|node\(s\) [^,.]*)")
+_REASON: Final = re.compile(r"\d+ node\(s\) (?:had )?([^,{]*\{[^}]*\}|[^,.]*)")
 """A reason in kube-scheduler's message about nodes; taints may contain commas."""
 _PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
 """Images of containers that only keep a place."""
@@ -256,7 +256,7 @@ def _fullest(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
         if name == resources.NODES and pool.is_static:
             continue
         if not limit.nano:
-            return LimitLine(pool.name, f"{name} 0", 0, name, is_open=True)
+            return LimitLine(pool.name, f"{name} 0", resource=name, is_open=True, is_zero=True)
         enough = as_good_as_full(name, limit.nano)
         used, since_ns = 0, 0
         for state in nodes:

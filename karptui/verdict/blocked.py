@@ -141,7 +141,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         pods=len({blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
-        reasons=_closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
+        reasons=closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         words=_method(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
@@ -176,12 +176,16 @@ def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
     return pods if pods > 1 else 0
 
 
-def _closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase) -> tuple[str, ...]:
-    """Return the reasons for which disruption budgets allow nothing, if they allow others."""
+def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:
+    """Return the reasons for which disruption budgets allow nothing, if they allow others.
+
+    Args:
+        methods: Methods that want the nodes; the first of each node if empty.
+    """
     budgets = case.analysis.budgets if case.analysis is not None else {}
     states = [state for pool in {line.pool for line in lines} & budgets.keys() for state in budgets[pool].states]
-    methods = {line.findings.why.method for line in lines if line.findings is not None}
-    reasons_of_methods = {Method(method).reason for method in methods if method}
+    wanting: set[str] = {*methods} or {line.findings.why.method for line in lines if line.findings is not None}
+    reasons_of_methods = {Method(method).reason for method in wanting if method}
     others = any(state.allowed for state in states if state.reason not in reasons_of_methods)
     return tuple(sorted(str(reason) for reason in reasons_of_methods)) if others else ()
 

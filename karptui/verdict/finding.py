@@ -560,6 +560,8 @@ class LimitLine(msgspec.Struct, frozen=True):
     resource: str = ""
     is_open: bool = False
     """Whether it leaves room for something: it counts only for pods that need more."""
+    is_zero: bool = False
+    """Whether it allows no node at all."""
     user: str = ""
     """``Kind/namespace/name`` of the workload whose pods request more than half of it; empty without one."""
     user_pods: int = 0

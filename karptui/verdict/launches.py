@@ -32,6 +32,7 @@ from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
     FindingSeverity,
+    LimitLine,
     Manner,
     PendingLine,
     VerdictCase,
@@ -597,6 +598,12 @@ def _is_limited(group: PendingLine, *, pool: str) -> bool:
     return group.limited_pool == pool
 
 
+def _manner_of_limit(line: LimitLine) -> Manner:
+    if line.is_zero:
+        return Manner.NEVER
+    return Manner.SPARES_TYPES if line.spares_types else Manner.LIMIT if line.is_open else Manner.PLAIN
+
+
 def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     for pool in served_pools(case.pools):
         limit = pool.limit_below_replicas
@@ -617,12 +624,12 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if explained.pods else FindingSeverity.INFO,
             code=FindingCode.POOL_AT_LIMIT,
-            manner=Manner.SPARES_TYPES if line.spares_types else Manner.LIMIT if line.is_open else Manner.PLAIN,
+            manner=_manner_of_limit(line),
             objects=(f"NodePool/{line.pool}",),
             names=(line.pool, *filter(None, (line.user,))),
             user_pods=line.user_pods,
             words=line.placeholders,
-            since_ns=explained.since_ns or line.since_ns or None,
+            since_ns=None if line.is_zero else explained.since_ns or line.since_ns or None,
             detail=line.text,
             pending=explained,
             screen="pools",

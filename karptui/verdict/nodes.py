@@ -318,12 +318,12 @@ def _filling_up(case: VerdictCase) -> Iterator[ClusterFinding]:
     lines = [line for line in case.nodes if line.name in events and line.not_ready_ns is None and not line.goes]
     lines = [line for line in lines if line.node is not None and not _has_disk_pressure(line.node)]
     if lines:
-        newest = max((events[line.name] for line in lines), key=lambda event: event.last_ns)
+        messages = {events[line.name].message for line in lines}
         yield _of_nodes(
             FindingCode.NODE_PRESSURE,
             lines,
             since_ns=min(events[line.name].first_ns for line in lines) or None,
-            words=newest.message,
+            words=messages.pop() if len(messages) == 1 else "",
             manner=Manner.FILLING_UP,
         )
 

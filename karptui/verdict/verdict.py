@@ -32,6 +32,7 @@ from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reaso
 from karptui.verdict.blocked import (
     NAMED_HOLDERS,
     all_leaving,
+    closed_reasons,
     held,
     holder_of,
     is_simulating,
@@ -547,6 +548,7 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(name, *_no_place(lines)) if reason == RefusalCode.UNSCHEDULABLE else (name,),
             nodes=len(lines),
             until_ns=min(ends, default=None) if is_budget else None,
+            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else (),
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,

@@ -17,7 +17,7 @@ from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
+from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements, plain_bounds
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import amount_text, counted, cpu_text, mebibytes_text, verb
@@ -312,7 +312,7 @@ def _why_no_types(types: PoolTypes) -> str:
 
 
 def _reasons(count: FilterCount) -> str:
-    return f" ({listed((reason for reason, _ in count.reasons), _MOST_REASONS)})" if count.reasons else ""
+    return f" ({listed((plain_bounds(reason) for reason, _ in count.reasons), _MOST_REASONS)})" if count.reasons else ""
 
 
 @rule(

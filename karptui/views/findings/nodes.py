@@ -96,7 +96,7 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         used = _USED.search(finding.words)
         disk = f" ({used[0]} of the disk{verb(finding.nodes, '', 's')} used)" if used is not None else ""
         no_images = f"the kubelet{verb(finding.nodes, ' finds', 's find')} no unused images to delete{disk}"
-        run = verb(finding.nodes, "runs", "run")
+        run = verb(finding.nodes, "is running", "are running")
         return f"{nodes} {run} out of disk space{age_in_brackets(finding, now_ns)}: {no_images}"
     if finding.manner == "devices":
         offers = f"{verb(finding.nodes, 'offers', 'offer')} {' of '.join(finding.reasons)} {finding.detail}"

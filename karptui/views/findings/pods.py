@@ -55,8 +55,9 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = counted(finding.pods, "pod")
     text = f"DaemonSet {finding.names[0]}: {pods} pending{lasting(finding, now_ns)}"
     if finding.manner == "leaving":
-        these = f"{counted(len(finding.stuck_pods), 'node')} ({names_text(finding.stuck_pods)})"
-        return f"{text} for {these} that Karpenter removes{f': {finding.words}' if finding.words else ''}"
+        node = verb(len(finding.stuck_pods), "node {}, which is", "nodes {}, which are")
+        of = f"meant for {node.format(names_text(finding.stuck_pods))} being removed"
+        return f"{text}, {of}{f': {finding.words}' if finding.words else ''}"
     if finding.words:
         return f"{text}, as kube-scheduler refuses their nodes: {finding.words}"
     text += ", no room on their nodes"

@@ -183,9 +183,10 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool = finding.names[0]
     if finding.manner == "fewer-than-replicas":
         return f"static NodePool {pool} wants {finding.detail}"
+    if finding.manner == "never":
+        return f"NodePool {pool} can launch no node: its limit is {finding.detail}{pods_pending(finding, now_ns)}"
     if finding.manner == "limit":
-        has = f"has had too little room under its limit{lasting(finding, now_ns)}"
-        return f"NodePool {pool} {has}: {finding.detail}{pods_pending(finding)}"
+        return f"NodePool {pool}: too little room under its limit ({finding.detail}){pods_pending(finding)}"
     others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
     since = lasting(finding, now_ns)
     state = f"has been at its limit{since}" if since else "is at its limit"

@@ -12,7 +12,7 @@ import msgspec
 from karptui.aws.catalogue import instance_type_facts
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.labels import HOSTNAME
-from karptui.karpenter.requirements import KeyConflict, UndefinedKey
+from karptui.karpenter.requirements import KeyConflict, UndefinedKey, plain_bounds
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
@@ -140,8 +140,8 @@ def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], who: str = "", *
 
 def _label(text: str, *, is_short: bool) -> str:
     """Return a label or requirement, without a well-known domain if ``is_short``."""
-    domain, slash, rest = text.partition("/")
-    return clean(rest if is_short and slash and domain in _WELL_KNOWN_DOMAINS else text)
+    domain, slash, rest = plain_bounds(text).partition("/")
+    return clean(rest if is_short and slash and domain in _WELL_KNOWN_DOMAINS else f"{domain}{slash}{rest}")
 
 
 def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: bool) -> str:
