@@ -111,6 +111,39 @@ def test_a_taint_that_keeps_pods_off_nodes_launched_meanwhile_is_named(
     assert any("has the taint scan.example/pending:NoSchedule" in text for text in result) is is_told
 
 
+@pytest.mark.parametrize(
+    ("late", "cpu", "labels", "is_told"),
+    [
+        ("nfd.example/gpu", "1200m", {}, True),
+        ("nfd.example/gpu", "100m", {}, False),
+        ("nfd.example/gpu", "1200m", {"nfd.example/gpu": "true"}, False),
+        ("", "1200m", {}, False),
+    ],
+)
+def test_a_daemonset_that_karpenter_does_not_expect_on_new_nodes_is_named(
+    late: str, cpu: str, labels: dict[str, str], *, is_told: bool
+) -> None:
+    selector = {late: "true"} if late else {}
+    waiting = a_pod(name="rank", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"})
+    agent = a_pod(name="agent-x", node="n1", daemonset="agent", node_selector=selector, requests={"cpu": cpu})
+    result = held(
+        pods=(waiting, agent),
+        nodes=(a_node(name="n1", labels={"nfd.example/gpu": "true"}, cpu="2"),),
+        nodeclaims=(a_nodeclaim(name="c1", node="n1", labels=labels, created_ns=NOW_NS - 10 * MINUTE_NS),),
+        events=(
+            an_event(
+                about="Pod/default/rank",
+                reason="Nominated",
+                message="Pod should schedule on: nodeclaim/c1, node/n1",
+                type_="Normal",
+            ),
+        ),
+    )
+    why = "Karpenter does not expect DaemonSet default/agent there, which selects nfd.example/gpu"
+    expected = f"1 node launched in 20m has too little cpu left: {why}, a label that nodes get after they join"
+    assert (expected in result) is is_told
+
+
 FULL = "queue resource quota insufficient: insufficient cpu"
 ABOVE = "couldn't assign flavors to pod set main: insufficient quota for cpu in a, request > maximum capacity (9 > 8)"
 IN_USE = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a, 4 more needed"

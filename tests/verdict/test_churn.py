@@ -157,3 +157,20 @@ def test_a_nodepool_whose_nodes_expire_in_minutes_is_told(
     pool = a_nodepool(name="web", expire_after_ns=expire_minutes * MINUTE_NS)
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events, pools=[pool]))]
     assert texts == (["Node churn loop in web: 3 nodes removed in the last 60s; expireAfter is 30m"] if is_told else [])
+
+
+@pytest.mark.parametrize(("minutes", "last", "is_told"), [(41, 1, True), (10, 1, False), (50, 20, False)])
+def test_autoscalers_that_cannot_read_metrics_are_told(minutes: int, last: int, *, is_told: bool) -> None:
+    message = "failed to get cpu utilization: unable to fetch metrics from resource metrics API: unable to handle it"
+    events = [
+        replace(
+            an_event(about=f"HorizontalPodAutoscaler/shop/{name}", reason="FailedGetResourceMetric", message=message),
+            first_ns=NOW_NS - minutes * MINUTE_NS,
+            last_ns=NOW_NS - last * MINUTE_NS,
+        )
+        for name in ("web", "cart")
+    ]
+    result = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    autoscalers = "HorizontalPodAutoscalers shop/web, shop/cart"
+    expected = f"{autoscalers} cannot read metrics for 41m, so they do not scale: unable to handle it"
+    assert result == ([expected] if is_told else [])

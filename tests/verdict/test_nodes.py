@@ -136,3 +136,35 @@ def test_a_node_whose_memory_ran_out_before_it_went_silent_tells_so(last: int, *
     event = not_ready(1, last=last, reason="SystemOOM")
     more = "; its memory ran out before (SystemOOM)" if is_told else ""
     assert [text for _, text in texts(line, events=(event,))] == [f"node n1 has not been ready for 14m{more}"]
+
+
+def full_disk(count: int = 11, *, last: int = 3, share: str = "91.3%", about: str = "n1") -> Event:
+    message = f"Insufficient free disk space on the node's image filesystem ({share} of 20.0 GiB used)."
+    event = an_event(
+        about=f"Node/{about}", reason="FreeDiskSpaceFailed", message=message, source="kubelet", count=count
+    )
+    return replace(event, first_ns=NOW_NS - 54 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
+
+
+@pytest.mark.parametrize(
+    ("event", "pressure", "is_told"),
+    [
+        (full_disk(), "False", True),
+        (full_disk(2), "False", False),
+        (full_disk(last=20), "False", False),
+        (full_disk(), "True", False),
+    ],
+)
+def test_a_disk_that_fills_up_is_told_before_there_is_pressure(event: Event, pressure: str, *, is_told: bool) -> None:
+    node = a_node(name="n1", conditions=(a_condition("DiskPressure", status=pressure),))
+    result = [text for _, text in texts(VerdictNode("n1", "ci", None, has_node=True, node=node), events=(event,))]
+    expected = "node of ci (n1) is running out of disk space (54m): the kubelet finds no unused images to delete"
+    assert [text for text in result if "running out" in text] == (
+        [f"1 {expected} (91.3% of the disk used)"] if is_told else []
+    )
+
+
+def test_the_share_of_full_disks_is_told_only_if_it_is_the_same() -> None:
+    lines = [VerdictNode(name, "ci", None, has_node=True, node=a_node(name=name)) for name in ("n1", "n2")]
+    [(_, text)] = texts(*lines, events=(full_disk(), full_disk(share="95%", about="n2")))
+    assert text.endswith("(54m): the kubelets find no unused images to delete")
