@@ -210,7 +210,7 @@ def problem_in_short(problem: str) -> str:
     """Return the innermost error in Karpenter's message about a pod, and the claim it refers to."""
     claim = _OF_CLAIM.search(problem)
     if claim is None:
-        return problem
+        return problem.partition(" as it might interfere")[0]
     cause = _WRAPPED.sub("", problem[: claim.start()].rpartition(" (")[0])
     return cause if claim[1] in cause else f"{claim[1]}: {cause}"
 

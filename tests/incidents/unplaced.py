@@ -335,7 +335,7 @@ def preference_that_karpenter_takes_for_a_refusal(c: Cluster) -> None:
     "for an hour.",
     cause="2 pods of shop/web are pending: their spread over capacity-spread counts the values of NodePool cheap (2 to 5), which they cannot use.",
     thread="aws/karpenter-provider-aws#8702",
-    must=["shop/web", "capacity-spread", "spread", n(2), r"\b[2345]\b.{0,3} 0|cheap|domains"],
+    must=["shop/web", "capacity-spread", "spread", n(2), r"\b[2345]\b.{0,3}[ =]0|cheap|domains"],
     must_not=[LAUNCHES, ROOM],
 )
 def spread_over_values_of_another_pool(c: Cluster) -> None:

@@ -119,8 +119,7 @@ class TestTurns:
 
     def test_what_karpenter_finds_faulty_stands_in_the_row(self) -> None:
         text = now_text(only(report(a_pod(node_selector={"kubernetes.io/hostname": "x"}))))
-        assert text.startswith("✘ refused: using label kubernetes.io/hostname is not allowed")
-        assert text.endswith("…")
+        assert text == "✘ refused: using label kubernetes.io/hostname is not allowed"
 
     def test_another_scheduler_that_says_nothing(self) -> None:
         pod = a_pod(scheduled_reason="", scheduler_name="volcano", created_ns=NOW_NS - 10 * MINUTE_NS)

@@ -117,7 +117,7 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
         return text
     if not counts:
         return f"{text}: no node that it may use has this label"
-    domains = first_of([f"{domain} {counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
+    domains = first_of([f"{domain}={counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
     has_few = rejection.min_domains is not None and len(counts) < rejection.min_domains
     few = f"minDomains {rejection.min_domains}, but {counted(len(counts), 'domain')}; " if has_few else ""
     return clean(f"{text} ({few}maxSkew {rejection.max_skew}; pods: {domains})")

@@ -123,7 +123,7 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
         a_pod(topology_spread=(TopologySpreadConstraint(0, ZONE, "DoNotSchedule", OWN, min_domains=3),)),
         a_nodepool(),
         "TOPOLOGY",
-        f"no {ZONE} satisfies its topology spread (minDomains 3, but 2 domains; maxSkew 0; pods: {A} 0, {B} 0)",
+        f"no {ZONE} satisfies its topology spread (minDomains 3, but 2 domains; maxSkew 0; pods: {A}=0, {B}=0)",
         "no zone satisfies its topology spread",
     ),
     (
