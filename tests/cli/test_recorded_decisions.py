@@ -38,8 +38,7 @@ OPTIONS: Final[dict[str, list[list[str]]]] = {
     "simulate": [["--scenario", "scenario.json", "-o", "json"], ["--self-check", "-o", "json"]],
     "solve": [["pending", "--tries", "8", "-o", "json"]],
     "sweep": [["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1", "-o", "json"]],
-    "types": [["-o", "json"], ["--pool", POOL, "-o", "json"], ["--pool", POOL]],
-    "verdict": [["-o", "json"], []],
+    "types": [["-o", "json"], ["--pool", POOL, "-o", "json"]],
 }
 """Options of the commands that need some, or are asked in several ways."""
 LINES: Final = [
@@ -158,7 +157,7 @@ def answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
     out, err = capsys.readouterr()
     assert status in (0, 1, 3, 4), err
     assert out, err
-    return [status, settled([json.loads(line) for line in lines_of(out)] if "json" in words else out)]
+    return [status, settled([json.loads(line) for line in lines_of(out)])]
 
 
 def lines_of(out: str) -> list[str]:
@@ -249,12 +248,11 @@ def test_a_recording_answers_as_its_source_does(
         assert plain == live
     else:  # in whatever order objects come, sentences name them so
         assert without_names(plain, frozenset()) == without_names(live, frozenset())
-    if "json" in words:
-        renamed = pseudonyms(folder)
-        (folder / "redacted").mkdir(exist_ok=True)
-        monkeypatch.chdir(folder / "redacted")
-        write_edits(objects_in(folder / "redacted.json"), renamed[POOL])
-        asked = [renamed.get(word, word) for word in words]
-        names = frozenset((*renamed, *renamed.values()))
-        redacted = answer([*asked, "--snapshot", "../redacted.json"], capsys)
-        assert without_names(redacted, names) == without_names(live, names)
+    renamed = pseudonyms(folder)
+    (folder / "redacted").mkdir(exist_ok=True)
+    monkeypatch.chdir(folder / "redacted")
+    write_edits(objects_in(folder / "redacted.json"), renamed[POOL])
+    asked = [renamed.get(word, word) for word in words]
+    names = frozenset((*renamed, *renamed.values()))
+    redacted = answer([*asked, "--snapshot", "../redacted.json"], capsys)
+    assert without_names(redacted, names) == without_names(live, names)

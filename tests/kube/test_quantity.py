@@ -51,12 +51,13 @@ def test_reads_and_prints_as_kubernetes_does(vector: list[Any]) -> None:
         assert (quantity.units, quantity.millis) == (units, millis)
 
 
-@pytest.mark.parametrize("vector", VECTORS["arithmetic"], ids=lambda vector: f"{vector[0]} and {vector[1]}")
-def test_compares_adds_and_subtracts_as_kubernetes_does(vector: list[Any]) -> None:
-    left, right = parse_quantity(vector[0]), parse_quantity(vector[1])
-    order = (left.nano > right.nano) - (left.nano < right.nano)
-    total, difference = left + right, left - right
-    assert [order, str(total), total.format, str(difference), difference.format] == vector[2:]
+def test_compares_adds_and_subtracts_as_kubernetes_does() -> None:
+    for first, second, *expected in VECTORS["arithmetic"]:
+        left, right = parse_quantity(first), parse_quantity(second)
+        order = (left.nano > right.nano) - (left.nano < right.nano)
+        total, difference = left + right, left - right
+        actual = [order, str(total), total.format, str(difference), difference.format]
+        assert actual == expected, f"{first} and {second}"
 
 
 @given(

@@ -30,7 +30,6 @@ class Host(App[None]):
         await self.push_screen(screen, callback=lambda given: setattr(self, "answer", given))
         await pilot.pause()
         await pilot.press(*keys)
-        await pilot.pause()
         return self.answer
 
 
@@ -66,10 +65,8 @@ async def test_a_click_leaves_what_is_typed_to_the_line() -> None:
         await app.ask(pilot, screen)
         screen.set_focus(screen.options)
         await pilot.press("b", "e")
-        await pilot.pause()
         assert screen.line.value == "be"
         await pilot.press("enter")
-        await pilot.pause()
         assert app.answer == "b"
 
 
@@ -80,10 +77,8 @@ async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
         frame = app.screen.query_one(".dialog")
         before = frame.region
         await pilot.press(*"11")
-        await pilot.pause()
         assert frame.region == before
         await pilot.press("x")
-        await pilot.pause()
         assert "no match" in str(frame.border_subtitle)
         await pilot.resize_terminal(80, 12)
         for _ in range(20):
@@ -124,6 +119,5 @@ async def test_a_refused_line_stays_to_be_corrected() -> None:
         assert await app.ask(pilot, screen, "x", "enter") is UNANSWERED
         assert "is not a number" in str(screen.query_one("Static").render())
         await pilot.press("backspace", "7", "enter")
-        await pilot.pause()
         assert app.answer == "7"
         assert await app.ask(pilot, AskScreen("How many"), "escape") is None

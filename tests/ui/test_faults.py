@@ -87,11 +87,9 @@ async def test_a_key_whose_action_fails(make_app: MakeApp, monkeypatch: pytest.M
         with monkeypatch.context() as patch:
             patch.setattr(NodesScreen, "action_copy", fails)
             await pilot.press("c")
-            await pilot.pause()
             assert "internal error while taking the key c: ZeroDivisionError" in told(app)
         await lives_on(app, pilot)
         await pilot.press("down")
-        await pilot.pause()
         assert told(app) == ""
 
 
@@ -99,7 +97,6 @@ async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.Monke
     async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr("karptui.screens.command_line.run", fails)
         await pilot.press("colon", *"wide", "enter")
-        await pilot.pause()
         assert "internal error while" in told(app)
         await lives_on(app, pilot)
 
@@ -115,7 +112,6 @@ async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPa
 
 async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
     await pilot.press("3")
-    await pilot.pause()
     assert app.current_mode == "claims"
 
 
@@ -165,7 +161,6 @@ async def test_a_screen_that_cannot_be_made(make_app: MakeApp, monkeypatch: pyte
     async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr("karptui.screens.help.HelpScreen.compose", fails)
         await pilot.press("question_mark")
-        await pilot.pause()
         assert "internal error" in told(app)
         await pilot.press("escape")
         await lives_on(app, pilot)
@@ -194,5 +189,4 @@ async def test_refresh_has_the_source_try_again(make_app: MakeApp, monkeypatch: 
     monkeypatch.setattr(FleetSource, "refresh", lambda self: refreshed.append(self.title))
     async with running(make_app(), SIZE) as (_, pilot):
         await pilot.press("ctrl+r")
-        await pilot.pause()
         assert refreshed == ["prod-eu-1"]

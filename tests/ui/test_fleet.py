@@ -95,7 +95,6 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
         front(app, FleetScreen)
         assert app.follower.source is None, "the fleet follows clusters in processes only"
         await pilot.press("q")
-        await pilot.pause()
     assert not fleet.is_running
 
 

@@ -45,7 +45,6 @@ async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) ->
         assert isinstance(app.screen, NodesScreen)
         await pilot.press("enter")
         await pilot.press("colon", *"po ns=gitlab", "enter")
-        await pilot.pause()
         assert isinstance(app.screen, PodsScreen)
         assert "[2/89] ─ ns=gitlab" in screen_text(app)
         await pilot.press("1")
@@ -80,10 +79,8 @@ async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> Non
         line = app.screen.query_one(PromptInput)
         assert line.value == "theme"
         await pilot.press(*" nor", "tab", "enter")
-        await pilot.pause()
         assert app.theme == "nord"
         await pilot.press("colon", *"pods", "enter", "colon", *"ndes", "enter")
-        await pilot.pause()
         assert "there is no command :ndes; did you mean :nodes?" in screen_text(app)
         await pilot.press("colon", *"zzzz")
         assert "nothing called zzzz" in screen_text(app)
@@ -123,7 +120,6 @@ async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
 async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
     async with running(make_app(), (120, 200)) as (app, pilot):
         await pilot.press("question_mark")
-        await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         text = screen_text(app)
         words = ("↓ j", ":nodes :no :node", "Columns", "The capacity type", "free.cpu>")
@@ -142,7 +138,6 @@ async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
 async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeApp) -> None:
     async with running(make_app(), (80, 300)) as (app, pilot):
         await pilot.press("question_mark")
-        await pilot.pause()
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
         titles = [line.strip() for line in lines if line.startswith("  ") and line.strip() and line[2] != " "]
         order = [
@@ -162,7 +157,6 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
         app.run_command("theme")
         await pilot.pause()
         await pilot.press(*"colour blind light".replace(" ", "-"), "enter")
-        await pilot.pause()
         assert app.theme == "karptui-colour-blind-light"
         app.run_command("theme")
         await pilot.pause()
@@ -203,7 +197,6 @@ async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
         await pilot.press("escape")
         await pilot.click(line, offset=(118, 0))
         await pilot.press("slash")
-        await pilot.pause()
         assert lines_of(app)[-1].split() == ["enter", "Apply", "tab", "Complete", "esc", "Cancel"]
 
 
@@ -229,7 +222,6 @@ async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[
     app = make_app()
     async with running(app, SIZE) as (_, pilot):
         await pilot.press(*keys)
-        await pilot.pause()
         assert not app.is_running
 
 
@@ -305,7 +297,6 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
     async with running(make_app(source=source), SIZE) as (app, pilot):
         nodes = app.screen
         await pilot.press("question_mark")
-        await pilot.pause()
         front = app.screen
         assert isinstance(front, HelpScreen)
         assert not nodes.is_current
@@ -321,7 +312,6 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
         assert "12 nodes" in front.render_lines(front.size.region)[0].text
         monkeypatch.undo()
         await pilot.press("escape")
-        await pilot.pause()
         assert nodes.is_current
         assert "12 nodes" in screen_text(app)
 
@@ -334,6 +324,5 @@ async def test_what_was_said_goes_with_the_next_key(make_app: MakeApp) -> None:
             await pilot.pause()
             assert "something was said" in screen_text(app)
             await pilot.press(*keys)
-            await pilot.pause()
             assert "something was said" not in screen_text(app), keys
             assert app.screen.table.has_focus

@@ -63,23 +63,19 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         whole = bar(app)
         assert "11 nodes  +2 starting  " in whole
         await pilot.press("slash", *"pool=general")
-        await pilot.pause()
         entries = app.follower.view.node_entries
         left = [entry for entry in entries if entry.pool == "general" and entry.node is not None]
         assert f"{len(left)} of 11 nodes +1 starting:" in bar(app)
         assert f"  {sum(entry.pods.requested for entry in left)} pods  " in bar(app)
         await pilot.press("enter", "end", "space", "up", "space")
-        await pilot.pause()
         assert "  2 marked:  " in bar(app)
         marked = [entry for entry in entries if entry.key in app.screen.query_one(RowTable).marked]
         memory = sum(entry.memory.requested for entry in marked), sum(entry.memory.capacity for entry in marked)
         assert f"% {memory_pair_text(*memory)}  " in bar(app)
         assert f"  {sum(entry.pods.requested for entry in marked)} pods  " in bar(app)
         await pilot.press("space")
-        await pilot.pause()
         assert "2 marked" not in bar(app)
         await pilot.press("escape", "escape")
-        await pilot.pause()
         assert bar(app) == whole
 
 
@@ -90,7 +86,6 @@ async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
         await pilot.press("A", "A")
         assert names(app)[0] == "ip-10-0-1-10"
         await pilot.press("slash", *"pool=trino")
-        await pilot.pause()
         assert names(app) == ["ip-10-0-5-160"]
         await pilot.press("enter")
         assert "[1/13] ─ pool=trino" in screen_text(app)
@@ -117,7 +112,6 @@ async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app
         await pilot.press("enter")
         assert "cpu> takes a value" in screen_text(app)
         await pilot.press("down")
-        await pilot.pause()
         assert "cpu> takes a value" not in screen_text(app)
         await pilot.press("slash", *"x")
         await pilot.press("escape")
@@ -154,21 +148,18 @@ async def test_the_line_tells_the_columns_that_have_no_room(
 ) -> None:
     async with running(make_app(), size) as (app, pilot):
         await pilot.press("end")
-        await pilot.pause()
         drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
         text = told(app)
         assert len(text.split("\n")) <= lines
         assert ("PODS" not in drawn) is ("/234 pods" in text)
         assert "Δ claim" in text
         await pilot.press("ctrl+w", "up")
-        await pilot.pause()
         assert "Δ claim" not in told(app)
 
 
 async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
-        await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         text = screen_text(app)
         for word in ("allocatable", "239,554Mi", "trino-worker-0", "q Back"):
@@ -186,7 +177,6 @@ async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None
         for size, downs in product((SIZE, (200, 60)), (3, 2)):
             await pilot.resize_terminal(*size)
             await pilot.press("home", *["down"] * downs, "enter")
-            await pilot.pause()
             assert isinstance(app.screen, NodeDetailScreen)
             table, panel = app.screen.query_one(RowTable), app.screen.panel
             assert table.size.height == len(table.rows) + HEADER_LINES
@@ -198,17 +188,13 @@ async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None
 async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:
     async with running(make_app(), (80, 24)) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
-        await pilot.pause()
         assert "tab Facts" in screen_text(app)
         facts = app.screen.query_one("#facts-scroll")
         await pilot.press("tab", "G")
-        await pilot.pause()
         assert facts.scroll_offset.y == facts.max_scroll_y > 0
         await pilot.press("k", "g")
-        await pilot.pause()
         assert facts.scroll_offset.y == 0
         await pilot.press("j", "tab", "j")
-        await pilot.pause()
         assert facts.scroll_offset.y == 1
         assert app.screen.query_one(RowTable).has_focus
 
@@ -218,7 +204,6 @@ async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app
     source = FleetSource(fleet)
     async with running(make_app(source=source), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
-        await pilot.pause()
         fleet.objects[Kind.NODE].pop("ip-10-0-5-160.eu-west-1.compute.internal")
         fleet.objects[Kind.NODECLAIM].pop("trino-x5x160")
         assert source.mailbox is not None
@@ -263,7 +248,6 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         await press(pilot, "q", "d")
         assert "allocatable" in screen_text(app)
         await pilot.press("escape", "o")
-        await pilot.pause()
         assert isinstance(app.screen, PodsScreen)
         assert "node=ip-10-0-8-41" in screen_text(app)
 
@@ -275,7 +259,6 @@ async def test_claims_without_a_node(make_app: MakeApp) -> None:
         await press(pilot, "y")
         assert "kind: NodeClaim" in screen_text(app)
         await pilot.press("q", "enter")
-        await pilot.pause()
         assert "launched for pods requesting cpu 6500m mem 21Gi" in screen_text(app)
         await press(pilot, "y")
         assert "name: general-x7k2p" in screen_text(app)
@@ -286,7 +269,6 @@ async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
         names = [entry.name for entry in app.follower.view.node_entries if entry.node is None]
         assert names
         await pilot.press("slash", *names[0], "enter", "e")
-        await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         assert names[0] in screen_text(app)
 
@@ -294,13 +276,11 @@ async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
 async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("down", "down", "enter")
-        await pilot.pause()
         await pilot.press("o")
         assert "it has no NodeClaim" in screen_text(app)
         await press(pilot, "d")
         assert "none: Karpenter does not manage this node" in screen_text(app)
         await pilot.press("q", "q", "down", "enter")
-        await pilot.pause()
         await press(pilot, "o")
         assert "kind: NodeClaim" in screen_text(app)
 
@@ -326,7 +306,6 @@ async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
         assert f"v: {len(findings) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)
         for _ in range(len(findings)):
             await pilot.press("v")
-            await pilot.pause()
             seen += "".join(without_tails(app))
         assert [text for text in told if text not in seen] == []
         assert "Nodes [" in screen_text(app)
@@ -427,7 +406,6 @@ async def test_pods_screen(make_app: MakeApp) -> None:
     async with running(make_app(screen="pods"), SIZE) as (app, pilot):
         assert "Pods [89]" in screen_text(app)
         await pilot.press("slash", *"ns=gitlab", "enter", "o")
-        await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         assert "ip-10-0-71-204" in screen_text(app)
         await press(pilot, "q", "enter")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -75,6 +76,16 @@ async def begin(pilot: Pilot[Any], line: str = "whatif NodePool general") -> Wha
     return app.screen
 
 
+@asynccontextmanager
+async def open_whatif(
+    line: str = "whatif NodePool general", size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[KarptuiApp, Pilot[None], WhatIfScreen]]:
+    """Run the app over the demo and open the what-if by a command."""
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        yield app, pilot, await begin(pilot, line)
+
+
 async def press(pilot: Pilot[Any], *keys: str) -> None:
     """Press keys one after the other, each once the one before has done its work; words are typed at one stroke."""
     for is_word, run in itertools.groupby(keys, key=lambda key: len(key) == 1):
@@ -85,7 +96,6 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
             continue
         for key in word:
             await pilot.press(key)
-            await pilot.pause()
     await settled(pilot)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input
 
 from karptui.screens.capacity import PackingScreen
@@ -19,12 +18,7 @@ from karptui.whatif.scenario import Replay
 from tests.builders import SECOND_NS
 from tests.ui.fleet import screen_text
 from tests.ui.stage import running
-from tests.ui.whatif.bench import begin, control, delta, forward, make_app, prepare, press, settled, shown, value
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare(monkeypatch)
+from tests.ui.whatif.bench import begin, control, delta, forward, make_app, open_whatif, press, settled, shown, value
 
 
 async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None:
@@ -43,9 +37,7 @@ async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None
 
 
 async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, _, screen):
         assert [document.kind for document in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
         assert app.whatif.book.is_untouched
         assert delta(screen, "nodes")[2] == "0"
@@ -55,9 +47,7 @@ async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
 
 
 async def test_every_line_of_the_result_opens_and_comes_back() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot, "whatif NodePool runners")
+    async with open_whatif("whatif NodePool runners") as (app, pilot, screen):
         await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
         lines = screen.result.lines
         opened: set[str] = set()
@@ -92,9 +82,7 @@ async def test_every_line_of_the_result_opens_and_comes_back() -> None:
 
 
 async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         await press(pilot, "o")
         assert "R focuses the result" in "".join(text for text, _ in screen.info.pieces)
         await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
@@ -107,9 +95,7 @@ async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
 
 
 async def test_undo_and_redo_go_step_by_step() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         await control(pilot, "weight", "right")
         await control(pilot, "VM overhead", "right")
         assert app.whatif.book.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
@@ -125,9 +111,7 @@ async def test_undo_and_redo_go_step_by_step() -> None:
 
 
 async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         await control(pilot, "weight", "enter", "ctrl+u", *"500", "enter")
         assert "must be a whole number from 1 to 100" in str(app.screen.query_one("Static").render())
         await press(pilot, "backspace", "enter")
@@ -146,9 +130,7 @@ async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
 
 
 async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         result = shown(screen)
         await press(pilot, "e")
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
@@ -161,9 +143,7 @@ async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
 
 
 async def test_wrong_fields_are_named_at_their_line() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
         await settled(pilot)
         row = screen.edit_pane.editor.text.split("\n").index("  wieght: 500")
@@ -177,9 +157,7 @@ async def test_wrong_fields_are_named_at_their_line() -> None:
 
 
 async def test_a_mode_is_chosen_from_a_list() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         await press(pilot, "m", "down", "down", "down", "enter")
         assert app.whatif.book.sheet.replay is Replay.NEXT
         assert "Karpenter's next command" in shown(screen)
@@ -189,9 +167,7 @@ async def test_a_mode_is_chosen_from_a_list() -> None:
 
 
 async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await begin(pilot)
+    async with open_whatif() as (app, pilot, _):
         await press(pilot, "a", *"offering", "enter", *"m7i* spot", "enter")
         assert app.whatif.book.sheet.edits == (TakeOut("m7i*", "", "spot"),)
         await control(pilot, "edit", "backspace")
@@ -201,9 +177,7 @@ async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
 
 
 async def test_a_workload_is_scaled_and_a_document_opened() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
         assert delta(screen, "pending")[2].startswith("+")
         assert "web/front" in shown(screen)
@@ -212,9 +186,7 @@ async def test_a_workload_is_scaled_and_a_document_opened() -> None:
 
 
 async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path: Path) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         await control(pilot, "VM overhead", "left", "left", "left", "left", "left", "left")
         await press(pilot, "N", "ctrl+u", *"less", "enter")
         assert app.whatif.book.sheet.name == "less"
@@ -239,9 +211,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
 
 
 async def test_the_base_follows_the_cluster() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         first = app.whatif.book.answers[0]
         forward(app, 30 * SECOND_NS)
         assert isinstance(app.follower.source, DemoSource)
@@ -254,9 +224,7 @@ async def test_the_base_follows_the_cluster() -> None:
 
 
 async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         before = screen.edit_pane.editor.text
         await press(pilot, "e")
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
@@ -269,9 +237,7 @@ async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
 
 
 async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif(size=(80, 24)) as (_, pilot, screen):
         assert (screen.edit_pane.controls.size.height, screen.edit_pane.editor.size.height) == (8, 0)
         await press(pilot, "e")
         assert screen.edit_pane.controls.size.height == 0
@@ -279,9 +245,7 @@ async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
 
 
 async def test_a_path_that_cannot_be_is_said() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (app, pilot, screen):
         for what, name in product(("save to", "open"), ("~a-user-whom-nobody-knows/x.yaml", "a" * 300)):
             await press(pilot, "s", *what, "enter")
             app.screen.query_one(Input).value = name
@@ -316,9 +280,7 @@ async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() 
 
 
 async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot, "whatif NodePool runners")
+    async with open_whatif("whatif NodePool runners") as (app, pilot, screen):
         await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
         screen.result.lines.focus()
         screen.result.lines.move_to("pool/trino")
@@ -329,9 +291,7 @@ async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane
 
 
 async def test_packing_is_drawn_before_and_after() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await begin(pilot)
+    async with open_whatif() as (app, pilot, _):
         await press(pilot, "p")
         assert "after the edits" not in screen_text(app)  # nothing is edited
         await press(pilot, "escape")
@@ -344,3 +304,12 @@ async def test_packing_is_drawn_before_and_after() -> None:
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
+
+
+async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None:
+    async with open_whatif() as (_, pilot, screen):
+        for _ in range(2):
+            await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
+            assert screen.edit_pane.document is not None
+            assert screen.edit_pane.document.kind == "Job"
+        assert [item.kind for item in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from karptui.app import KarptuiApp
 from karptui.screens.whatif.panes import ResultPane
 from tests.canvas import whole_of
-from tests.ui.whatif.bench import SIZES, begin, make_app, prepare, press, settled
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare(monkeypatch)
+from tests.ui.whatif.bench import SIZES, begin, make_app, press, settled
 
 
 def looks(app: KarptuiApp) -> list[str]:

@@ -6,12 +6,7 @@ import pytest
 
 from karptui.screens.whatif import screen as whatif_screen
 from karptui.screens.whatif.screen import WhatIfScreen
-from tests.ui.whatif.bench import begin, make_app, prepare, press, settled
-
-
-@pytest.fixture(autouse=True)
-def _prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare(monkeypatch)
+from tests.ui.whatif.bench import open_whatif, press, settled
 
 
 def result_text(screen: WhatIfScreen) -> str:
@@ -19,23 +14,19 @@ def result_text(screen: WhatIfScreen) -> str:
 
 
 async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         await press(pilot, "e")
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await settled(pilot)
         before, controls = result_text(screen), screen.edit_pane.controls.controls
         monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
         await pilot.press("0")
-        await pilot.pause()
         assert screen.whatif.documents.text == screen.edit_pane.editor.text
         assert "  weight: 500\n" in screen.whatif.documents.text
         assert not screen.whatif.documents.is_taken_apart
         assert result_text(screen) == before
         assert screen.edit_pane.controls.controls == controls
         await pilot.press("left")
-        await pilot.pause()
         assert not screen.whatif.documents.is_taken_apart, "nor when the cursor moves meanwhile"
         screen.ask()
         assert screen.whatif.documents.is_taken_apart
@@ -43,9 +34,7 @@ async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.Mon
 
 
 async def test_quick_edits_follow_the_cursor_into_another_document() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
+    async with open_whatif() as (_, pilot, screen):
         titles = [control.title for control in screen.edit_pane.controls.controls]
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
         await settled(pilot)
