@@ -59,7 +59,9 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
             return [removed_values(removed, loaded.now_ns)], removed_lines(removed, loaded.now_ns), loaded
         if (gone := _gone(loaded, args.name)) is not None:
             events = _events_of(loaded.view, gone)
-            return [_gone_values(gone, events, loaded.now_ns)], _gone_lines(gone, events, loaded.now_ns), loaded
+            found = REPLACEMENTS.values(gone, loaded.now_ns)
+            values = {"gone": True, **found, "events": [*map(event_values, events)]}
+            return [values], _gone_lines(gone, events, loaded.now_ns), loaded
     entry = _find(loaded.view, args.name)
     if reason := unready_because(loaded.view):
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
@@ -139,10 +141,6 @@ def _gone_lines(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> It
             yield ()
             yield (("Events", Tone.STRONG),)
         yield ((event_line(event).strip(), Tone.NORMAL),)
-
-
-def _gone_values(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> dict[str, Any]:
-    return {"gone": True, **REPLACEMENTS.values(gone, now_ns), "events": [*map(event_values, events)]}
 
 
 def _claim(entry: NodeEntry) -> str:

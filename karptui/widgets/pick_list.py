@@ -117,9 +117,6 @@ class PickList(LineView, can_focus=True):
         self.resize_content(Size(self._body.width, len(self._rows)))
         self._refresh_changed()
 
-    def move_to_start(self) -> None:
-        self.action_edge(-1)
-
     def move_to(self, key: str) -> None:
         self._move(next(at for at in self._open if self._picks[at].key == key))
 

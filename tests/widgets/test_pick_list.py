@@ -134,7 +134,7 @@ async def test_the_owner_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> No
     async with shown(monkeypatch, many(20, headings=(0,))) as (_, pick_list, _canvas):
         pick_list.move_to("17")
         assert (pick_list.current_key, pick_list.scroll_offset.y) == ("17", 12)
-        pick_list.move_to_start()
+        pick_list.action_edge(-1)
         assert (pick_list.current_key, pick_list.scroll_offset.y) == ("1", 0)
         with pytest.raises(StopIteration):
             pick_list.move_to("0")

@@ -69,9 +69,6 @@ class ResultPane(TitledPane):
         yield Sentences(id="whatif-figures")
         yield LineList(id="whatif-lines")
 
-    def focus_lines(self) -> None:
-        self.lines.focus()
-
     def say(self, text: str) -> None:
         """Say something where the answer will be."""
         self.answer.set_wrapped((((text, Tone.ACTIVE),),))

@@ -145,7 +145,7 @@ class WhatIfScreen(FrameScreen):
         if self._opening is not NOTHING:
             self.result.say("reading the documents…")
             failed = await self.whatif.open(self._opening)
-            self.edit_pane.controls.move_to_start()
+            self.edit_pane.controls.action_edge(-1)
             if failed:
                 self.say(failed, Tone.WARNING)
         self.ask()
@@ -259,7 +259,7 @@ class WhatIfScreen(FrameScreen):
         self.edit_pane.editor.focus()
 
     def action_focus_result(self) -> None:
-        self.result.focus_lines()
+        self.result.lines.focus()
 
     @on(ResultPane.Wanted)
     def _wanted(self, event: ResultPane.Wanted) -> None:

@@ -93,10 +93,6 @@ def _assumed_class(finding: ClusterFinding, _: int, __: Reasons) -> str:
     return f"{what}: karptui assumes {finding.detail} in the zones of the nodes"
 
 
-def _assumed_volumes(finding: ClusterFinding, _: int, __: Reasons) -> str:
-    return unread_text(finding.names)
-
-
 def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
     has, them = verb(finding.nodes, "has", "have"), verb(finding.nodes, "it", "them")
     return f"{nodes_text(finding)} {has} no known price: totals exclude {them}"
@@ -146,7 +142,7 @@ _SENTENCES: Final[Mapping[str, Say]] = {
     "NO_PERMISSION": _no_permission,
     "NO_PRICES": _no_prices,
     "ASSUMED_CLASS": _assumed_class,
-    "ASSUMED_VOLUMES": _assumed_volumes,
+    "ASSUMED_VOLUMES": lambda finding, *_: unread_text(finding.names),
     "ADVICE": _advice,
     "NEXT": _next,
     "FINE": _fine,

@@ -22,11 +22,6 @@ from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_cell
 _NODES: Final = (Kind.NODE, Kind.NODECLAIM)
 
 
-def rank_cell(row: PoolRow, _: int) -> Cell:
-    """Return the place in the order."""
-    return Cell(str(row.rank)) if row.rank is not None else NOT_APPLICABLE
-
-
 def weight_cell(row: PoolRow, _: int) -> Cell:
     """Return the weight, with a mark where another pool has the same or nearly the same."""
     weight = count_text(row.pool.weight) if row.pool.weight else "-"

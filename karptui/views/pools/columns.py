@@ -20,7 +20,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeadin
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
-from karptui.views.row import Tone
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.types.pools import carries
 from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_values
@@ -108,7 +108,7 @@ def _requested_column(
 COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         Heading("rank", "#", "Order in which Karpenter tries pools for new nodes; - if excluded.", 2, 3),
-        cells.rank_cell,
+        lambda row, _: Cell(str(row.rank)) if row.rank is not None else NOT_APPLICABLE,
         lambda row: row.rank,
         values=Value(
             "rank", lambda row, _: row.rank, int | None, "Order in which NodePools are tried; null if excluded."

@@ -148,22 +148,12 @@ _ACCURACY: Final[tuple[Value[Accuracy], ...]] = (
 )
 
 
-def _difference(answer: Answer) -> Difference:
-    assert answer.difference is not None
-    return answer.difference
-
-
-def _accuracy(answer: Answer) -> Accuracy:
-    assert answer.accuracy is not None
-    return answer.accuracy
-
-
 ANSWER: Final[tuple[Value[Answer], ...]] = (
-    *lifted(DIFFERENCE, _difference),
+    *lifted(DIFFERENCE, lambda answer: answer.difference),
     records("blockersGained", lambda answer: answer.blockers_gained or (), BLOCKER),
     records("blockersLost", lambda answer: answer.blockers_lost or (), BLOCKER),
     texts("notes", lambda answer: answer.notes),
-    *lifted(_ACCURACY, _accuracy),
+    *lifted(_ACCURACY, lambda answer: answer.accuracy),
 )
 
 
