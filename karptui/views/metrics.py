@@ -92,7 +92,7 @@ def label(text: str) -> str:
 
 def verdict_metrics(view: ClusterView, problems: Iterable[ClusterFinding], now_ns: int) -> dict[Metric, Values]:
     """Return the metrics of a verdict; unknown values are left out."""
-    pools = _PoolLabels(view.state.nodepools)
+    pools = _pool_labels(view.state.nodepools)
     findings: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for finding in problems:
         findings[str(finding.code), str(finding.severity)] += 1
@@ -119,36 +119,30 @@ def ages(view: ClusterView, merged_ns: int, now_ns: int) -> dict[Metric, Values]
     return {AGE: {(label(kind),): age / NS_PER_SECOND for kind, age in ages_ns.items() if age is not None}}
 
 
-class _PoolLabels:
-    """Labels of NodePools: as many as there are, within a limit."""
-
-    def __init__(self, pools: Iterable[str]) -> None:
-        self._labels = {name: label(name) for name in sorted(pools)[:MOST_POOLS]}
-
-    def of(self, pool: str) -> str:
-        """Return a NodePool's label; empty for nodes that Karpenter does not manage."""
-        return self._labels.get(pool, OTHER) if pool else ""
+def _pool_labels(pools: Iterable[str]) -> Mapping[str, str]:
+    """Return the labels of NodePools within the limit; empty for nodes that Karpenter does not manage."""
+    return {"": "", **{name: label(name) for name in sorted(pools)[:MOST_POOLS]}}
 
 
-def _held(entries: Iterable[NodeEntry], pools: _PoolLabels) -> dict[Metric, Values]:
+def _held(entries: Iterable[NodeEntry], pools: Mapping[str, str]) -> dict[Metric, Values]:
     nodes: defaultdict[tuple[str, ...], float] = defaultdict(float)
     dollars: dict[tuple[str, ...], float | None] = {}
     for entry in entries:
         if entry.findings is None or not entry.findings.is_held:
             continue
-        labels = (str(entry.findings.why.code), pools.of(entry.pool))
+        labels = (str(entry.findings.why.code), pools.get(entry.pool, OTHER))
         nodes[labels] += 1
         amount, before = held_per_hour(entry), dollars.get(labels, 0.0)
         dollars[labels] = None if amount is None or before is None else before + amount
     return {HELD_NODES: nodes, HELD_DOLLARS: _known_values(dollars)}
 
 
-def _nodes(entries: Iterable[NodeEntry], pools: _PoolLabels) -> dict[Metric, Values]:
+def _nodes(entries: Iterable[NodeEntry], pools: Mapping[str, str]) -> dict[Metric, Values]:
     groups: defaultdict[tuple[str, ...], list[NodeEntry]] = defaultdict(list)
     for entry in entries:
         if entry.node is not None:
             kind = entry.capacity_type if entry.capacity_type in _CAPACITY_TYPES else OTHER
-            groups[pools.of(entry.pool), kind].append(entry)
+            groups[pools.get(entry.pool, OTHER), kind].append(entry)
     totals = {labels: total_of(nodes) for labels, nodes in groups.items()}
     return {
         NODES: {labels: float(len(nodes)) for labels, nodes in groups.items()},
@@ -160,10 +154,10 @@ def _known_values(values: Mapping[tuple[str, ...], float | None]) -> Values:
     return {labels: value for labels, value in values.items() if value is not None}
 
 
-def _budgets(view: ClusterView, pools: _PoolLabels) -> Iterator[tuple[tuple[str, ...], float]]:
+def _budgets(view: ClusterView, pools: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Yield the nodes that budgets still allow; NodePools that share a label have no common budget."""
     for entry in budget_entries(view):
-        if entry.state is not None and (pool := pools.of(entry.pool.name)) != OTHER:
+        if entry.state is not None and (pool := pools.get(entry.pool.name, OTHER)) != OTHER:
             yield (pool, str(entry.reason)), float(entry.state.left)
 
 
