@@ -94,7 +94,7 @@ def more_lines(room: Headroom) -> Iterator[str]:
     """Yield details: pods that start at once, CapacityBuffers, and where the pods land."""
     if room.fits or room.starts:
         yield _starting(room)
-    yield from filter(None, (_buffers_text(room.buffered),))
+    yield from _buffer_lines(room.buffered)
     if room.nodes:
         first = ", ".join(f"{count_text(count)} on {name}" for name, count in room.nodes[:_FEW])
         rest = f" and others on {counted(len(room.nodes) - _FEW, 'node')}" if len(room.nodes) > _FEW else ""
@@ -181,21 +181,18 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
     return f"limits of {pool}: {used} in use"
 
 
-def _buffers_text(buffered: int) -> str:
-    """Return the number of pods that CapacityBuffers reserve room for; empty if none."""
-    if not buffered:
-        return ""
-    return (
-        f"CapacityBuffers reserve room for {counted(buffered, 'pod')}: kube-scheduler uses it for these pods,"
-        " and Karpenter launches nodes to restore it"
-    )
+def _buffer_lines(buffered: int) -> Iterator[str]:
+    """Yield the number of pods that CapacityBuffers reserve room for; nothing if none."""
+    if buffered:
+        reserved = f"CapacityBuffers reserve room for {counted(buffered, 'pod')}"
+        yield f"{reserved}: kube-scheduler uses it for these pods, and Karpenter launches nodes to restore it"
 
 
 def pool_lines(pool: str, headrooms: Sequence[Headroom]) -> Iterator[str]:
     """Yield details of a NodePool: its limits, and CapacityBuffers."""
     if headrooms:
         yield limits_text(pool, headrooms[0].pools[0].limits)
-        yield from filter(None, (_buffers_text(headrooms[0].buffered),))
+        yield from _buffer_lines(headrooms[0].buffered)
 
 
 def room_lines(headroom: Headroom) -> Iterator[str]:

@@ -10,6 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.aws.money import per_hour_change_text, per_hour_text, sum_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan, objects_of
@@ -72,12 +73,11 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
 
 def blocker_lines(plan: Plan) -> Iterator[str]:
     """Yield the new blockers by kind, with their nodes and objects."""
-    alike: dict[tuple[str, str, str], list[BlockerLine]] = {}
-    for blocker in plan.new_blockers:
-        alike.setdefault(
-            (blocker.code, blocker.pool_name, blocker.owner or blocker.object or blocker.message), []
-        ).append(blocker)
-    for (code, pool, behind), lines in alike.items():
+
+    def kind(blocker: BlockerLine) -> tuple[str, str, str]:
+        return blocker.code, blocker.pool_name, blocker.owner or blocker.object or blocker.message
+
+    for (code, pool, behind), lines in group_by(plan.new_blockers, kind).items():
         nodes = sorted({line.node_name for line in lines if line.node_name})
         first = first_of(nodes, _FEW)
         where = f" on {counted(len(nodes), 'node')}" if nodes else ""

@@ -48,24 +48,23 @@ _SIMULATED: Final = {
 
 def headline(solved: Solved) -> str:
     """Return the answer: the change, its result, and the runner-up with the reason it lost."""
-    best = solved.best
+    has_runner_up = solved.best is not None and solved.is_reached
+    return f"{_answer_text(solved)}; {_runner_up_text(solved)}" if has_runner_up else _answer_text(solved)
+
+
+def _answer_text(solved: Solved) -> str:
+    """Return the answer without the runner-up."""
+    best, before = solved.best, _before(solved)
     if best is None:
-        text = f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
-        return f"{_before(solved)}{text}"
-    text = _answer(solved, best)
+        return f"{before}{'nothing has to change' if solved.is_reached else 'not reached'}: {solved.because}"
     if not solved.is_reached:
-        return f"{_before(solved)}not reached: {solved.because}; closest: {text}"
-    text = f"{_before(solved)}{text}"
-    return f"{text}; {_runner_up_text(solved)}"
+        before = f"{before}not reached: {solved.because}; closest: "
+    risk = f"; risk: {solved.risk}" if solved.risk else ""
+    return f"{before}{together(best.parts)}: {', '.join(filter(None, (best.outcome, price_text(solved, best))))}{risk}"
 
 
 def _before(solved: Solved) -> str:
     return f"on top of {solved.on_top_of.name}: " if solved.on_top_of is not None else ""
-
-
-def _answer(solved: Solved, best: Tried) -> str:
-    risk = f"; risk: {solved.risk}" if solved.risk else ""
-    return f"{together(best.parts)}: {', '.join(filter(None, (best.outcome, price_text(solved, best))))}{risk}"
 
 
 def _as_before(solved: Solved) -> str:
@@ -129,14 +128,6 @@ def _search_text(solved: Solved) -> str:
     return f"{effort.tried:,} of {effort.all:,} tried: {effort.how}{line[effort.is_monotone]}"
 
 
-def _answer_text(solved: Solved) -> str:
-    """Return the answer without the runner-up."""
-    best = solved.best
-    if best is None or not solved.is_reached:
-        return headline(solved)
-    return f"{_before(solved)}{_answer(solved, best)}"
-
-
 def more_lines(solved: Solved) -> Iterator[str]:
     """Yield the details below the answer: the runner-up, the extent of the search, and its omissions."""
     if solved.runner_up is not None:
@@ -161,7 +152,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     yield "Not modelled", list(solved.not_modelled)
 
 
-def _figures_text(figures: Figures, *, has_prices: bool = True) -> str:
+def _figures_text(figures: Figures, *, has_prices: bool) -> str:
     parts = [
         *([per_hour_text(figures.price_per_hour)] if has_prices else []),
         counted(figures.nodes, "node"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from msgspec import structs
 from karptui.aws.money import per_hour_text, sum_text
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import NotCounted
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, first_of, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyOutcome, PolicySpread, Worth, afters_of
@@ -98,11 +100,9 @@ def more_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the current settings of the NodePools."""
     if not comparison.pools:
         return
-    alike: dict[tuple[str, str], list[str]] = {}
-    for name, policy, after in comparison.pools:
-        alike.setdefault((policy, after), []).append(name)
-    named = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
-    yield f"today: {named}"
+    alike = group_by(comparison.pools, lambda pool: pool[1:])
+    named = (f"{', '.join(name for name, *_ in pools)} {' '.join(settings)}" for settings, pools in alike.items())
+    yield f"today: {'; '.join(named)}"
 
 
 def sentence(outcome: PolicyOutcome) -> str:
@@ -394,11 +394,7 @@ def values_study(
 ) -> Study[Any, Any]:
     """Return the comparison of a parameter's values: over time if it is of disruption, else by a replay."""
     name = clean(sweep.name)
-
-    def again(**changed: Any) -> Study[Any, Any]:
-        asked = {"current": current, "horizon_ns": horizon_ns, "seeds": seeds, **changed}
-        return values_study(asked.pop("sweep", sweep), mode, **asked)
-
+    again = partial(values_study, sweep=sweep, mode=mode, current=current, horizon_ns=horizon_ns, seeds=seeds)
     values = Values(
         title=f"Values of {name}",
         value=",".join(sweep.values),
@@ -462,12 +458,7 @@ def policies_study(
         pool: The edited NodePool; empty for all that are not static.
         afters: Values of consolidateAfter; a few values and those in use if empty.
     """
-
-    def again(**changed: Any) -> Study[Any, Any]:
-        return policies_study(
-            pool, **{"edits": edits, "afters": afters, "horizon_ns": horizon_ns, "seeds": seeds, **changed}
-        )
-
+    again = partial(policies_study, pool, edits=edits, afters=afters, horizon_ns=horizon_ns, seeds=seeds)
     whose = clean(pool) if pool else "all NodePools alike"
     return replace(
         _forecasts(

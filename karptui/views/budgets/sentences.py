@@ -7,8 +7,9 @@ from datetime import tzinfo
 from typing import Final
 
 from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
-from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
+from karptui.disruption.budgets import UNLIMITED, BudgetState
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.group import group_by
 from karptui.kube.units import first_of, instant_text
 from karptui.session.budgets import BudgetEntry, WindowChange
 from karptui.views.instants import in_text, range_text, weekday_text
@@ -190,18 +191,12 @@ def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | Non
 
 def _days(entries: Sequence[BudgetEntry]) -> list[str]:
     """Return the coming days of each different week, a character an hour."""
-    by_week: dict[tuple[object, ...], list[Reason]] = {}
-    for entry in entries:
-        by_week.setdefault(entry.week, []).append(entry.reason)
     lines = ["The coming days, a character an hour, UTC:", f"{LEGEND}."]
-    for entry in entries:
-        reasons = by_week.pop(entry.week, None)
-        if reasons is None:
-            continue
-        lines += ["", ", ".join(reasons), "           0     6     12    18"]
+    for week, alike in group_by(entries, lambda entry: entry.week).items():
+        lines += ["", ", ".join(entry.reason for entry in alike), "           0     6     12    18"]
         for day in range(7):
-            start_ns = entry.week[0].start_ns + day * DAY_NS
-            hours = strip_text(entry.week, 1, days=1, first_day=day)
+            start_ns = week[0].start_ns + day * DAY_NS
+            hours = strip_text(week, 1, days=1, first_day=day)
             quarters = " ".join(hours[i : i + 6] for i in range(0, 24, 6))
             lines.append(f"  {weekday_text(start_ns)[:3]} {instant_text(start_ns)[5:10]} {quarters}")
     return lines
