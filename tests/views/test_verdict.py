@@ -230,7 +230,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, manner=Manner.NEVER),
-            "the disruption budget of general is always 0 (never opens): 3 nodes blocked for 60m",
+            "the disruption budget of general is always 0: 3 nodes blocked for 60m",
         ),
         (
             a_finding(
@@ -241,7 +241,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
                 detail="Emptiness",
                 reasons=("Empty",),
             ),
-            "the disruption budget of jobs is always 0 for Empty (never opens): 3 empty nodes blocked for 60m",
+            "the disruption budget of jobs is always 0 for Empty: 3 empty nodes blocked for 60m",
         ),
         (
             a_finding(FindingCode.BUDGET, names=("general",), nodes=3, until_ns=NOW_NS + 2 * HOUR_NS),

@@ -151,7 +151,7 @@ def _shut(finding: ClusterFinding, now_ns: int) -> str:
     if finding.manner == "used-up":
         which = f" ({names_text(finding.used_by)})" if finding.used_by else ""
         return f"{are} used up by terminating or not-ready nodes{which}"
-    return f"{are} always 0{of} (never {verb(len(finding.names), 'opens', 'open')})"
+    return f"{are} always 0{of}"
 
 
 _LEAVING: Final[Mapping[str, str]] = {
