@@ -11,7 +11,7 @@ import msgspec
 from karptui.aws.money import LEAST_CHANGE, per_hour_text
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.settings import Settings
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.schema.schema import shipped_schemas
@@ -212,22 +212,9 @@ def ranked(
     return best, runner_up, tuple(attempt for attempt in losers if attempt is not runner_up)[:MOST_NOTED]
 
 
-def _wait(ours: float, theirs: float) -> str:
-    count = int(theirs - ours)
-    more = "more " if ours else ""
-    return f"leaves {count:,} {more}{verb(count, 'pod', 'pods')} unschedulable"
-
-
-def _lose(ours: float, theirs: float) -> str:
-    count = int(theirs - ours)
-    more = "more " if ours else ""
-    return f"takes the place of {count:,} {more}{verb(count, 'pod', 'pods')} away"
-
-
-def _drift(ours: float, theirs: float) -> str:
-    count = int(theirs - ours)
-    more = "more " if ours else ""
-    return f"drifts {count:,} {more}{verb(count, 'node', 'nodes')}"
+def _added(ours: float, theirs: float, noun: str) -> str:
+    """Return by how many the second value is higher: ``2 pods``, or ``2 more pods`` if the first is not zero."""
+    return counted(int(theirs - ours), f"more {noun}" if ours else noun)
 
 
 def costs_more(more: float, *, has_prices: bool) -> str:
@@ -267,9 +254,16 @@ def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
 NEARLY_SAME: Final = 0.10
 NEARLY_SAME_SHARE: Final = 0.01
 """Price per hour, or share of the cheapest change's difference, that is too small to drift nodes for."""
-FEWER_WAIT: Final = Criterion(lambda attempt: attempt.figures.pending, _wait)
-FEWER_LOSE: Final = Criterion(lambda attempt: len(attempt.figures.lost), _lose)
-FEWER_DRIFT: Final = Criterion(lambda attempt: attempt.figures.drifts, _drift)
+FEWER_WAIT: Final = Criterion(
+    lambda attempt: attempt.figures.pending, lambda ours, theirs: f"leaves {_added(ours, theirs, 'pod')} unschedulable"
+)
+FEWER_LOSE: Final = Criterion(
+    lambda attempt: len(attempt.figures.lost),
+    lambda ours, theirs: f"takes the place of {_added(ours, theirs, 'pod')} away",
+)
+FEWER_DRIFT: Final = Criterion(
+    lambda attempt: attempt.figures.drifts, lambda ours, theirs: f"drifts {_added(ours, theirs, 'node')}"
+)
 FEWER_CHANGES: Final = Criterion(
     lambda a: len(a.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
 )

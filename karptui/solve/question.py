@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -17,8 +17,9 @@ from karptui.kube.quantity import Quantity, QuantityError, parse_quantity
 from karptui.kube.units import first_of
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Ask, Each, Reporter, one_by_one, silent
-from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, ranked
+from karptui.solve.answer import Criterion, Effort, Figures, Solved, Tried, key_of, ranked
 from karptui.solve.catalogue import Goal, with_defaults
+from karptui.solve.search import Chosen, Sets, search_sets
 from karptui.whatif.accuracy import Accuracy, accuracy_of
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
@@ -134,6 +135,41 @@ class GoalQuestion:
             self.report()
             yield keys.popleft(), answer
 
+    def search(
+        self,
+        changes: Sequence[tuple[AnyEdit, ...]],
+        largest: int,
+        mode: Replay,
+        criteria: Sequence[Criterion],
+        attempt: Callable[[Chosen, tuple[AnyEdit, ...], Figures], Tried],
+    ) -> tuple[list[Tried], Sets]:
+        """Try sets of changes, each change alone and the best with one more, within the limit of tries.
+
+        Args:
+            changes: The edits of each change.
+            attempt: Returns the result of a set, of its positions, its edits and their figures.
+
+        Returns:
+            The valid sets in the order of trying, and the extent of the search.
+        """
+        tried: list[Tried] = []
+        most = self.count("tries")
+        self.tried, self.to_try = 0, most
+
+        def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
+            return composed(self.base, [changes[index] for index in chosen])
+
+        def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
+            wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
+            for (chosen, edits), measured in self.measured(((each, each[1]) for each in wanted), (mode,)):
+                if measured is None:
+                    yield (float("inf"),)
+                else:
+                    tried.append(attempt(chosen, edits, measured[0]))
+                    yield key_of(criteria)(tried[-1])
+
+        return tried, search_sets(len(changes), largest, most, values, lambda chosen: edits_of(chosen) is None)
+
     def now(self, mode: Replay) -> Figures:
         """Return the figures without a change."""
         outcome = self.as_it_is(mode)
@@ -146,15 +182,7 @@ class GoalQuestion:
     def settled(self, mode: Replay, now: Figures, because: str) -> Solved:
         """Return that nothing has to be changed."""
         effort = Effort(tried=0, all=0, how="no change had to be tried")
-        return Solved(
-            replay=mode,
-            now=now,
-            best=None,
-            runner_up=None,
-            is_reached=True,
-            because=because,
-            effort=effort,
-        )
+        return Solved(replay=mode, now=now, best=None, runner_up=None, is_reached=True, because=because, effort=effort)
 
     def answer(
         self,

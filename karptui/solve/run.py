@@ -27,10 +27,12 @@ from karptui.whatif.situation import TypesFor, TypesResult, WhatIfBase, without_
 def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:
     """Return the cluster with edits: with the drift that they cause, and without the nodes that they remove.
 
+    If prices are off, it has Karpenter's own, because they decide the answer.
+
     Raises:
         EditError: An edit is invalid.
     """
-    if not edits:
+    if not edits and base.has_prices:
         return base
     edited = apply(base, edits)
     return WhatIfBase(
@@ -39,21 +41,7 @@ def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:
         edited.settings,
         base.now_ns,
         karpenter_version=base.karpenter_version,
-        prices=base.prices,
-        pause=base.pause,
-    )
-
-
-def _with_dollars(base: WhatIfBase) -> WhatIfBase:
-    """Return the cluster with Karpenter's own prices if prices are off, because they decide the answer."""
-    if base.has_prices:
-        return base
-    return WhatIfBase(
-        base.inventory,
-        base.types_for,
-        base.settings,
-        base.now_ns,
-        karpenter_version=base.karpenter_version,
+        prices=base.prices if base.has_prices else None,
         pause=base.pause,
     )
 
@@ -98,7 +86,7 @@ def solve_goal(
     goal_found = GOALS.get(goal)
     if goal_found is None:
         raise no_such("goal", f"{goal:.60}", GOALS)
-    start = edited_base(base, on_top_of.edits) if on_top_of is not None else base
-    asked = GoalQuestion(_with_dollars(start), goal_found, given, reporter, each, has_prices=start.has_prices)
+    start = edited_base(base, on_top_of.edits if on_top_of is not None else ())
+    asked = GoalQuestion(start, goal_found, given, reporter, each, has_prices=base.has_prices)
     solution = _FINDERS[goal](asked)
     return replace(solution, goal=goal, question=asked.asked, on_top_of=on_top_of, has_prices=asked.has_prices)

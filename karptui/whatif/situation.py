@@ -117,31 +117,19 @@ class Situation:
         """The same as disruption sees it."""
         return observed_fleet(self.prepared)
 
-    @property
+    @cached_property
     def claim_types(self) -> ClaimTypes:
         """The types of new claims in price order."""
-        return self._claim_types
-
-    @property
-    def drifted(self) -> int:
-        """How many NodeClaims Karpenter has marked as drifted."""
-        return self._drifted
-
-    @property
-    def budget_use(self) -> Mapping[str, PoolUse]:
-        """Number of nodes that budgets count, and of those being disrupted, by NodePool."""
-        return self._budget_use
-
-    @cached_property
-    def _claim_types(self) -> ClaimTypes:
         return ClaimTypes()
 
     @cached_property
-    def _drifted(self) -> int:
+    def drifted(self) -> int:
+        """How many NodeClaims Karpenter has marked as drifted."""
         return sum(1 for claim in self.inventory.nodeclaims if claim.is_true(DRIFTED))
 
     @cached_property
-    def _budget_use(self) -> Mapping[str, PoolUse]:
+    def budget_use(self) -> Mapping[str, PoolUse]:
+        """Number of nodes that budgets count, and of those being disrupted, by NodePool."""
         return count_use(self.prepared.states)
 
     @cached_property
@@ -243,20 +231,20 @@ class EditedCluster(Situation):
         self.notes = notes
         """Messages about assumptions made for the edits."""
 
-    @property
+    @cached_property
     def claim_types(self) -> ClaimTypes:
         """The types of new claims in price order, shared with the base."""
         return self.base.claim_types
 
-    @property
+    @cached_property
     def drifted(self) -> int:
         """How many NodeClaims Karpenter has marked as drifted."""
-        return self.base.drifted if self._has_same_fleet else self._drifted
+        return self.base.drifted if self._has_same_fleet else super().drifted
 
-    @property
+    @cached_property
     def budget_use(self) -> Mapping[str, PoolUse]:
         """Number of nodes that budgets count, and of those being disrupted, by NodePool."""
-        return self.base.budget_use if self._has_same_fleet else self._budget_use
+        return self.base.budget_use if self._has_same_fleet else super().budget_use
 
     @property
     def _has_same_fleet(self) -> bool:

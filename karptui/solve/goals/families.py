@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -17,8 +17,8 @@ from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.solve.answer import FEWER_LOSE, Criterion, Effort, Figures, Solved, Tried, cheaper
-from karptui.solve.question import GoalQuestion, composed
-from karptui.solve.search import Chosen, search_sets
+from karptui.solve.question import GoalQuestion
+from karptui.solve.search import Chosen
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.field_path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.pools import allow_value, set_pool
@@ -41,39 +41,24 @@ class _Family(msgspec.Struct, frozen=True):
 
 def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("tries")
-    largest = question.count("most")
+    most, largest = question.count("tries"), question.count("most")
     pool = question.pool("nodepool")
     mode = Replay(question.text("replay"))
     question.asked = f"of the instance families tried, those to add that make NodePool {pool.name} cheapest"
     now = question.now(mode)
     families = sorted(_families(question, pool), key=lambda family: (family.price_per_hour, family.words))
-    question.to_try = most
     criteria = _criteria(has_prices=question.has_prices)
-    tried: list[Tried] = []
 
-    def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
-        return composed(question.base, [families[index].edits for index in chosen])
+    def attempt(chosen: Chosen, edits: tuple[AnyEdit, ...], figures: Figures) -> Tried:
+        return Tried(
+            parts=tuple(f"NodePool {pool.name}: allow {families[index].words}" for index in chosen),
+            outcome=_outcome(figures, now),
+            edits=edits,
+            figures=figures,
+            is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
+        )
 
-    def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
-        wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
-        candidates = (((chosen, edits), edits) for chosen, edits in wanted)
-        for (chosen, edits), measured in question.measured(candidates, (mode,)):
-            if measured is None:
-                yield (float("inf"),)
-                continue
-            (figures,) = measured
-            attempt = Tried(
-                parts=tuple(f"NodePool {pool.name}: allow {families[index].words}" for index in chosen),
-                outcome=_outcome(figures, now),
-                edits=edits,
-                figures=figures,
-                is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
-            )
-            tried.append(attempt)
-            yield tuple(criterion.value(attempt) for criterion in criteria)
-
-    sets = search_sets(len(families), largest, most, values, lambda chosen: edits_of(chosen) is None)
+    tried, sets = question.search([family.edits for family in families], largest, mode, criteria, attempt)
     cut = len(families) - most
     effort = Effort(
         tried=sets.tried,

@@ -27,8 +27,8 @@ from karptui.solve.answer import (
     cheaper,
     nearly_cheapest,
 )
-from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, composed, names_of
-from karptui.solve.search import Chosen, search_sets
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
+from karptui.solve.search import Chosen
 from karptui.whatif.edits import AnyEdit, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.pending.pods import SUBJECT
@@ -60,7 +60,6 @@ class _Change(msgspec.Struct, frozen=True):
 
 def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
-    most = question.count("tries")
     may_change = question.text("change")
     now = question.now(Replay.PENDING)
     outcome = question.as_it_is(Replay.PENDING)
@@ -72,32 +71,18 @@ def find(question: GoalQuestion) -> Solved:
     changes, notes = _changes(question, groups[:MOST_GROUPS], outcome.solution, has_pods=may_change == "any")
     left_out += notes
     criteria = criteria_of(now, has_prices=question.has_prices)
-    tried: list[Tried] = []
-    question.tried, question.to_try = 0, most
 
-    def edits_of(chosen: Chosen) -> tuple[AnyEdit, ...] | None:
-        return composed(question.base, [changes[index].edits for index in chosen])
-
-    def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
-        wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
-        candidates = (((chosen, edits), edits) for chosen, edits in wanted)
-        for (chosen, edits), measured in question.measured(candidates, (Replay.PENDING,)):
-            if measured is None:
-                yield (float("inf"),)
-                continue
-            (figures,) = measured
-            attempt = Tried(
-                parts=_parts([changes[index] for index in chosen], edits),
-                outcome=f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending",
-                edits=edits,
-                figures=figures,
-                is_enough=not figures.pending,
-            )
-            tried.append(attempt)
-            yield tuple(criterion.value(attempt) for criterion in criteria)
+    def attempt(chosen: Chosen, edits: tuple[AnyEdit, ...], figures: Figures) -> Tried:
+        return Tried(
+            parts=_parts([changes[index] for index in chosen], edits),
+            outcome=f"{counted(figures.pending, 'pod')} still pending" if figures.pending else "nothing pending",
+            edits=edits,
+            figures=figures,
+            is_enough=not figures.pending,
+        )
 
     largest = max(min(len(groups), MOST_GROUPS), 1)
-    sets = search_sets(len(changes), largest, most, values, lambda chosen: edits_of(chosen) is None)
+    tried, sets = question.search([change.edits for change in changes], largest, Replay.PENDING, criteria, attempt)
     effort = Effort(
         tried=sets.tried,
         all=sets.all,

@@ -16,7 +16,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.reporter import Reporter
-from karptui.solve.answer import FEWER_CHANGES, FEWER_LOSE, Criterion, Effort, Figures, Solved, Tried, cheaper
+from karptui.solve.answer import FEWER_CHANGES, FEWER_LOSE, Criterion, Effort, Figures, Solved, Tried, cheaper, key_of
 from karptui.solve.question import GoalQuestion, measure
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.difference import difference
@@ -64,14 +64,8 @@ def find(question: GoalQuestion) -> Solved:
     pools = usable_pools(question.base.inventory.nodepools)
     because, placeless = _alone(question, pools, pool, wanted, mode)
     if placeless == len(wanted):
-        return question.answer(
-            mode,
-            now,
-            (),
-            (),
-            Effort(tried=0, all=0, how=("only the NodePool without any other was tried")),
-            because=because,
-        )
+        effort = Effort(tried=0, all=0, how="only the NodePool without any other was tried")
+        return question.answer(mode, now, (), (), effort, because=because)
     moves = list(_moves(pools, pool))
     question.to_try = most
     tried: list[Tried] = []
@@ -100,7 +94,7 @@ def find(question: GoalQuestion) -> Solved:
             tried.append(attempt)
             if attempt.is_enough:
                 enough.append(len(picked))
-            yield tuple(criterion.value(attempt) for criterion in criteria)
+            yield key_of(criteria)(attempt)
 
     def excludes(chosen: Chosen) -> bool:
         picked = [moves[index] for index in chosen]
