@@ -78,7 +78,7 @@ class SteadyHeld:
         is_higher = last is not None and held.certainty == last.certainty and held.per_hour > last.per_hour
         if held.waiting and not is_higher:
             return last, False
-        is_current = last is None or held.certainty > last.certainty or _is_alike(held, last)
+        is_current = last is None or held.certainty > last.certainty or _looks(held) == _looks(last)
         if not (is_current or is_higher):
             if self._differs_since_ns is None:
                 self._differs_since_ns = now_ns
@@ -88,14 +88,9 @@ class SteadyHeld:
         return held, not held.waiting
 
 
-def _is_alike(held: Held, other: Held) -> bool:
-    return (held.currency, bool(held.nodes), bool(held.unpriced), held.certainty, f"{held.per_hour:.2f}") == (
-        other.currency,
-        bool(other.nodes),
-        bool(other.unpriced),
-        other.certainty,
-        f"{other.per_hour:.2f}",
-    )
+def _looks(held: Held) -> tuple[object, ...]:
+    """Return what sums that look alike have in common."""
+    return held.currency, bool(held.nodes), bool(held.unpriced), held.certainty, f"{held.per_hour:.2f}"
 
 
 def held_per_hour(entry: NodeEntry) -> float | None:

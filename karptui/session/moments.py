@@ -130,11 +130,7 @@ class MomentSessions:
         session = await self._build(lambda: self._session_at(moment))
         if session is None:
             return SwitchResult.NOT_KEPT
-        if self._is_overtaken(session, outer):
-            return SwitchResult.OVERTAKEN
-        self._outer.append(outer)
-        self._show(_Shown(session, FrozenClock(moment.at_ns), moment))
-        return SwitchResult.SHOWN
+        return self._enter(session, moment, outer, lambda: self._outer.append(outer))
 
     async def step(self, by: int) -> SwitchResult:
         """Show a later moment of the same play, or an earlier one; of the history if no play is shown."""
@@ -144,11 +140,7 @@ class MomentSessions:
         session = await self._build(lambda: self._session_at(moment)) if moment is not None else None
         if moment is None or session is None:
             return SwitchResult.NOT_KEPT
-        if self._is_overtaken(session, before):
-            return SwitchResult.OVERTAKEN
-        self._show(_Shown(session, FrozenClock(moment.at_ns), moment))
-        before.follower.stop()
-        return SwitchResult.SHOWN
+        return self._enter(session, moment, before, before.follower.stop)
 
     async def go_past(self, step: PastStep) -> SwitchResult:
         """Show a moment of the history, in place of every other moment.
@@ -159,7 +151,7 @@ class MomentSessions:
         before, live = self._shown(), self.live
         moments = [self.moment, *(outer.moment for outer in reversed(self._outer))]
         past = next((moment for moment in moments if isinstance(moment, PastMoment)), None)
-        result = SwitchResult.NOT_RECORDED
+        result: SwitchResult | PastMoment = SwitchResult.NOT_RECORDED
 
         def past_session() -> ClusterFollower | None:
             nonlocal result
@@ -175,22 +167,20 @@ class MomentSessions:
             if isinstance(opened, SwitchResult):
                 result = opened
                 return None
-            moment, source = opened
-            past_moments.append(moment)
+            result, source = opened
             evidence = msgspec.structs.replace(source.past.evidence, price_settings=live.view.evidence.price_settings)
             usage = source.past.live_usage
-            return self._started(source, EvidenceSource(evidence, recorded_usage=usage), moment.at_ns)
+            return self._started(source, EvidenceSource(evidence, recorded_usage=usage), result.at_ns)
 
-        past_moments: list[PastMoment] = []
+        def end_others() -> None:
+            self.end()
+            self._outer.append(self._shown())
+
         session = await self._build(past_session)
-        if session is None:
+        if isinstance(result, SwitchResult):
             return result
-        if self._is_overtaken(session, before):
-            return SwitchResult.OVERTAKEN
-        self.end()
-        self._outer.append(self._shown())
-        self._show(_Shown(session, FrozenClock(past_moments[0].at_ns), past_moments[0]))
-        return SwitchResult.SHOWN
+        assert session is not None, "a moment was opened"
+        return self._enter(session, result, before, end_others)
 
     def leave(self) -> bool:
         """Return to the view before; return whether there was one."""
@@ -211,12 +201,16 @@ class MomentSessions:
     def _show(self, shown: _Shown) -> None:
         self._feed.follower, self._feed.clock, self.moment = shown
 
-    def _is_overtaken(self, session: ClusterFollower, before: _Shown) -> bool:
-        """Return whether something else is shown by now; the session is not needed then."""
-        if self._feed.follower is before.follower:
-            return False
-        session.stop()
-        return True
+    def _enter(
+        self, session: ClusterFollower, moment: Moment, before: _Shown, make_way: Callable[[], None]
+    ) -> SwitchResult:
+        """Show a moment; if something else is shown by now, its session is not needed."""
+        if self._feed.follower is not before.follower:
+            session.stop()
+            return SwitchResult.OVERTAKEN
+        make_way()
+        self._show(_Shown(session, FrozenClock(moment.at_ns), moment))
+        return SwitchResult.SHOWN
 
     async def _build(self, make: Callable[[], ClusterFollower | None]) -> ClusterFollower | None:
         """Build the cluster of a moment in a thread; if cancelled, it is stopped as soon as it is built."""
