@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.aws.cluster_types import by_instance_type
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
 from karptui.aws.nodeclass import (
@@ -35,14 +36,13 @@ from karptui.karpenter.labels import (
     AWS_GROUP,
     CAPACITY_TYPE,
     COMPUTE_TYPE,
-    INSTANCE_TYPE,
 )
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
-from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.recent import Recent
+from karptui.kube.resources import memory_bytes, subtract
 from karptui.kube.selectors import NodeSelectorRequirement
 
 _FAMILIES: Final = (
@@ -185,16 +185,10 @@ def _renamed_labels(requirements: Iterable[NodeSelectorRequirement]) -> Iterable
 
 
 def _smallest(nodes: Iterable[Node]) -> dict[str, Node]:
-    smallest: dict[str, Node] = {}
-    for node in nodes:
-        name = node.labels.get(INSTANCE_TYPE, "")
-        if name and node.capacity and node.labels.get(CAPACITY_TYPE):
-            smallest[name] = min(
-                smallest.get(name, node), node, key=lambda node: resources.memory_bytes(node.allocatable)
-            )
-    return smallest
+    by_type = by_instance_type(node for node in nodes if node.labels.get(CAPACITY_TYPE))
+    return {name: min(of_type, key=lambda node: memory_bytes(node.allocatable)) for name, of_type in by_type}
 
 
 def _with_reported(instance_type: InstanceType, node: Node) -> InstanceType:
-    reserved = resources.subtract(node.capacity, node.allocatable)
+    reserved = subtract(node.capacity, node.allocatable)
     return msgspec.structs.replace(instance_type, capacity=node.capacity, overhead=Overhead(kube_reserved=reserved))

@@ -38,32 +38,25 @@ def ephemeral_storage(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass) -> Quan
     """
     if nodeclass.uses_raid0 and facts.store_gb is not None:
         return of_units(facts.store_gb * GIGABYTE)
-    return volume_storage(nodeclass)
-
-
-def volume_storage(nodeclass: Ec2NodeClass) -> Quantity:
-    """Return the ephemeral storage on EBS volumes, which is the same for every type; see `ephemeral_storage`."""
-    deciding = _deciding_sizes(nodeclass)
-    for size in deciding:
-        if size is not None:
-            return size
+    if (size := _volume_size(nodeclass)) is not None:
+        return size
     family = nodeclass.family
     default = UNKNOWN_STORAGE_BYTES if family.data_device is None else family.default_storage_bytes
     return of_units(default, QuantityFormat.BINARY_SI)
 
 
-def _deciding_sizes(nodeclass: Ec2NodeClass) -> list[Quantity | None]:
-    """Return the sizes of the mappings that Karpenter checks, in its order, up to the first with a size."""
+def _volume_size(nodeclass: Ec2NodeClass) -> Quantity | None:
+    """Return the first size of the mappings that Karpenter checks, in its order; None without any."""
     devices = nodeclass.block_devices
     if not devices:
-        return []
+        return None
     root = next((index for index, device in enumerate(devices) if device.root_volume), None)
     if root is not None and (size := _size(nodeclass, root)) is not None:
-        return [size]
+        return size
     if nodeclass.family.data_device is None:
-        return [_size(nodeclass, len(devices) - 1)]
+        return _size(nodeclass, len(devices) - 1)
     data = _data_device(nodeclass, devices)
-    return [] if data is None else [_size(nodeclass, data)]
+    return None if data is None else _size(nodeclass, data)
 
 
 def _data_device(nodeclass: Ec2NodeClass, devices: tuple[BlockDevice, ...]) -> int | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -22,7 +21,7 @@ from karptui.aws.instance_types import Resolved, instance_types
 from karptui.aws.kubelet import expressions
 from karptui.aws.nodeclass import Ami, Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.prices import Market, OfferingKey, built_in_market, region_of
-from karptui.aws.region import node_zones
+from karptui.aws.region import merged_zones, node_zones
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, KEY_ALIASES, ON_DEMAND, REGION, REGISTERED, SPOT
@@ -86,7 +85,7 @@ def cluster_types(
     *,
     market_of: MarketOf = built_in_market,
     facts: Iterable[InstanceTypeFacts] | None = None,
-    full_subnets: AbstractSet[str] = frozenset(),
+    full_subnets: frozenset[str] = frozenset(),
 ) -> ClusterTypes:
     """Resolve every EC2NodeClass; those of other providers are skipped.
 
@@ -108,7 +107,7 @@ def cluster_types(
     for parsed_nodeclass in parsed:
         try:
             nodeclass = _with_zones(parsed_nodeclass, seen, notes)
-            market = market_of(_region(inventory.nodes, nodeclass), _merged(nodeclass.zones, seen))
+            market = market_of(_region(inventory.nodes, nodeclass), merged_zones(nodeclass.zones, seen))
             market = without_full_zones(market, nodeclass.status.subnets or (), full_subnets)
             memory = reported.get(nodeclass.name, {})
             resolved = _resolved(nodeclass, settings, market, chosen, memory)
@@ -125,14 +124,12 @@ def cluster_types(
     return ClusterTypes(by_nodeclass=types, problems=problems, notes=tuple(notes))
 
 
-def without_full_zones(market: Market, subnets: Iterable[Subnet], full_subnets: AbstractSet[str]) -> Market:
+def without_full_zones(market: Market, subnets: Iterable[Subnet], full_subnets: frozenset[str]) -> Market:
     """Return a market without zones whose subnets of a NodeClass are all full; reservations remain."""
     if not full_subnets:
         return market
-    by_zone: dict[str, set[str]] = {}
-    for subnet in subnets:
-        by_zone.setdefault(subnet.zone, set()).add(subnet.id)
-    full = {zone for zone, ids in by_zone.items() if ids <= full_subnets}
+    by_zone = group_by(subnets, lambda subnet: subnet.zone)
+    full = {zone for zone, of_zone in by_zone.items() if full_subnets.issuperset(subnet.id for subnet in of_zone)}
     keys = {
         OfferingKey(capacity_type, name, zone): NO_FREE_ADDRESSES
         for name, zones in market.zones_by_type.items()
@@ -182,14 +179,6 @@ def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: di
     subnets = tuple(Subnet(zone=zone.name, zone_id=zone.zone_id) for zone in seen)
     status = msgspec.structs.replace(nodeclass.status, subnets=subnets)
     return msgspec.structs.replace(nodeclass, status=status)
-
-
-def _merged(zones: tuple[SubnetZone, ...], seen: tuple[SubnetZone, ...]) -> tuple[SubnetZone, ...]:
-    """Return each zone once, by name, with its id if known."""
-    ids: dict[str, str] = {}
-    for zone in (*zones, *seen):
-        ids[zone.name] = ids.get(zone.name) or zone.zone_id
-    return tuple(SubnetZone(name, zone_id) for name, zone_id in ids.items())
 
 
 def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from karptui.aws.launch_refusals import ALL_AVAILABLE, UnavailableOfferings
-from karptui.aws.prices import LIST_PRICES, NodePrices, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
+from karptui.aws.prices import (
+    LIST_PRICES,
+    NodePrices,
+    PriceOrigin,
+    PriceSettings,
+    PriceSource,
+    PriceTable,
+    table_from_zonal,
+)
 from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus, Place, RegionFacts
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
 from karptui.karpenter.instance_type import InstanceType, Offering
@@ -200,22 +208,13 @@ def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
 
 def table_from_types(instance_types: Iterable[InstanceType], region: str, as_of_ns: int) -> PriceTable:
     """Return the prices in a snapshot's instance types; reservations have no price."""
-    zonal: dict[tuple[str, str, str], float] = {}
-    by_type: dict[str, set[float]] = {}
-    for instance_type in instance_types:
-        for offering in instance_type.offerings:
-            zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
-            if capacity_type not in (ON_DEMAND, SPOT) or not offering.price_per_hour:
-                continue
-            zonal[instance_type.name, zone, capacity_type] = offering.price_per_hour
-            if capacity_type == ON_DEMAND:
-                by_type.setdefault(instance_type.name, set()).add(offering.price_per_hour)
-    return PriceTable(
-        origin=PriceOrigin(PriceSource.SNAPSHOT, as_of_ns),
-        currency=currency_of(region),
-        on_demand={name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1},
-        zonal=zonal,
-    )
+    zonal = {
+        (instance_type.name, offering_value(offering, ZONE), capacity_type): offering.price_per_hour
+        for instance_type in instance_types
+        for offering in instance_type.offerings
+        if (capacity_type := offering_value(offering, CAPACITY_TYPE)) in (ON_DEMAND, SPOT) and offering.price_per_hour
+    }
+    return table_from_zonal(PriceOrigin(PriceSource.SNAPSHOT, as_of_ns), region, zonal)
 
 
 def offering_value(offering: Offering, key: str) -> str:

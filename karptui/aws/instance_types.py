@@ -14,7 +14,7 @@ from karptui.aws.catalogue import instance_type_facts, with_provider_tables
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
-from karptui.aws.offerings import PlacementGroup, SoldAs, incompatibility, sold_as
+from karptui.aws.offerings import PlacementGroup, SoldAs, sold_as
 from karptui.aws.overhead import overhead
 from karptui.aws.prices import Market
 from karptui.karpenter.instance_type import InstanceType, Overhead
@@ -99,17 +99,6 @@ def _held(
         if reported is not None:
             amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)
         yield amounts, reserved
-
-
-def incompatible_types(
-    nodeclass: Ec2NodeClass,
-    facts: Iterable[InstanceTypeFacts] | None = None,
-    placement_group: PlacementGroup | None = None,
-) -> dict[str, str]:
-    """Return the types that a NodeClass excludes, with the reason."""
-    chosen = instance_type_facts().values() if facts is None else facts
-    reasons = ((type_facts.name, incompatibility(type_facts, nodeclass, placement_group)) for type_facts in chosen)
-    return {name: reason for name, reason in reasons if reason is not None}
 
 
 def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:

@@ -7,7 +7,7 @@ pkg/providers/instancetype/types.go in Karpenter's AWS provider, 1.15.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -45,9 +45,13 @@ def is_expression(amount: str) -> bool:
 def expressions(kubelet: Kubelet) -> dict[str, str]:
     """Return the expressions in ``spec.kubelet`` by field: ``maxPods``, ``kubeReserved[cpu]``."""
     results = {"maxPods": kubelet.max_pods} if isinstance(kubelet.max_pods, str) else {}
+    return results | {place: text for place, text in _reserved(kubelet) if is_expression(text)}
+
+
+def _reserved(kubelet: Kubelet) -> Iterator[tuple[str, str]]:
+    """Yield place and amount of the reserved resources: ``kubeReserved[cpu]``."""
     for field, amounts in (("kubeReserved", kubelet.kube_reserved), ("systemReserved", kubelet.system_reserved)):
-        results |= {f"{field}[{key}]": text for key, text in (amounts or {}).items() if is_expression(text)}
-    return results
+        yield from ((f"{field}[{key}]", amount) for key, amount in (amounts or {}).items())
 
 
 def for_type(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> Ec2NodeClass:
@@ -105,9 +109,7 @@ def expression_results(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settin
         kubelet = for_type(facts, nodeclass, settings).kubelet
     except NodeClassError as error:
         return {"maxPods": str(error)}
-    plain: dict[str, object] = {"maxPods": kubelet.max_pods}
-    for field, amounts in (("kubeReserved", kubelet.kube_reserved), ("systemReserved", kubelet.system_reserved)):
-        plain |= {f"{field}[{key}]": amount for key, amount in (amounts or {}).items()}
+    plain = {"maxPods": kubelet.max_pods, **dict(_reserved(kubelet))}
     return {
         place: f"{plain[place]} = {text}" if place in plain else f"{text}: no result, the default applies"
         for place, text in texts.items()

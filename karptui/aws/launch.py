@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.capacity import AMD_GPU, GAUDI, NEURON, NEURON_CORE, NVIDIA_GPU
+from karptui.aws.evidence import offering_value
 from karptui.aws.instance_types import allocatable
 from karptui.aws.labels import RESERVATION_INTERRUPTIBLE, RESERVATION_TYPE
 from karptui.karpenter.instance_type import InstanceType, Offering
@@ -47,6 +48,9 @@ class _LaunchRequest(msgspec.Struct, frozen=True):
 
     def launchable(self, offerings: Iterable[Offering]) -> list[Offering]:
         return [offer for offer in offerings if offer.is_launchable(self.rules) and self.compatible(offer)]
+
+    def reserved(self, instance_type: InstanceType) -> list[Offering]:
+        return [offer for offer in self.launchable(instance_type.offerings) if offer.is_reserved]
 
     def allows(self, capacity_type: str) -> bool:
         return self.requirements.get(CAPACITY_TYPE).allows(capacity_type)
@@ -97,7 +101,7 @@ def _of_one_reservation_type(types: _Types, launch: _LaunchRequest) -> _Types:
         return types
     by_kind: dict[tuple[str, bool], tuple[float, set[str]]] = {}
     for instance_type in types:
-        for offering in filter(_is_reserved, launch.launchable(instance_type.offerings)):
+        for offering in launch.reserved(instance_type):
             kind = _kind(offering)
             price, names = by_kind.get(kind, (offering.price_per_hour, set()))
             by_kind[kind] = min(price, offering.price_per_hour), names | {instance_type.name}
@@ -107,7 +111,7 @@ def _of_one_reservation_type(types: _Types, launch: _LaunchRequest) -> _Types:
     return tuple(
         _with(
             instance_type,
-            (offer for offer in instance_type.offerings if _is_reserved(offer) and _kind(offer) == chosen),
+            (offer for offer in instance_type.offerings if offer.is_reserved and _kind(offer) == chosen),
         )
         for instance_type in types
         if instance_type.name in by_kind[chosen][1]
@@ -120,11 +124,7 @@ def _cheapest_block(types: _Types, launch: _LaunchRequest) -> _Types:
         return types
     chosen: tuple[InstanceType, Offering] | None = None
     for instance_type in types:
-        blocks = [
-            offer
-            for offer in launch.launchable(instance_type.offerings)
-            if _is_reserved(offer) and _kind(offer)[0] == CAPACITY_BLOCK
-        ]
+        blocks = [offer for offer in launch.reserved(instance_type) if _kind(offer)[0] == CAPACITY_BLOCK]
         cheapest = min(blocks, key=lambda offer: offer.price_per_hour, default=None)
         if cheapest is not None and (chosen is None or chosen[1].price_per_hour > cheapest.price_per_hour):
             chosen = instance_type, cheapest
@@ -136,7 +136,7 @@ def _begins_with_a_block(types: _Types) -> bool:
     for instance_type in types:
         for offering in instance_type.offerings:
             if any(term.key == RESERVATION_TYPE for term in offering.requirements):
-                return _value(offering, RESERVATION_TYPE) == CAPACITY_BLOCK
+                return offering_value(offering, RESERVATION_TYPE) == CAPACITY_BLOCK
     return False
 
 
@@ -147,8 +147,8 @@ def _roomiest_reservations(types: _Types, launch: _LaunchRequest) -> _Types:
     kept = []
     for instance_type in types:
         by_zone: dict[str, Offering] = {}
-        for offering in filter(_is_reserved, launch.launchable(instance_type.offerings)):
-            zone = _value(offering, ZONE)
+        for offering in launch.reserved(instance_type):
+            zone = offering_value(offering, ZONE)
             best = by_zone.get(zone)
             if best is None or offering.reservation_capacity > best.reservation_capacity:
                 by_zone[zone] = offering
@@ -179,8 +179,8 @@ def _spot_below_on_demand(types: _Types, launch: _LaunchRequest) -> _Types:
         for offer in instance_type.offerings
         if offer.is_available and launch.compatible(offer)
     ]
-    prices = [offer.price_per_hour for offer in usable if _value(offer, CAPACITY_TYPE) == ON_DEMAND]
-    if not prices or not any(_value(offer, CAPACITY_TYPE) == SPOT for offer in usable):
+    prices = [offer.price_per_hour for offer in usable if offering_value(offer, CAPACITY_TYPE) == ON_DEMAND]
+    if not prices or not any(offering_value(offer, CAPACITY_TYPE) == SPOT for offer in usable):
         return types
     most = min(prices)
     thinned = (
@@ -189,7 +189,7 @@ def _spot_below_on_demand(types: _Types, launch: _LaunchRequest) -> _Types:
             (
                 offer
                 for offer in instance_type.offerings
-                if _value(offer, CAPACITY_TYPE) != SPOT or offer.price_per_hour <= most
+                if offering_value(offer, CAPACITY_TYPE) != SPOT or offer.price_per_hour <= most
             ),
         )
         for instance_type in types
@@ -210,13 +210,5 @@ def _with(instance_type: InstanceType, offerings: Iterable[Offering]) -> Instanc
     return msgspec.structs.replace(instance_type, offerings=tuple(offerings))
 
 
-def _is_reserved(offering: Offering) -> bool:
-    return offering.is_reserved
-
-
 def _kind(offering: Offering) -> tuple[str, bool]:
-    return _value(offering, RESERVATION_TYPE), _value(offering, RESERVATION_INTERRUPTIBLE) == "true"
-
-
-def _value(offering: Offering, key: str) -> str:
-    return next((term.values[0] for term in offering.requirements if term.key == key and term.values), "")
+    return offering_value(offering, RESERVATION_TYPE), offering_value(offering, RESERVATION_INTERRUPTIBLE) == "true"

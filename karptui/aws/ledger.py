@@ -73,9 +73,9 @@ def build_ledger(
     )
 
 
-def largest_pod(ledger: Ledger, daemons: ResourceList = resources.EMPTY) -> dict[str, Quantity]:
+def largest_pod(allocatable: ResourceList, daemons: ResourceList) -> dict[str, Quantity]:
     """Return the largest requests that fit next to a node's DaemonSet pods, never negative."""
-    left = resources.subtract(ledger.allocatable, daemons)
+    left = resources.subtract(allocatable, daemons)
     return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
 
 

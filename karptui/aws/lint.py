@@ -11,7 +11,6 @@ import msgspec
 from karptui.aws.instance_types import allocatable
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.requirements import OPERATORS
-from karptui.kube.quantity import Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, pod_count
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import first_of
@@ -105,29 +104,19 @@ _RESERVABLE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _SHOWN = 5
 
 
-def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping[str, Quantity]]:
-    """Return the types whose allocatable cpu, memory or ephemeral storage is zero or less, with these amounts."""
-    exhausted: dict[str, Mapping[str, Quantity]] = {}
-    for instance_type in instance_types:
-        left = allocatable(instance_type)
-        used_up: dict[str, Quantity] = {
-            name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0
-        }
-        if used_up:
-            exhausted[instance_type.name] = used_up
-    return exhausted
+def _used_up(instance_type: InstanceType) -> str:
+    """Return the resources of which nothing or less is allocatable, as text."""
+    left = allocatable(instance_type)
+    return ", ".join(f"{name} {left[name]}" for name in _RESERVABLE if name in left and left[name].nano <= 0)
 
 
 def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[LintFinding, ...]:
     """Find types on which kubeReserved, systemReserved and eviction thresholds leave nothing allocatable."""
     types = tuple(instance_types)
-    exhausted = exhausted_types(types)
+    exhausted = [f"{instance_type.name}: {used_up}" for instance_type in types if (used_up := _used_up(instance_type))]
     if not exhausted:
         return ()
-    shown = "; ".join(
-        f"{name}: {', '.join(f'{resource} {amount}' for resource, amount in left.items())}"
-        for name, left in list(exhausted.items())[:_SHOWN]
-    )
+    shown = "; ".join(exhausted[:_SHOWN])
     more = f"; and {len(exhausted) - _SHOWN} more" if len(exhausted) > _SHOWN else ""
     return (
         LintFinding(
@@ -145,39 +134,20 @@ def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceTyp
 POD_SLOTS = "pod-slots"
 
 
-class CrowdedType(msgspec.Struct, frozen=True):
-    """A type whose pod slots are all used by DaemonSets."""
-
-    name: str
-    pod_slots: int
-    daemon_pods: int
-
-
-def crowded_types(instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]) -> tuple[CrowdedType, ...]:
-    """Return the types without a free pod slot, fewest slots first.
+def too_few_pod_slots(
+    pool: str, instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]
+) -> tuple[LintFinding, ...]:
+    """Find types of a NodePool that only have room for DaemonSet pods, fewest slots first.
 
     Args:
         daemon_pods: Number of DaemonSet pods on a new node, by type.
     """
-    crowded = (
-        CrowdedType(item.name, pod_count(item.capacity), daemon_pods.get(item.name, 0))
-        for item in instance_types
-        if pod_count(item.capacity) <= daemon_pods.get(item.name, 0)
-    )
-    return tuple(sorted(crowded, key=lambda item: (item.pod_slots, item.name)))
-
-
-def too_few_pod_slots(
-    pool: str, instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]
-) -> tuple[LintFinding, ...]:
-    """Find types of a NodePool that only have room for DaemonSet pods; see `crowded_types`."""
     allowed = tuple(instance_types)
-    crowded = crowded_types(allowed, daemon_pods)
+    slots = ((pod_count(item.capacity), item.name, daemon_pods.get(item.name, 0)) for item in allowed)
+    crowded = sorted((count, name, pods) for count, name, pods in slots if count <= pods)
     if not crowded:
         return ()
-    shown = first_of(
-        [f"{item.name} ({item.pod_slots} slots, {item.daemon_pods} DaemonSet pods)" for item in crowded], _SHOWN
-    )
+    shown = first_of([f"{name} ({count} slots, {pods} DaemonSet pods)" for count, name, pods in crowded], _SHOWN)
     is_dead = len(crowded) == len(allowed)
     consequence = "the pool can never launch a node" if is_dead else "Karpenter excludes them without a message"
     return (

@@ -127,7 +127,7 @@ def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], us
             error_code = market.sold_out.get(key, "") if is_sold and market.sold_out else ""
             resolved.append(
                 Offering(
-                    requirements=_base_requirements(capacity_type, zone, zone_ids.get(zone)),
+                    requirements=_place(capacity_type, zone, zone_ids.get(zone)),
                     price_per_hour=price or 0.0,
                     is_available=is_sold and not error_code,
                     error_code=error_code,
@@ -148,10 +148,11 @@ def _reserved(
     for reservation in reservations:
         left = market.instances_left.get(reservation.id, 0)
         price = market.on_demand.price_per_hour.get(reservation.instance_type, 0.0)
-        zone = reservation.availability_zone
+        zone, interruptible = reservation.availability_zone, "true" if reservation.interruptible else "false"
+        identity = reservation.id, reservation.reservation_type, interruptible
         resolved.append(
             Offering(
-                requirements=_reserved_requirements(reservation, zone_ids.get(zone)),
+                requirements=_place(RESERVED, zone, zone_ids.get(zone), identity),
                 price_per_hour=price / RESERVED_PRICE_DIVISOR,
                 is_available=zone in usable
                 and (rules.has_room_apart or left != 0)
@@ -166,37 +167,22 @@ def _reserved(
 def _partitioned(resolved: Iterable[Offering], partitions: tuple[str, ...]) -> Iterable[Offering]:
     for offering in resolved:
         for partition in partitions:
-            yield Offering(
-                requirements=(*offering.requirements, has_value(PLACEMENT_GROUP_PARTITION, partition)),
-                price_per_hour=offering.price_per_hour,
-                is_available=offering.is_available,
-                reservation_capacity=offering.reservation_capacity,
-                is_price_assumed=offering.is_price_assumed,
-                error_code=offering.error_code,
-            )
+            requirements = (*offering.requirements, has_value(PLACEMENT_GROUP_PARTITION, partition))
+            yield msgspec.structs.replace(offering, requirements=requirements)
+
+
+_OF_RESERVATION: Final = (RESERVATION_ID, RESERVATION_TYPE, RESERVATION_INTERRUPTIBLE)
 
 
 @lru_cache(maxsize=1024)
-def _base_requirements(capacity_type: str, zone: str, zone_id: str | None) -> tuple[NodeSelectorRequirement, ...]:
+def _place(
+    capacity_type: str, zone: str, zone_id: str | None, reservation: tuple[str, ...] = ()
+) -> tuple[NodeSelectorRequirement, ...]:
+    """Return the labels of an offering's nodes; the reservation is its values of ``_OF_RESERVATION``."""
     return (
         has_value(CAPACITY_TYPE, capacity_type),
         has_value(ZONE, zone),
-        has_value(RESERVATION_ID),
-        has_value(RESERVATION_TYPE),
-        has_value(RESERVATION_INTERRUPTIBLE),
-        *([] if zone_id is None else [has_value(ZONE_ID, zone_id)]),
-    )
-
-
-def _reserved_requirements(
-    reservation: CapacityReservation, zone_id: str | None
-) -> tuple[NodeSelectorRequirement, ...]:
-    return (
-        has_value(CAPACITY_TYPE, RESERVED),
-        has_value(ZONE, reservation.availability_zone),
-        has_value(RESERVATION_ID, reservation.id),
-        has_value(RESERVATION_TYPE, reservation.reservation_type),
-        has_value(RESERVATION_INTERRUPTIBLE, "true" if reservation.interruptible else "false"),
+        *(map(has_value, _OF_RESERVATION, reservation) if reservation else map(has_value, _OF_RESERVATION)),
         *([] if zone_id is None else [has_value(ZONE_ID, zone_id)]),
     )
 

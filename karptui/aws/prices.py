@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -201,38 +201,32 @@ def table_from_list(prices: PriceList, region: str) -> PriceTable:
 
 def table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
     """Return the prices in Karpenter's metrics; spot only once Karpenter has read spot prices."""
-    stated = _STATED.get(metrics.offerings, lambda: _stated(metrics))
-    return PriceTable(
-        origin=PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns),
-        currency=currency_of(region),
-        on_demand=stated.on_demand,
-        zonal=stated.zonal,
-    )
+    origin = PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns)
+    table = _STATED.get(metrics.offerings, lambda: table_from_zonal(origin, region, _stated(metrics)))
+    return msgspec.structs.replace(table, origin=origin, currency=currency_of(region))
 
 
-class _Stated(NamedTuple):
-    on_demand: Mapping[str, float]
-    zonal: Mapping[tuple[str, str, str], float]
-
-
-_STATED: Final[Recent[Any, _Stated]] = Recent(most=2, patience=32)
+_STATED: Final[Recent[Any, PriceTable]] = Recent(most=2, patience=32)
 """Cached by offerings: readings a minute apart usually have the same prices."""
 
 
-def _stated(metrics: ControllerMetrics) -> _Stated:
-    zonal: dict[tuple[str, str, str], float] = {}
+def _stated(metrics: ControllerMetrics) -> Mapping[tuple[str, str, str], float]:
+    stated = (ON_DEMAND, SPOT) if metrics.has_spot_prices else (ON_DEMAND,)
+    return {
+        (name.instance_type, name.zone, name.capacity_type): offering.price_per_hour
+        for name, offering in metrics.offerings.items()
+        if offering.price_per_hour is not None and name.capacity_type in stated
+    }
+
+
+def table_from_zonal(origin: PriceOrigin, region: str, zonal: Mapping[tuple[str, str, str], float]) -> PriceTable:
+    """Return prices by zone as a table; a type whose on-demand prices are equal has that price in the whole region."""
     by_type: dict[str, set[float]] = {}
-    for name, offering in metrics.offerings.items():
-        price = offering.price_per_hour
-        if price is None or name.capacity_type not in (ON_DEMAND, SPOT):
-            continue
-        if name.capacity_type == SPOT:
-            if metrics.has_spot_prices:
-                zonal[name.instance_type, name.zone, SPOT] = price
-            continue
-        zonal[name.instance_type, name.zone, ON_DEMAND] = price
-        by_type.setdefault(name.instance_type, set()).add(price)
-    return _Stated({name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1}, zonal)
+    for (name, _, capacity_type), price in zonal.items():
+        if capacity_type == ON_DEMAND:
+            by_type.setdefault(name, set()).add(price)
+    on_demand = {name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1}
+    return PriceTable(origin=origin, currency=currency_of(region), on_demand=on_demand, zonal=zonal)
 
 
 def date_ns(date: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import chain
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -138,18 +139,22 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
     Args:
         nodeclasses: EC2NodeClasses and EKS Auto Mode's contain zones before there are nodes, and zone ids.
     """
-    ids: dict[str, str] = {}
     aws_nodeclasses = [nodeclass for nodeclass in nodeclasses if is_ec2(nodeclass) or is_auto_mode(nodeclass)]
-    for nodeclass in aws_nodeclasses:
-        for zone in zones_of(nodeclass):
-            ids[zone.name] = ids.get(zone.name) or zone.zone_id
-    for zone in node_zones(node for node in nodes if node.provider_id.startswith(_AWS)):
-        ids[zone.name] = ids.get(zone.name) or zone.zone_id
-    region = next(filter(None, map(region_of, sorted(ids))), "")
+    in_status = chain.from_iterable(map(zones_of, aws_nodeclasses))
+    on_nodes = node_zones(node for node in nodes if node.provider_id.startswith(_AWS))
+    zones = tuple(sorted(merged_zones(in_status, on_nodes), key=lambda zone: zone.name))
+    region = next(filter(None, (region_of(zone.name) for zone in zones)), "")
     if not region:
         return NOWHERE
-    zones = tuple(SubnetZone(name, ids[name]) for name in sorted(ids))
     return Place(region, zones, is_auto_mode=bool(aws_nodeclasses) and all(map(is_auto_mode, aws_nodeclasses)))
+
+
+def merged_zones(*zones: Iterable[SubnetZone]) -> tuple[SubnetZone, ...]:
+    """Return each zone once, by name, with its id if known."""
+    ids: dict[str, str] = {}
+    for zone in chain.from_iterable(zones):
+        ids[zone.name] = ids.get(zone.name) or zone.zone_id
+    return tuple(SubnetZone(name, zone_id) for name, zone_id in ids.items())
 
 
 def zones_of(nodeclass: NodeClass) -> tuple[SubnetZone, ...]:

@@ -94,8 +94,7 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
         for document in documents:
             yield from _node_config(document)
         return
-    if (bottlerocket := _toml(part)) is not None:
-        kubernetes = _mapping(_mapping(bottlerocket.get("settings")).get("kubernetes"))
+    if (kubernetes := _bottlerocket(part)) is not None:
         yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
         return
     yield from _flags(_uncommented(part), "kubelet flags")
@@ -114,8 +113,7 @@ def refused_labels(user_data: str) -> tuple[str, ...]:
 
 
 def _label_keys(part: str) -> Iterator[str]:
-    if (bottlerocket := _toml(part)) is not None:
-        kubernetes = _mapping(_mapping(bottlerocket.get("settings")).get("kubernetes"))
+    if (kubernetes := _bottlerocket(part)) is not None:
         yield from map(str, _mapping(kubernetes.get("node-labels")))
     for match in _LABELS_FLAG.finditer(_uncommented(part)):
         yield from (pair.partition("=")[0] for pair in match[1].split(","))
@@ -149,12 +147,13 @@ def _node_config(document: Mapping[str, Any]) -> Iterator[KubeletSetting]:
         yield from _flags(" ".join(map(str, flags)), "NodeConfig flags")
 
 
-def _toml(text: str) -> Mapping[str, Any] | None:
+def _bottlerocket(text: str) -> Mapping[str, Any] | None:
+    """Return ``settings.kubernetes`` of TOML; None of other text, and without any."""
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return None
-    return content or None
+    return _mapping(_mapping(content.get("settings")).get("kubernetes")) if content else None
 
 
 def _config(config: Mapping[str, Any], place: str, fields: Mapping[str, str]) -> Iterator[KubeletSetting]:

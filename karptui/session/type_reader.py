@@ -9,10 +9,10 @@ import msgspec
 from karptui.aws.cluster_types import NodeClassTypes, ObservedType
 from karptui.aws.evidence import offering_value
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.instance_types import incompatible_types
 from karptui.aws.kubelet import expression_results
 from karptui.aws.ledger import Ledger, build_ledger, largest_pod, matching_overhead_percent
 from karptui.aws.nodeclass import Ec2NodeClass
+from karptui.aws.offerings import incompatibility
 from karptui.aws.prices import NodePrices, OfferingKey, Price, PriceOrigin, PriceSource
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
@@ -20,7 +20,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.quantity import Quantity
-from karptui.kube.resources import MEMORY, ResourceList
+from karptui.kube.resources import MEMORY
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.catalogue import allocatable_nano
 from karptui.provisioning.pool_types import TypeVerdict
@@ -81,7 +81,7 @@ class TypeReader:
             capacity=instance_type.capacity,
             overhead=instance_type.overhead,
             allocatable=allocatable,
-            largest_pod=self._largest(ledger, allocatable),
+            largest_pod=largest_pod(ledger.allocatable if ledger is not None else allocatable, verdict.daemons),
             memory_mib=self._facts.memory_mib if self._facts is not None else None,
             observed=context.observed.get(instance_type.name),
             matching_overhead_percent=self._matching_percent(),
@@ -109,13 +109,6 @@ class TypeReader:
         planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes - ledger.vm_overhead_bytes
         return ledger if ledger.is_memory_discovered or planned == resources.memory_bytes(ledger.capacity) else None
 
-    def _largest(self, ledger: Ledger | None, allocatable: ResourceList) -> dict[str, Quantity]:
-        daemons = self._verdict.daemons
-        if ledger is not None:
-            return largest_pod(ledger, daemons)
-        left = resources.subtract(allocatable, daemons)
-        return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
-
     def _matching_percent(self) -> float | None:
         observed = self._context.observed.get(self._type.name)
         spread = observed.capacity.get(MEMORY) if observed is not None else None
@@ -127,7 +120,7 @@ class TypeReader:
         resolved = self._context.nodeclass_types
         if resolved is None or self._facts is None:
             return ""
-        return incompatible_types(resolved.nodeclass, [self._facts]).get(self._type.name, "")
+        return incompatibility(self._facts, resolved.nodeclass) or ""
 
     def _offers(self, ruled_out: str) -> tuple[TypeOffer, ...]:
         offers = {

@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.instance_types import incompatible_types
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID
-from karptui.aws.offerings import PlacementGroup
+from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.aws.prices import Market, OfferingKey
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
@@ -96,6 +95,5 @@ INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interfac
 )
 def test_compatibility(name: str, spec: dict[str, Any], group: PlacementGroup | None, reason: str | None) -> None:
     nodeclass = a_nodeclass(**spec)
-    texts = incompatible_types(nodeclass, [instance_type_facts()[name]], group)
-    assert texts.get(name) == reason
+    assert incompatibility(instance_type_facts()[name], nodeclass, group) == reason
     assert any(offered(resolve(name, nodeclass, placement_group=group)).values()) is (reason is None)

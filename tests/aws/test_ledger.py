@@ -82,7 +82,7 @@ def test_no_percent_helps_if_a_node_has_reported_its_memory() -> None:
 
 
 def test_the_largest_pod_next_to_the_daemonsets() -> None:
-    left = largest_pod(ledger_of(), DAEMONS)
+    left = largest_pod(ledger_of().allocatable, DAEMONS)
     assert mib(left) == 238_914
     assert left["pods"].units == 232
 
