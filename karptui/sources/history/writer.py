@@ -144,19 +144,15 @@ class HistoryWriter(History):
 
     def write_marks(self, marks: Iterable[Mark]) -> None:
         """Add instants worth going to."""
+        rows = ((mark.at_ns, mark.cause, msgspec.json.encode(mark)) for mark in marks)
         with self._transaction():
-            self._database.executemany(
-                "INSERT INTO marks VALUES (?, ?, ?)",
-                ((mark.at_ns, mark.cause, msgspec.json.encode(mark)) for mark in marks),
-            )
+            self._database.executemany("INSERT INTO marks VALUES (?, ?, ?)", rows)
 
     def write_samples(self, samples: Iterable[Sample]) -> None:
         """Add figures of NodePools."""
+        rows = ((sample.at_ns, sample.pool, msgspec.json.encode(sample)) for sample in samples)
         with self._transaction():
-            self._database.executemany(
-                "INSERT INTO samples VALUES (?, ?, ?)",
-                ((sample.at_ns, sample.pool, msgspec.json.encode(sample)) for sample in samples),
-            )
+            self._database.executemany("INSERT INTO samples VALUES (?, ?, ?)", rows)
 
     def write_usage(self, period: UsagePeriod) -> None:
         """Add a period of the usage of containers, or replace it by a longer one with the same begin."""

@@ -6,8 +6,9 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Final, NamedTuple
 
 from karptui.karpenter.metrics import VALIDATION_SECONDS, ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
@@ -91,47 +92,6 @@ def _plain_labels(raw: str) -> dict[str, str] | None:
 
 NS_PER_MILLISECOND: Final = 1_000_000
 _PREFIXES: Final = (b"karpenter_", b"leader_election_master_status", b"process_start_time_seconds")
-
-
-class _Reading:
-    def __init__(self) -> None:
-        self.consolidation_timeouts: dict[str, int] = {}
-        self.evaluations: dict[str, tuple[float, int]] = {}
-        self.unwaited: Counter[str] = Counter()
-        self.removals = (0.0, 0)
-        self.version = ""
-        self.is_leader = True
-        self.started_at_ns = 0
-        self.prices: dict[OfferingName, float] = {}
-        self.available: dict[OfferingName, bool] = {}
-        self.cpu_cores: dict[str, int] = {}
-        self.memory_bytes: dict[str, int] = {}
-        self.pools: dict[str, _Pool] = {}
-        self.names: dict[tuple[str, str, str], OfferingName] = {}
-
-    def offering(self, labels: Mapping[str, str]) -> OfferingName:
-        key = (labels["instance_type"], labels["zone"], labels["capacity_type"])
-        name = self.names.get(key)
-        if name is None:
-            if len(self.names) >= MOST_NAMES:
-                raise KeyError
-            # One object for both families: there may be tens of thousands.
-            name = self.names[key] = OfferingName(*key)
-        return name
-
-    def pool(self, labels: Mapping[str, str]) -> _Pool:
-        if labels["nodepool"] not in self.pools and len(self.pools) >= MOST_NAMES:
-            raise KeyError
-        return self.pools.setdefault(labels["nodepool"], _Pool())
-
-
-class _Pool:
-    def __init__(self) -> None:
-        self.created: Counter[str] = Counter()
-        self.disrupted: Counter[str] = Counter()
-        self.terminated = 0
-
-
 _POD: Final = re.compile(
     rb'^karpenter_pods_state\{(?>(?:[a-z_]+="[^"\n]*",)*?nodepool="([^"\n]+)",)[^\n]*?phase="(?:Running|Pending)"',
     re.MULTILINE,
@@ -142,115 +102,90 @@ There is a line for every pod, so one expression selects them. Labels are sorted
 objects contain no quotes. Labels before the NodePool are not tried twice, so that no line takes long.
 """
 
-_Take = Callable[[_Reading, Mapping[str, str], float], None]
-
-
-def _price(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    # Karpenter writes 0 for unknown prices.
-    if value > 0:
-        reading.prices[reading.offering(labels)] = value
-
-
-def _available(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.available[reading.offering(labels)] = value != 0
-
-
-def _cpu_cores(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.cpu_cores[labels["instance_type"]] = int(value)
-
-
-def _memory_bytes(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.memory_bytes[labels["instance_type"]] = int(value)
-
-
-def _build_info(reading: _Reading, labels: Mapping[str, str], _: float) -> None:
-    reading.version = labels.get("version", "")
-
-
-def _leader(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    if labels.get("name", "karpenter-leader-election").startswith("karpenter"):
-        reading.is_leader = value == 1
-
-
-def _started(reading: _Reading, _: Mapping[str, str], value: float) -> None:
-    reading.started_at_ns = round(value * 1000) * NS_PER_MILLISECOND
-
-
-def _timeouts(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.consolidation_timeouts[labels["consolidation_type"]] = int(value)
-
-
-def _evaluated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    kind = labels.get("consolidation_type", "")
-    total, count = reading.evaluations.get(kind, (0.0, 0))
-    reading.evaluations[kind] = (total + value, count)
-
-
-def _evaluations(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    kind = labels.get("consolidation_type", "")
-    total, count = reading.evaluations.get(kind, (0.0, 0))
-    reading.evaluations[kind] = (total, count + int(value))
-
-
-def _evaluated_within(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    if float(labels["le"]) == VALIDATION_SECONDS:
-        reading.unwaited[labels.get("consolidation_type", "")] += int(value)
-
-
-def _simulated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    if labels["controller"] == "disruption":
-        reading.removals = (value, reading.removals[1])
-
-
-def _simulations(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    if labels["controller"] == "disruption":
-        reading.removals = (reading.removals[0], int(value))
-
-
-def _pool(reading: _Reading, labels: Mapping[str, str], _: float) -> None:
-    """Take only the name: a NodePool may have launched nothing yet."""
-    reading.pool(labels)
-
-
-# The numbers are sums over the labels that are not kept, such as ``min_values_relaxed``.
-
-
-def _created(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.pool(labels).created[labels.get("reason", "")] += int(value)
-
-
-def _disrupted(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.pool(labels).disrupted[labels.get("reason", "")] += int(value)
-
-
-def _terminated(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    reading.pool(labels).terminated += int(value)
-
-
-_FAMILIES: Final[Mapping[bytes, _Take]] = {
-    b"karpenter_cloudprovider_instance_type_offering_price_estimate": _price,
-    b"karpenter_cloudprovider_instance_type_offering_available": _available,
-    b"karpenter_cloudprovider_instance_type_cpu_cores": _cpu_cores,
-    b"karpenter_cloudprovider_instance_type_memory_bytes": _memory_bytes,
-    b"karpenter_nodepools_usage": _pool,
-    b"karpenter_nodepools_limit": _pool,
-    b"karpenter_nodepools_cost_total": _pool,
-    b"karpenter_nodepools_allowed_disruptions": _pool,
-    b"karpenter_nodepools_nodes_consuming_budgets": _pool,
-    b"karpenter_nodes_created_total": _pool,
-    b"karpenter_nodeclaims_created_total": _created,
-    b"karpenter_nodeclaims_disrupted_total": _disrupted,
-    b"karpenter_nodeclaims_terminated_total": _terminated,
-    b"karpenter_voluntary_disruption_consolidation_timeouts_total": _timeouts,
-    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": _evaluated,
-    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": _evaluations,
-    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_bucket": _evaluated_within,
-    b"karpenter_scheduler_scheduling_duration_seconds_sum": _simulated,
-    b"karpenter_scheduler_scheduling_duration_seconds_count": _simulations,
-    b"karpenter_build_info": _build_info,
-    b"leader_election_master_status": _leader,
-    b"process_start_time_seconds": _started,
+_OFFERING: Final = ("instance_type", "zone", "capacity_type")
+_FAMILIES: Final[Mapping[bytes, tuple[str, ...]]] = {
+    b"karpenter_cloudprovider_instance_type_offering_price_estimate": ("prices", *_OFFERING),
+    b"karpenter_cloudprovider_instance_type_offering_available": ("available", *_OFFERING),
+    b"karpenter_cloudprovider_instance_type_cpu_cores": ("cpu_cores", "instance_type"),
+    b"karpenter_cloudprovider_instance_type_memory_bytes": ("memory_bytes", "instance_type"),
+    b"karpenter_nodepools_usage": ("pools", "nodepool"),
+    b"karpenter_nodepools_limit": ("pools", "nodepool"),
+    b"karpenter_nodepools_cost_total": ("pools", "nodepool"),
+    b"karpenter_nodepools_allowed_disruptions": ("pools", "nodepool"),
+    b"karpenter_nodepools_nodes_consuming_budgets": ("pools", "nodepool"),
+    b"karpenter_nodes_created_total": ("pools", "nodepool"),
+    b"karpenter_nodeclaims_created_total": ("created", "nodepool", "reason"),
+    b"karpenter_nodeclaims_disrupted_total": ("disrupted", "nodepool", "reason"),
+    b"karpenter_nodeclaims_terminated_total": ("terminated", "nodepool"),
+    b"karpenter_voluntary_disruption_consolidation_timeouts_total": ("timeouts", "consolidation_type"),
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_sum": ("evaluated", "consolidation_type"),
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count": ("evaluations", "consolidation_type"),
+    b"karpenter_voluntary_disruption_decision_evaluation_duration_seconds_bucket": (
+        "evaluated_within",
+        "le",
+        "consolidation_type",
+    ),
+    b"karpenter_scheduler_scheduling_duration_seconds_sum": ("scheduled", "controller"),
+    b"karpenter_scheduler_scheduling_duration_seconds_count": ("schedulings", "controller"),
+    b"karpenter_build_info": ("built", "version"),
+    b"leader_election_master_status": ("leads", "name"),
+    b"process_start_time_seconds": ("started",),
 }
+"""What a family tells, and the labels by which its values are kept; they are sums over all other labels."""
+_OPTIONAL: Final = frozenset({"reason", "consolidation_type", "version", "name"})
+"""Labels that may be missing."""
+_POOLS: Final = ("pools", "created", "disrupted", "terminated")
+"""What names NodePools; one may have launched nothing yet."""
+_LEADER: Final = "karpenter"
+"""Beginning of the name of its leader election."""
+
+_Sums = dict[tuple[str, ...], float]
+
+
+def _summed(text: bytes) -> dict[str, _Sums]:
+    """Return the values in a text: what they tell, by labels; without what is not finite."""
+    sums: dict[str, _Sums] = {kept[0]: {} for kept in _FAMILIES.values()}
+    for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
+        what, *names = _FAMILIES[family.encode()]
+        if value is None or not _OPTIONAL.union(labels).issuperset(names):
+            continue
+        key, known = tuple(labels.get(name, "") for name in names), sums[what]
+        total = known.get(key, 0.0) + value
+        if math.isfinite(total) and (key in known or len(known) < MOST_NAMES):
+            known[key] = total
+    return sums
+
+
+def _whole(sums: _Sums) -> dict[str, int]:
+    """Return whole numbers by their only label."""
+    return {name: int(value) for (name,), value in sums.items()}
+
+
+def _by_reason(sums: _Sums) -> dict[str, dict[str, int]]:
+    """Return whole numbers by NodePool and reason."""
+    by_pool: dict[str, dict[str, int]] = {}
+    for (pool, reason), value in sums.items():
+        by_pool.setdefault(pool, {})[reason] = int(value)
+    return by_pool
+
+
+def _within(sums: _Sums, seconds: float) -> dict[str, int]:
+    """Return the numbers in the bucket of a histogram with an upper bound, by their other label."""
+    numbers = {}
+    for (bound, name), value in sums.items():
+        with suppress(ValueError):
+            if float(bound) == seconds:
+                numbers[name] = int(value)
+    return numbers
+
+
+def _offerings(prices: _Sums, available: _Sums) -> dict[OfferingName, OfferingMetrics]:
+    # Karpenter writes 0 for unknown prices.
+    known = {key: price for key, price in prices.items() if price > 0}
+    return {
+        OfferingName(*key): OfferingMetrics(known.get(key), bool(available[key]) if key in available else None)
+        for key in islice(dict.fromkeys((*available, *known)), MOST_NAMES)
+    }
 
 
 def _pods_by_pool(text: bytes) -> dict[str, int]:
@@ -260,34 +195,36 @@ def _pods_by_pool(text: bytes) -> dict[str, int]:
 
 def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
     """Parse a response of the metrics endpoint."""
-    reading = _Reading()
-    for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
-        if value is not None and math.isfinite(value):
-            with suppress(KeyError, OverflowError, ValueError):
-                _FAMILIES[family.encode()](reading, labels, value)
+    sums = _summed(text)
+    controller = ("disruption",)
+    leads = [value for (name,), value in sums["leads"].items() if (name or _LEADER).startswith(_LEADER)]
+    created, disrupted, passes = _by_reason(sums["created"]), _by_reason(sums["disrupted"]), _whole(sums["evaluations"])
+    started_at_ns = 0
+    with suppress(OverflowError):
+        started_at_ns = round(sums["started"].get((), 0.0) * 1000) * NS_PER_MILLISECOND
     return ControllerMetrics(
         read_at_ns=read_at_ns,
         endpoint=endpoint,
-        version=reading.version,
-        is_leader=reading.is_leader,
-        started_at_ns=reading.started_at_ns,
-        offerings={
-            name: OfferingMetrics(reading.prices.get(name), reading.available.get(name))
-            for name in reading.names.values()
-        },
-        cpu_cores=reading.cpu_cores,
-        memory_bytes=reading.memory_bytes,
+        version=next(reversed(sums["built"]), ("",))[0],
+        is_leader=leads[-1:] in ([], [1]),
+        started_at_ns=started_at_ns,
+        offerings=_offerings(sums["prices"], sums["available"]),
+        cpu_cores=_whole(sums["cpu_cores"]),
+        memory_bytes=_whole(sums["memory_bytes"]),
         pools={
             name: PoolMetrics(
-                nodeclaims_created=pool.created,
-                nodeclaims_disrupted=pool.disrupted,
-                nodeclaims_terminated=pool.terminated,
+                nodeclaims_created=created.get(name, {}),
+                nodeclaims_disrupted=disrupted.get(name, {}),
+                nodeclaims_terminated=int(sums["terminated"].get((name,), 0)),
             )
-            for name, pool in sorted(reading.pools.items())
+            for name in sorted({key[0] for what in _POOLS for key in sums[what]})
         },
         pods_by_pool=_pods_by_pool(text),
-        consolidation_timeouts=reading.consolidation_timeouts,
-        evaluation_seconds=reading.evaluations,
-        unwaited_evaluations=reading.unwaited,
-        simulated_removals=reading.removals,
+        consolidation_timeouts=_whole(sums["timeouts"]),
+        evaluation_seconds={
+            kind: (sums["evaluated"].get((kind,), 0.0), passes.get(kind, 0))
+            for (kind,) in dict.fromkeys((*sums["evaluated"], *sums["evaluations"]))
+        },
+        unwaited_evaluations=_within(sums["evaluated_within"], VALIDATION_SECONDS),
+        simulated_removals=(sums["scheduled"].get(controller, 0.0), int(sums["schedulings"].get(controller, 0))),
     )
