@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -202,11 +203,14 @@ def report_of(history: History, starts: range, nodepools: Mapping[str, NodePool]
     past = past_of(history, starts.start, starts.stop, nodepools)
     names = tuple(sorted({*nodepools, *(sample.pool for sample in past.samples)} - {""}))
 
-    def price(life: Life) -> float | None:
-        price = prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
-        return price.per_hour if price is not None else None
+    steps = steps_of(past, starts, (None, *names), partial(price_of_life, prices))
+    return HistoryReport(steps, names, past.predictions)
 
-    return HistoryReport(steps_of(past, starts, (None, *names), price), names, past.predictions)
+
+def price_of_life(prices: NodePrices, life: Life) -> float | None:
+    """Return the price per hour of a node that was there; None if it is unknown."""
+    price = prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
+    return price.per_hour if price is not None else None
 
 
 def read_report(
@@ -266,7 +270,7 @@ def _step(
     instants = list(by_instant.values())
 
     def mean(read: Callable[[Sample], float | None]) -> float | None:
-        sums = [_sum(map(read, samples)) for samples in instants]
+        sums = [sum_if_known(map(read, samples)) for samples in instants]
         known_sums = [value for value in sums if value is not None]
         return sum(known_sums) / len(known_sums) if known_sums else None
 
@@ -309,7 +313,7 @@ def _with_events(step: HistoryStep, past: Past, price_of: PriceOf) -> HistorySte
     launched = [life for life in past.lives if is_in(life.created_ns, life.pool)]
     saved = [price_of(life) for life in removed if life.why in _CONSOLIDATED]
     spent = [price_of(life) for life in launched if life.made_for in _CONSOLIDATED]
-    gained, paid = _sum(saved), _sum(spent)
+    gained, paid = sum_if_known(saved), sum_if_known(spent)
     refused = Counter(offering for at_ns, pool, offering in past.refused if is_in(at_ns, pool))
     return msgspec.structs.replace(
         step,
@@ -327,7 +331,7 @@ def _used(sample: Sample, amount: int | None) -> int | None:
     return amount if sample.nodes else 0
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+def sum_if_known(values: Iterable[float | None]) -> float | None:
     """Return a sum; None if a part is unknown."""
     total = 0.0
     for value in values:

@@ -24,6 +24,7 @@ from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import ENDED, Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.churn import ReplacedClaim, replacements
+from karptui.session.history_report import price_of_life, sum_if_known
 from karptui.sources.history.store import Change, History
 
 _BEFORE_NS: Final = 15 * 60 * NS_PER_SECOND
@@ -291,10 +292,4 @@ def _owner(pod: Pod) -> tuple[str, str, str]:
 
 
 def _price(prices: NodePrices | None, lives: Iterable[Life]) -> float | None:
-    total = 0.0
-    for life in lives:
-        price = prices.price(life.instance_type, life.zone, life.capacity_type) if prices is not None else None
-        if price is None:
-            return None
-        total += price.per_hour
-    return total
+    return sum_if_known(price_of_life(prices, life) if prices is not None else None for life in lives)

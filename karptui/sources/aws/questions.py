@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -271,31 +271,10 @@ def _unreadable(action: str, name: str, error: Exception) -> AwsError:
     return AwsError(Trouble.OTHER, f"{action} returned an unreadable description of {name}: {error!r}")
 
 
-class Clients(Protocol):
-    """Makes clients: AwsClients, or a test's own."""
-
-    @property
-    def profile(self) -> str:
-        """Profile for messages."""
-        ...
-
-    def region(self) -> str:
-        """Return the configured region, empty for none."""
-        ...
-
-    def client(self, service: str, region: str) -> Any:
-        """Return a client."""
-        ...
-
-    def close(self) -> None:
-        """Close the clients."""
-        ...
-
-
 class Questions:
     """One conversation with AWS under one set of credentials."""
 
-    def __init__(self, clients: Clients, *, now_ns: Callable[[], int], wait: Wait | None = None) -> None:
+    def __init__(self, clients: AwsClients, *, now_ns: Callable[[], int], wait: Wait | None = None) -> None:
         self._clients = clients
         self._caller = Caller(wait=wait, profile=clients.profile)
         self._now_ns = now_ns
