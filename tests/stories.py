@@ -28,7 +28,9 @@ def stories_source() -> tuple[SnapshotSource, FrozenClock]:
 def stories_view(**evidence: Any) -> ClusterView:
     """Return the view of the snapshot, with further evidence by name."""
     snapshot = SnapshotReader().read([STORIES])
-    return ClusterView(state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.settings, **evidence))
+    return ClusterView(
+        state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.evidence.settings, **evidence)
+    )
 
 
 def pool_of(view: ClusterView, name: str) -> TypesOfPool:

@@ -139,4 +139,6 @@ def story_snapshot(folder: Any, document: dict[str, Any] | None = None) -> Snaps
 def story_view(folder: Any, **evidence: Any) -> ClusterView:
     """Return the view of the snapshot, with further evidence by name."""
     snapshot = story_snapshot(folder)
-    return ClusterView(state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.settings, **evidence))
+    return ClusterView(
+        state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.evidence.settings, **evidence)
+    )

@@ -39,11 +39,6 @@ class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """How many findings are errors or warnings."""
         return sum(finding.severity is not Severity.INFO for finding in self.findings)
 
-    @property
-    def worst(self) -> Severity | None:
-        """The worst severity, None without findings."""
-        return self.findings[0].severity if self.findings else None
-
 
 class Adviser:
     """Asks one rule after the other, so that whoever runs it may pause or stop between two of them."""

@@ -49,7 +49,6 @@ class PriceList(msgspec.Struct, frozen=True):
     date: str
     currency: str
     """``USD``, or ``CNY`` in China."""
-    source: str
     price_per_hour: Mapping[str, float]
     """By instance type; types without a price are missing."""
 
@@ -62,7 +61,6 @@ class PriceList(msgspec.Struct, frozen=True):
 class RegionZones(msgspec.Struct, frozen=True):
     """The availability zones of a region that offer each instance type."""
 
-    region: str
     zone_ids: tuple[str, ...]
     """All zones by id, such as ``use1-az4``; ids, unlike names, are the same in all accounts."""
     by_type: Mapping[str, frozenset[str]]
@@ -99,10 +97,10 @@ def price_list(region: str, tables: str = "") -> PriceList:
     changes = _changes()
     newer = changes["prices"].get(list_region) if tables == changes["version"] else None
     if newer is None:
-        return PriceList(list_region, entry["date"], entry["currency"], entry["source"], MappingProxyType(prices))
+        return PriceList(list_region, entry["date"], entry["currency"], MappingProxyType(prices))
     prices.update(newer["prices"])
     kept = {name: price for name, price in prices.items() if name not in newer["gone"]}
-    return PriceList(list_region, newer["date"], entry["currency"], newer["source"], MappingProxyType(kept))
+    return PriceList(list_region, newer["date"], entry["currency"], MappingProxyType(kept))
 
 
 def with_provider_tables(facts: Iterable[InstanceTypeFacts], tables: str) -> tuple[InstanceTypeFacts, ...]:
@@ -154,7 +152,7 @@ def region_zones(region: str) -> RegionZones | None:
             offered = combinations[character] = frozenset(z for n, z in enumerate(zone_ids) if bits >> n & 1)
         if offered:
             by_type[name] = offered
-    return RegionZones(region, zone_ids, MappingProxyType(by_type))
+    return RegionZones(zone_ids, MappingProxyType(by_type))
 
 
 @lru_cache(maxsize=1)

@@ -266,8 +266,6 @@ class ResourceSpread(msgspec.Struct, frozen=True):
     """Distribution of a resource over several nodes."""
 
     smallest: Quantity
-    median: Quantity
-    """Lower median, so always a value reported by some node."""
     largest: Quantity
 
     @property
@@ -282,7 +280,6 @@ NodeT = TypeVar("NodeT", bound=Node | NodeClaim)
 class ObservedType(msgspec.Struct, frozen=True):
     """Resources reported by the nodes of an instance type."""
 
-    instance_type: str
     node_count: int
     capacity: Mapping[str, ResourceSpread]
     """By resource name, over the nodes that report it."""
@@ -296,7 +293,6 @@ def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
     """
     return {
         name: ObservedType(
-            name,
             len(of_type),
             _spreads([node.capacity for node in of_type]),
             _spreads([node.allocatable for node in of_type]),
@@ -321,4 +317,4 @@ def _spreads(lists: list[ResourceList]) -> dict[str, ResourceSpread]:
 
 def _spread(amounts: list[Quantity]) -> ResourceSpread:
     ordered = sorted(amounts, key=lambda amount: amount.nano)
-    return ResourceSpread(ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1])
+    return ResourceSpread(ordered[0], ordered[-1])

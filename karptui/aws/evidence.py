@@ -57,8 +57,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     facts: RegionFacts = NO_FACTS
     fact_statuses: Mapping[FactKind, FactStatus] = MappingProxyType({})
     """Status of the AWS APIs; empty if they are not queried."""
-    account: str = ""
-    """AWS account of the credentials; empty without any."""
     metrics: ControllerMetrics | None = None
     metrics_before: ControllerMetrics | None = None
     """First reading of the same controller, for the change of counters since karptui started."""

@@ -32,7 +32,6 @@ _SCALE: Final[int] = 10**PERCENT_DIGITS
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The steps from advertised memory to allocatable resources of a type in a NodeClass."""
 
-    name: str
     advertised_memory_bytes: int
     contiguous_memory_bytes: int
     """Reserved by arm64 kernels; 0 on amd64."""
@@ -44,7 +43,6 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     capacity: ResourceList
     kube_reserved: ResourceList
     system_reserved: ResourceList
-    eviction_threshold: ResourceList
     allocatable: ResourceList
 
 
@@ -59,7 +57,6 @@ def build_ledger(
     """
     kept = instance_type.overhead
     return Ledger(
-        name=facts.name,
         advertised_memory_bytes=facts.memory_mib * MIB,
         contiguous_memory_bytes=contiguous_memory_mib(facts) * MIB,
         vm_overhead_bytes=vm_overhead_mib(facts, settings.vm_memory_overhead_percent) * MIB,
@@ -68,7 +65,6 @@ def build_ledger(
         capacity=instance_type.capacity,
         kube_reserved=kept.kube_reserved,
         system_reserved=kept.system_reserved,
-        eviction_threshold=kept.eviction_threshold,
         allocatable=allocatable(instance_type),
     )
 

@@ -28,59 +28,44 @@ class LintSeverity(StrEnum):
 class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A finding, worded for the author of the object."""
 
-    rule: str
-    """Stable name of the rule, in kebab case."""
     severity: LintSeverity
     object: str
     """Kind and name: ``EC2NodeClass default``."""
-    field: str
-    """Path within the object."""
     fact: str
     """The problem."""
     remedy: str
     """Advice."""
 
 
-UNKNOWN_OPERATOR: Final = "unknown-operator"
-
-
-def unknown_operators(
-    owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]
-) -> tuple[LintFinding, ...]:
+def unknown_operators(owner: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
     """Find unknown operators; operators are case-sensitive.
 
     Args:
         owner: Kind and name of the object, such as ``NodePool flex``.
-        field: Path of the requirements within the object.
     """
     return tuple(
         LintFinding(
-            rule=UNKNOWN_OPERATOR,
             severity=LintSeverity.ERROR,
             object=owner,
-            field=f"{field}[{index}].operator",
             fact=f"{requirement.key} has the unknown operator {requirement.operator or '(empty)'}: the API server"
             " rejects the object; from a file, the requirement allows every value.",
             remedy=f"Write one of {', '.join(OPERATORS)}.",
         )
-        for index, requirement in enumerate(requirements)
+        for requirement in requirements
         if requirement.operator not in OPERATORS
     )
 
 
-WILDCARD_VALUE = "wildcard-value"
-
-
-def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
+def wildcard_values(owner: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
     """Find values that contain ``*``."""
     return tuple(
-        _finding(owner, f"{field}[{index}].values", requirement)
-        for index, requirement in enumerate(requirements)
+        _finding(owner, requirement)
+        for requirement in requirements
         if any("*" in value for value in requirement.values)
     )
 
 
-def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> LintFinding:
+def _finding(owner: str, requirement: NodeSelectorRequirement) -> LintFinding:
     stars = tuple(value for value in requirement.values if "*" in value)
     alone = len(stars) == len(requirement.values)
     effect = {
@@ -89,17 +74,14 @@ def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Li
     }.get(requirement.operator, "is not a number")
     is_dead = requirement.operator == "In" and alone
     return LintFinding(
-        rule=WILDCARD_VALUE,
         severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
         object=owner,
-        field=field,
         fact=f"{requirement.key} {requirement.operator} [{' '.join(requirement.values)}]: "
         f"{' '.join(stars)} {effect}, because * is not a wildcard.",
         remedy="Omit the requirement to allow every value, use operator Exists, or list the values.",
     )
 
 
-RESERVED_MORE_THAN_NODE = "reserved-more-than-node"
 _RESERVABLE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _SHOWN = 5
 
@@ -120,18 +102,13 @@ def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceTyp
     more = f"; and {len(exhausted) - _SHOWN} more" if len(exhausted) > _SHOWN else ""
     return (
         LintFinding(
-            rule=RESERVED_MORE_THAN_NODE,
             severity=LintSeverity.ERROR if len(exhausted) == len(types) else LintSeverity.WARNING,
             object=f"EC2NodeClass {nodeclass}",
-            field="spec.kubelet",
             fact=f"kubeReserved, systemReserved and evictionHard leave nothing allocatable on {len(exhausted)} of "
             f"{len(types)} types ({shown}{more}); no pod fits there.",
             remedy="Lower the reservations, or keep them in an EC2NodeClass that only large types use.",
         ),
     )
-
-
-POD_SLOTS = "pod-slots"
 
 
 def too_few_pod_slots(
@@ -152,10 +129,8 @@ def too_few_pod_slots(
     consequence = "the pool can never launch a node" if is_dead else "Karpenter excludes them without a message"
     return (
         LintFinding(
-            rule=POD_SLOTS,
             severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
             object=f"NodePool {pool}",
-            field="spec.template.spec.requirements",
             fact=f"{len(crowded)} of {len(allowed)} types have no pod slot left after the DaemonSets: {shown}; "
             f"{consequence}.",
             remedy="Set spec.kubelet.maxPods in the EC2NodeClass if the CNI has the addresses (prefix delegation), "

@@ -194,7 +194,7 @@ def _api_list(region: str, facts: RegionFacts, built_in: PriceList) -> PriceList
     assert facts.on_demand is not None
     older = built_in.price_per_hour if built_in.region == region else {}
     date = format_timestamp(facts.on_demand.as_of_ns)[:10]
-    return PriceList(region, date, currency_of(region), "AWS Pricing API", {**older, **facts.on_demand.value})
+    return PriceList(region, date, currency_of(region), {**older, **facts.on_demand.value})
 
 
 def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bool) -> Market:
@@ -211,7 +211,7 @@ def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bo
     table = table_from_metrics(metrics, market.region)
     if not uses_prices or not table.on_demand:
         return msgspec.structs.replace(market, sold_out=sold_out)
-    prices = PriceList(market.region, _date(metrics), table.currency, "Karpenter's metrics", table.on_demand)
+    prices = PriceList(market.region, _date(metrics), table.currency, table.on_demand)
     spot = {(t, zone): price for (t, zone, usage), price in table.zonal.items() if usage == SPOT}
     return msgspec.structs.replace(
         market, sold_out=sold_out, on_demand=prices, spot_price_per_hour=spot or market.spot_price_per_hour

@@ -198,7 +198,6 @@ class Ami(Shape, frozen=True, kw_only=True):
     """An entry of ``status.amis``."""
 
     id: str = ""
-    name: str = ""
     requirements: tuple[AmiRequirement, ...] | None = None
 
     @property

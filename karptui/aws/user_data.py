@@ -192,10 +192,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-RULE = "kubelet-settings-in-userdata"
-_FIELD: Final = "spec.userData"
-
-
 def user_data_settings(nodeclass: Ec2NodeClass) -> tuple[LintFinding, ...]:
     """Find kubelet settings in userData that ``spec.kubelet`` lacks or contradicts."""
     settings = kubelet_settings(nodeclass.spec.user_data or "")
@@ -268,10 +264,8 @@ def _is_same(left: str | None, right: str) -> bool:
 
 def _finding(nodeclass: Ec2NodeClass, fact: str, remedy: str) -> LintFinding:
     return LintFinding(
-        rule=RULE,
         severity=LintSeverity.WARNING,
         object=f"{EC2_KIND} {nodeclass.name}",
-        field=_FIELD,
         fact=fact,
         remedy=remedy,
     )

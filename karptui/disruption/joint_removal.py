@@ -102,7 +102,6 @@ class JointRemovals:
         price = sum(candidate.price for candidate in removed)
         return JointRemoval(
             frozenset(node_key(candidate.node.claim, candidate.node.name) for candidate in removed),
-            new_nodes,
             self._prices.saved(price, len(removed)),
             self._prices.saved(price - new_price, len(removed) - new_nodes),
         )

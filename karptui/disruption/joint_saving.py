@@ -22,8 +22,6 @@ class JointRemoval(msgspec.Struct, frozen=True, gc=False):
 
     keys: frozenset[str] = frozenset()
     """Keys of the removed nodes: the subset whose joint removal saves most."""
-    new_nodes: int = 0
-    """Nodes launched for their pods."""
     price_per_hour: float = 0.0
     """Dollars that the removed nodes cost by their NodePools' prices."""
     saves_per_hour: float = 0.0

@@ -392,7 +392,7 @@ class DisruptionStudy:
 
     def compare_pools(self) -> Iterator[None]:
         """Compute which NodePools can take which pods; yields between steps."""
-        for overlap in overlap_steps(self._prepared, self._generation):
+        for overlap in overlap_steps(self._prepared):
             if overlap is not None:
                 self._overlap = overlap
             yield

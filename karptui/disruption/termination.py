@@ -188,8 +188,6 @@ class Expiry(msgspec.Struct, frozen=True, gc=False):
     """A NodeClaim's expiry."""
 
     claim_name: str
-    node_name: str
-    """Empty if it has no Node."""
     at_ns: int
     forced_end_ns: int | None
     """When the subsequent drain is forced to end; None without a terminationGracePeriod, when it may never end."""
@@ -197,10 +195,10 @@ class Expiry(msgspec.Struct, frozen=True, gc=False):
 
 def expiry_of(node: StateNode) -> Expiry | None:
     """Return a node's expiry; None if it does not expire or is being deleted."""
-    return claim_expiry(node.claim, node.node.name if node.node is not None else "")
+    return claim_expiry(node.claim)
 
 
-def claim_expiry(claim: NodeClaim | None, node_name: str = "") -> Expiry | None:
+def claim_expiry(claim: NodeClaim | None) -> Expiry | None:
     """Return a NodeClaim's expiry; None if it does not expire or is being deleted."""
     if claim is None or claim.is_deleting:
         return None
@@ -208,7 +206,7 @@ def claim_expiry(claim: NodeClaim | None, node_name: str = "") -> Expiry | None:
     if at_ns is None:
         return None
     grace_ns = claim.termination_grace_period_ns
-    return Expiry(claim.name, node_name, at_ns, None if grace_ns is None else at_ns + grace_ns)
+    return Expiry(claim.name, at_ns, None if grace_ns is None else at_ns + grace_ns)
 
 
 def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:

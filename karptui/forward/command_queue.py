@@ -253,7 +253,6 @@ class CommandQueue:
                 [node.book.types[name] for name in node.type_names],
                 node.requirements,
                 node.requests,
-                node.pods,
                 node.annotations,
             )
         for candidate in command.candidates[: command.from_template]:

@@ -61,21 +61,13 @@ class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
     """Types it may have, the cheapest first."""
     requirements: Requirements
     requests: ResourceList
-    pods: tuple[str, ...] = ()
-    """``namespace/name`` of the pods it is made for."""
     annotations: Mapping[str, str] = {}
 
 
 def order_of(claim: NewClaim) -> LaunchOrder:
     """Return the order for a node that provisioning wants."""
     types = claim.catalogue.types
-    return LaunchOrder(
-        claim.pool,
-        [types[i] for i in claim.by_price()],
-        claim.requirements,
-        claim.requests,
-        tuple(pod.key for pod in claim.pods),
-    )
+    return LaunchOrder(claim.pool, [types[i] for i in claim.by_price()], claim.requirements, claim.requests)
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
@@ -101,19 +93,6 @@ def _has_room(allocatable: Mapping[str, int], requests: ResourceList) -> bool:
     return all(amount.nano <= allocatable.get(name, 0) for name, amount in requests.items())
 
 
-class Launch(msgspec.Struct, frozen=True, eq=False):
-    """A NodeClaim with the instance that came of it."""
-
-    claim: NodeClaim
-    instance_type: InstanceType
-    offering: Offering
-
-    @property
-    def capacity_type(self) -> str:
-        """``spot``, ``on-demand`` or ``reserved``."""
-        return _value(self.offering.requirements, CAPACITY_TYPE)
-
-
 def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | None:
     """Return the type and offering to launch, None if none is available."""
     by_capacity: dict[str, tuple[float, int, str, InstanceType, Offering]] = {}
@@ -133,7 +112,7 @@ def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | 
     return by_capacity[names[0]][3:] if names else None
 
 
-def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launch | None:
+def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> NodeClaim | None:
     """Return a NodeClaim right after its launch; None if none of its offerings is available.
 
     Args:
@@ -158,7 +137,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
     for key in (HOSTNAME, REGISTERED, INITIALIZED):
         labels.pop(key, None)
     launched = Condition("Launched", "True", "Launched", last_transition_ns=now_ns)
-    claim = NodeClaim(
+    return NodeClaim(
         name=name,
         uid=f"forward-{name}",
         labels=labels,
@@ -176,7 +155,6 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
         allocatable=_allocatable(instance_type, offering, rules),
         conditions=(launched,),
     )
-    return Launch(claim, instance_type, offering)
 
 
 def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, Node]:
@@ -268,15 +246,14 @@ class Launches:
             for claim in self._world.claims.values()
         )
 
-    def prepare(self, order: LaunchOrder) -> Launch | None:
+    def prepare(self, order: LaunchOrder) -> NodeClaim | None:
         """Return the NodeClaim of an order; None if no offering is available."""
         self._launch_count += 1
         name = f"{order.pool.name}-f{self._launch_count:04d}"
         return launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
 
-    def add(self, launched: Launch) -> str:
+    def add(self, claim: NodeClaim) -> str:
         """Add a NodeClaim to the cluster, and return its name."""
-        claim = launched.claim
         self._world.add_claim(claim)
         ready_ns = self._agenda.now_ns + self._durations.start_of(claim.labels[NODEPOOL])
         self._agenda.at(ready_ns, partial(self._become_ready, claim.name))
@@ -319,7 +296,7 @@ class Launches:
         else:
             self._world.add_claim(
                 msgspec.structs.replace(
-                    launched.claim, uid=claim.uid, created_ns=claim.created_ns, annotations=claim.annotations
+                    launched, uid=claim.uid, created_ns=claim.created_ns, annotations=claim.annotations
                 )
             )
             self._agenda.at(ready_ns, partial(self._become_ready, name))

@@ -23,15 +23,6 @@ MODELLED_VERSION: Final = NEWEST.version
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
-class KarpenterVersion(msgspec.Struct, frozen=True):
-    """A version of Karpenter and its source."""
-
-    version: str
-    """Without a leading ``v``: ``1.14.1``."""
-    source: str
-    """For display: ``image of pod karpenter/karpenter-6f9-abcde``."""
-
-
 def parse_version(text: str) -> str:
     """Return a semantic version without its ``v``; empty for other text, such as ``latest`` or a commit."""
     match = _VERSION.fullmatch(text.strip())

@@ -152,7 +152,7 @@ class PodTrial:
             rules, now_ns = self._situation.settings.rules, self._prepared.now_ns
             launched = launch(order_of(claim), rules, name=f"headroom-{number}-{place}", now_ns=now_ns)
             if launched is not None:
-                yield claim, ready(launched.claim, None, now_ns)
+                yield claim, ready(launched, None, now_ns)
 
     def _after(self, prepared: Prepared, solution: Solution, launched: dict[NewClaim, Any]) -> Prepared:
         node_of = {pod.uid: filled.state.name for filled in solution.nodes for pod in filled.pods}

@@ -290,7 +290,6 @@ class RemovalForecasts(_Forecasts):
             return removal
         return JointRemoval(
             keys=frozenset(key_by_name[name] for name in gone),
-            new_nodes=after.end.nodes + len(gone) - before.end.nodes,
             price_per_hour=sum(findings[key_by_name[name]].price_per_hour or 0.0 for name in gone),
             saves_per_hour=before.end.price_per_hour - after.end.price_per_hour,
             seconds=seconds_to_last(gone, base.now_ns),

@@ -48,8 +48,6 @@ class PodKind(msgspec.Struct, frozen=True, kw_only=True):
     """NodePools that could launch a node for them, in the order Karpenter tries them."""
     goes_to: str
     """NodePool that would launch a node now: the first that fits the pods and is within its limits."""
-    first: str
-    """NodePool that would launch a node without limits."""
 
 
 class PoolOverlap(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +63,6 @@ class PoolOverlap(msgspec.Struct, frozen=True, kw_only=True):
     """Shared pods by other NodePool."""
     lost_to: Mapping[str, int] = MappingProxyType({})
     """Matching pods that would use another NodePool, by NodePool."""
-    running: int = 0
-    """Pods running on its nodes now."""
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +73,6 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
     """Kinds by number of pods, largest first."""
     pools: Mapping[str, PoolOverlap] = MappingProxyType({})
     """By name, in the order Karpenter tries them, without skipped NodePools."""
-    generation: int = 0
-    """Cluster generation for which it was computed."""
 
     @property
     def several(self) -> int:
@@ -106,7 +100,7 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
         return sum(kind.pods for kind in self.kinds if all_of <= frozenset(kind.pools))
 
 
-def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap | None]:
+def overlap_steps(prepared: Prepared) -> Iterator[Overlap | None]:
     """Compute the overlap step by step: yield None between steps, and finally the result."""
     census = _Census(prepared)
     for start in range(0, len(prepared.inventory.pods), PODS_A_STEP):
@@ -122,7 +116,6 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
         pods=sum(kind.pods for kind in kinds),
         kinds=tuple(kinds),
         pools={template.name: _pool(template.name, kinds) for template in prepared.templates},
-        generation=generation,
     )
 
 
@@ -197,8 +190,7 @@ class _PoolCheck:
             pods=sum(running.values()),
             running=dict(running),
             pools=pools,
-            goes_to=self._first(owner, stages, has_limits=True),
-            first=self._first(owner, stages, has_limits=False),
+            goes_to=self._first(owner, stages),
         )
 
     def _stages(self, first: Stage) -> list[Stage]:
@@ -214,13 +206,10 @@ class _PoolCheck:
             stage = None if has_dra else self._prepared.classes.relaxed(stage)
         return stages
 
-    def _first(self, owner: PodClass, stages: list[Stage], *, has_limits: bool) -> str:
+    def _first(self, owner: PodClass, stages: list[Stage]) -> str:
         for stage in stages:
             for limit in self._limits:
-                if has_limits and limit.is_out_of_nodes:
-                    continue
-                types = limit.types if has_limits else limit.template.types
-                if self._types(owner, stage, limit.template, types):
+                if not limit.is_out_of_nodes and self._types(owner, stage, limit.template, limit.types):
                     return limit.template.name
         return ""
 
@@ -269,5 +258,4 @@ def _pool(name: str, kinds: list[PodKind]) -> PoolOverlap:
         goes_here=sum(kind.pods for kind in matching if kind.goes_to == name),
         shared_with=dict(shared_with.most_common()),
         lost_to=dict(lost_to.most_common()),
-        running=sum(kind.running.get(name, 0) for kind in kinds),
     )

@@ -120,7 +120,7 @@ def _since(start_ns: int, end_ns: int) -> int | None:
 
 def expiries_of(entries: Iterable[ClaimEntry], pool: str) -> tuple[Expiry, ...]:
     """Return when the NodeClaims of a NodePool expire, soonest first; without the permanent ones."""
-    expiries = (claim_expiry(entry.claim, entry.node_name) for entry in entries if entry.pool == pool)
+    expiries = (claim_expiry(entry.claim) for entry in entries if entry.pool == pool)
     return tuple(sorted((expiry for expiry in expiries if expiry is not None), key=lambda e: (e.at_ns, e.claim_name)))
 
 

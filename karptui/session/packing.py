@@ -38,7 +38,6 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 class Bin(msgspec.Struct, frozen=True, kw_only=True):
     """A node."""
 
-    key: str
     name: str
     pool: str
     cpu: int
@@ -68,7 +67,6 @@ def _filled(node: Bin) -> float:
 def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
     pods = view.state.pods_on(entry.name).values()
     return Bin(
-        key=entry.key,
         name=entry.name,
         pool=entry.pool,
         cpu=entry.cpu.capacity,
@@ -212,7 +210,6 @@ def _packed_node(name: str, pool: str, have: Mapping[str, int], asked: ResourceL
 
 def _bin_of(name: str, pool: str, have: Mapping[str, int], daemons: Block, pods: Iterable[Pod]) -> Bin:
     return Bin(
-        key=name,
         name=name,
         pool=pool,
         cpu=have.get(resources.CPU, 0) // NANO_PER_MILLI,

@@ -145,7 +145,7 @@ def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:
     findings = (
         (pool.name, finding)
         for pool in state.nodepools.values()
-        for finding in wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+        for finding in wildcard_values(f"NodePool {pool.name}", pool.requirements)
     )
     return PodSurroundings(tuple(zones_of_volumes(pod, state)), tuple(findings))
 

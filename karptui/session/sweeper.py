@@ -31,11 +31,6 @@ class Sweeper:
         self.done = 0
         """Points that are ready."""
 
-    @property
-    def total(self) -> int:
-        """All points."""
-        return len(self._sweep.values)
-
     def cancel(self) -> None:
         """End soon: the points that are not ready are never given. May be called from another thread."""
         self._is_cancelled = True

@@ -30,7 +30,6 @@ from karptui.session.types import Availability, TypeEntry, TypeOffer
 class PoolContext(msgspec.Struct, frozen=True, eq=False):
     """The inputs shared by all types of one NodePool."""
 
-    pool_name: str
     requirements: Requirements
     settings: Settings
     book: NodePrices

@@ -278,7 +278,6 @@ def _types_of(
     nodeclass_types = resolved.of(pool.node_class_ref)
     nodeclass = nodeclass_types.nodeclass if nodeclass_types is not None else _nodeclass(view, pool)
     context = PoolContext(
-        pool_name=pool.name,
         requirements=types.requirements,
         settings=evidence.settings,
         book=view.prices,
@@ -342,7 +341,7 @@ def _waiting(types: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:
 
 def _findings(types: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[LintFinding, ...]:
     pool = types.pool
-    written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    written = f"NodePool {pool.name}", pool.requirements
     findings = [*unknown_operators(*written), *wildcard_values(*written)]
     looked_at = [v for v in types.verdicts if v.removed_by not in ("requirements", "offerings", "reserved")]
     daemon_pods = {verdict.instance_type.name: verdict.daemon_pods for verdict in looked_at}

@@ -113,11 +113,6 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     is_monotone: bool | None = None
     """Of values on a line: whether more was never better again once it had been worse; None of sets."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether everything was tried."""
-        return self.tried >= self.all and not self.not_tried
-
 
 class Solved(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a goal."""

@@ -128,5 +128,5 @@ def _joined(
     if controller is not None:
         evidence = with_controller(evidence, controller.info, controller.status, controller.others)
     if aws is not None:
-        evidence = msgspec.structs.replace(evidence, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
+        evidence = msgspec.structs.replace(evidence, facts=aws.facts, fact_statuses=aws.statuses)
     return with_rules(evidence)

@@ -44,7 +44,6 @@ def test_the_account_adds_up() -> None:
     assert account.contiguous_memory_bytes == 0
     assert mib(account.capacity) == 242_483
     assert mib(account.kube_reserved) == 2_829
-    assert mib(account.eviction_threshold) == 100
     assert not account.system_reserved
     assert mib(account.allocatable) == 239_554
 

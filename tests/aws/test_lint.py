@@ -17,14 +17,12 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.selectors import NodeSelectorRequirement
 from tests.aws.builders import a_market, a_nodeclass, some_settings
 
-FIELD = "spec.template.spec.requirements"
-
 
 @pytest.mark.parametrize(("operator", "shown"), [("in", "in"), ("Like", "Like"), ("", "(empty)")])
 def test_unknown_operators_are_found(operator: str, shown: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement("b", operator, ("x",))]
-    (finding,) = unknown_operators("NodePool flex", FIELD, requirements)
-    assert (finding.object, finding.field) == ("NodePool flex", f"{FIELD}[1].operator")
+    (finding,) = unknown_operators("NodePool flex", requirements)
+    assert finding.object == "NodePool flex"
     assert finding.severity is LintSeverity.ERROR
     assert finding.fact.startswith(f"b has the unknown operator {shown}: ")
 
@@ -44,8 +42,8 @@ FAMILY = "karpenter.k8s.aws/instance-family"
 )
 def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
-    (finding,) = wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements)
-    assert (finding.object, finding.field) == ("NodePool flex", "spec.template.spec.requirements[1].values")
+    (finding,) = wildcard_values("NodePool flex", requirements)
+    assert finding.object == "NodePool flex"
     assert finding.severity is severity
     assert words in finding.fact
     assert finding.fact.startswith(f"{FAMILY} {operator} [")

@@ -269,9 +269,9 @@ def test_expiries_in_order() -> None:
         ],
     )
     assert expiry_calendar(fleet.nodes) == (
-        Expiry("claim-b", "b", NOW_NS + HOUR_NS, NOW_NS + HOUR_NS + MINUTE_NS),
-        Expiry("claim-a", "a", NOW_NS + DAY_NS, None),
-        Expiry("lone", "", NOW_NS + 2 * DAY_NS, None),
+        Expiry("claim-b", NOW_NS + HOUR_NS, NOW_NS + HOUR_NS + MINUTE_NS),
+        Expiry("claim-a", NOW_NS + DAY_NS, None),
+        Expiry("lone", NOW_NS + 2 * DAY_NS, None),
     )
 
 
@@ -295,5 +295,5 @@ def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
 )
 def test_largest_expiry_wave(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
     assert WAVE_NS == 30 * MINUTE_NS
-    coming = [Expiry(str(minute), "", minute * MINUTE_NS, None) for minute in minutes]
+    coming = [Expiry(str(minute), minute * MINUTE_NS, None) for minute in minutes]
     assert [int(expiry.claim_name) for expiry in expiry_wave(coming)] == list(wave)

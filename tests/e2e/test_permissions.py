@@ -21,7 +21,7 @@ from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.source import Endpoint, find_controller
+from karptui.sources.metrics.source import Endpoint, find_endpoints
 from karptui.sources.source import Phase, SourceError
 from karptui.sources.usage import read_nodes
 from tests.builders import a_manifest
@@ -192,7 +192,7 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
     try:
         endpoints: tuple[Endpoint, ...] = ()
         for _ in range(200):  # the authorizer learns of a binding a moment later
-            endpoints = find_controller(transport, read_seconds=10).endpoints
+            endpoints = find_endpoints(transport, read_seconds=10)
             if endpoints:
                 break
             time.sleep(0.05)

@@ -37,10 +37,10 @@ def an_order(*types: InstanceType, **allowed: tuple[str, ...]) -> LaunchOrder:
 def test_spot_comes_before_on_demand() -> None:
     result = launch(an_order(BOTH, DEAR), NEWEST, name="new", now_ns=NOW_NS)
     assert result is not None
-    assert result.capacity_type == SPOT
-    assert result.claim.labels[INSTANCE_TYPE] == "m5.large"
-    assert result.claim.labels[ZONE] == "us-east-1a", "the first zone of equal price"
-    assert result.claim.labels[NODEPOOL] == "general"
+    assert result.labels[CAPACITY_TYPE] == SPOT
+    assert result.labels[INSTANCE_TYPE] == "m5.large"
+    assert result.labels[ZONE] == "us-east-1a", "the first zone of equal price"
+    assert result.labels[NODEPOOL] == "general"
 
 
 def test_requirements_hold() -> None:
@@ -48,15 +48,15 @@ def test_requirements_hold() -> None:
         an_order(BOTH, DEAR, capacity=("on-demand",), zone=("us-east-1b",)), NEWEST, name="new", now_ns=NOW_NS
     )
     assert result is not None
-    assert (result.claim.labels[CAPACITY_TYPE], result.claim.labels[ZONE]) == ("on-demand", "us-east-1b")
+    assert (result.labels[CAPACITY_TYPE], result.labels[ZONE]) == ("on-demand", "us-east-1b")
 
 
 def test_a_node_that_has_joined_already_is_kept() -> None:
     result = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
     assert result is not None
-    claim, fresh = ready(result.claim, None, NOW_NS)
+    claim, fresh = ready(result, None, NOW_NS)
     assert (fresh.name, claim.node_name, fresh.labels[INITIALIZED]) == ("new", "new", "true")
-    claim, joined = ready(result.claim, a_node(name="ip-10", is_initialized=False), NOW_NS)
+    claim, joined = ready(result, a_node(name="ip-10", is_initialized=False), NOW_NS)
     assert (joined.name, claim.node_name, joined.labels[INITIALIZED]) == ("ip-10", "ip-10", "true")
     assert claim.is_true("Initialized")
 

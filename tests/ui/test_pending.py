@@ -41,7 +41,7 @@ def make_story(tmp_path: Path) -> MakeStory:
             SnapshotSource(snapshot),
             config=Config(screen="pending", **given),
             clock=FrozenClock(snapshot.captured_at_ns),
-            evidence=EvidenceSource(Evidence(settings=snapshot.settings)),
+            evidence=EvidenceSource(Evidence(settings=snapshot.evidence.settings)),
         )
 
     return make

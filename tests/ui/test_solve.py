@@ -77,7 +77,9 @@ def small_app(folder: Path) -> KarptuiApp:
     path.write_text(json.dumps(document))
     snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
     at = snapshot.captured_at_ns
-    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types, taken_at_ns=at)
+    evidence = Evidence(
+        settings=snapshot.evidence.settings, instance_types=snapshot.evidence.instance_types, taken_at_ns=at
+    )
     return an_app(SnapshotSource(snapshot), clock=FrozenClock(at), evidence=EvidenceSource(evidence))
 
 

@@ -35,9 +35,7 @@ def test_a_bin_shows_daemonsets_pods_and_what_is_free(daemons: int, pods: tuple[
 
 
 def a_bin(name: str, pool: str = "general", cpu: int = 4_000, memory: int = 8 << 30) -> Bin:
-    return Bin(
-        key=name, name=name, pool=pool, cpu=cpu, memory=memory, daemons=Block(100, 1 << 30), pods=(Block(2_000, 0),)
-    )
+    return Bin(name=name, pool=pool, cpu=cpu, memory=memory, daemons=Block(100, 1 << 30), pods=(Block(2_000, 0),))
 
 
 def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
@@ -53,9 +51,9 @@ def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
 
 def test_the_bins_of_a_cluster_hold_what_its_nodes_do() -> None:
     view = view_of(a_fleet())
-    entries = {entry.key: entry for entry in view.node_entries}
+    entries = {entry.name: entry for entry in view.node_entries}
     for item in bins_of(view):
-        share = entries[item.key].cpu
+        share = entries[item.name].cpu
         assert item.daemons.cpu == share.daemons
         assert abs(sum(pod.cpu for pod in item.pods) - share.workload) <= len(item.pods)
 

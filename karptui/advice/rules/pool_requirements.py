@@ -26,7 +26,7 @@ from karptui.provisioning.pool_types import Filter, FilterCount, PoolTypes, Type
 from karptui.provisioning.template import Template
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.document import requirement_documents
-from karptui.whatif.field_path import POOL_REQUIREMENTS, path_text
+from karptui.whatif.field_path import POOL_REQUIREMENTS
 
 
 @rule(
@@ -409,7 +409,7 @@ _SPELLED: Final = {name.lower(): name for name in OPERATORS}
 def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         ref, edits = pool_ref(pool), _respelled(pool)
-        for operator in unknown_operators(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
+        for operator in unknown_operators(f"NodePool {pool.name}", pool.requirements):
             yield Finding(
                 severity=Severity(str(operator.severity)),
                 objects=(ref,),
@@ -454,7 +454,7 @@ def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _wildcards(pool: NodePool) -> tuple[LintFinding, ...]:
-    return wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements)
+    return wildcard_values(f"NodePool {pool.name}", pool.requirements)
 
 
 def _has_dead_wildcard(pool: NodePool) -> bool:

@@ -133,8 +133,6 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
     last_ns: int
     claims: tuple[str, ...] = ()
     """The removed NodeClaims, latest first."""
-    nodes: tuple[str, ...] = ()
-    """Their nodes, if known."""
     reasons: tuple[tuple[Removal, int], ...] = ()
     """The reasons of the removals, most frequent first."""
     instance_type: str = ""
@@ -203,7 +201,6 @@ def _loop(kind: LoopKind, pool: str, members: Sequence[Life]) -> Loop:
         first_ns=latest[-1].removed_ns,
         last_ns=latest[0].removed_ns,
         claims=tuple(life.claim for life in latest),
-        nodes=tuple(life.node for life in latest if life.node),
         reasons=tuple(Counter(life.why for life in latest if life.why is not None).most_common()),
         instance_type=types.most_common(1)[0][0] if types else "",
         median_life_ns=median_low(spans) if spans else None,

@@ -74,9 +74,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     """URL without a trailing slash; may carry a path."""
     context: str
     """The context's name, ``in-cluster`` inside a pod."""
-    cluster: str = ""
     user: str = ""
-    namespace: str = ""
     certificate_authority: Pem | None = None
     """None trusts the system's certificates."""
     skip_tls_verify: bool = False
@@ -176,9 +174,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     return Connection(
         server=server,
         context=context,
-        cluster=chosen.value.cluster,
         user=user_name,
-        namespace=chosen.value.namespace or "",
         certificate_authority=authority,
         skip_tls_verify=skip,
         tls_server_name=cluster.value.tls_server_name or "",
@@ -359,13 +355,9 @@ def _in_cluster(environ: Mapping[str, str], folder: Path, impersonation: Imperso
         return None
     authority = Pem("the service account's ca.crt", path=folder / "ca.crt")
     authority.read()
-    namespace_file = folder / "namespace"
     return Connection(
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         context="in-cluster",
-        namespace=read_file(namespace_file, 1 << 10).decode(errors="replace").strip()
-        if namespace_file.is_file()
-        else "",
         certificate_authority=authority,
         token_file=token_file,
         impersonation=impersonation,

@@ -18,7 +18,7 @@ from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import built_in_market
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
-from karptui.karpenter.controller import ControllerInfo, KarpenterVersion
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -135,7 +135,7 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
         metrics = metrics_at(self._clock.now_ns())
         status = FactStatus(phase=FactPhase.LIVE, as_of_ns=metrics.read_at_ns)
         first = self._news.first or msgspec.structs.replace(metrics, offerings={})
-        self._news = MetricsNews(status, metrics, KarpenterVersion(VERSION, "the demo's metrics"), first)
+        self._news = MetricsNews(status, metrics, first)
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:

@@ -11,9 +11,9 @@ import msgspec
 
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
-from karptui.decode.controller import OWN_NAMESPACE, VERSION_LABELS
+from karptui.decode.controller import OWN_NAMESPACE
 from karptui.decode.loose import mappings, text
-from karptui.karpenter.controller import LEADER_LEASE, KarpenterVersion, image_version, parse_version
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.cluster.body import answers_counted
 from karptui.sources.cluster.errors import ApiError, UnreachableError
@@ -41,16 +41,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     """Whether each request may be answered by another replica."""
 
 
-class Controller(msgspec.Struct, frozen=True):
-    """Karpenter's installation."""
-
-    endpoints: tuple[Endpoint, ...] = ()
-    """Pods first: only the leader knows prices, and a Service picks any replica."""
-    version: KarpenterVersion | None = None
-
-
-def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
+def find_endpoints(client: ProxyClient, *, read_seconds: float) -> tuple[Endpoint, ...]:
     """Ask the API server where Karpenter is; nothing found is an answer too.
+
+    Pods come first: only the leader knows prices, and a Service picks any replica.
 
     Raises:
         SourceError: when neither pods nor Services may be listed, or the server does not answer.
@@ -72,10 +66,10 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
         items = [] if isinstance(services, ApiError) else services
         endpoints = (*map(_pod_endpoint, running), *(e for service in items for e in _service_endpoints(service)))
         if endpoints:
-            return Controller(endpoints, _version(running, items))
+            return endpoints
     if len(refusals) == asked:
         raise refusals[0]
-    return Controller()
+    return ()
 
 
 def _list(client: ProxyClient, namespace: str, resource: str, read_seconds: float) -> list[dict[str, Any]] | ApiError:
@@ -106,21 +100,6 @@ def _endpoint(kind: str, document: Mapping[str, Any], port: str) -> Endpoint:
     return Endpoint(f"{kind} {namespace}/{name}", f"{path}/proxy/metrics", is_service=kind == "service")
 
 
-def _version(pods: list[dict[str, Any]], services: list[dict[str, Any]]) -> KarpenterVersion | None:
-    """Return the version by the best evidence: a label shows the chart's version, not the running one."""
-    for pod in pods:
-        for container in mappings(pod, *_CONTAINERS):
-            image = text(container, "image")
-            if (container.get("name") == "controller" or "karpenter" in image) and (version := image_version(image)):
-                return KarpenterVersion(version, f"image of pod {text(pod, *_NAMESPACE)}/{text(pod, *_NAME)}")
-    for document in (*pods, *services):
-        for label, parse in VERSION_LABELS:
-            if version := parse(text(document, "metadata", "labels", label)):
-                where = f"{text(document, *_NAMESPACE)}/{text(document, *_NAME)}"
-                return KarpenterVersion(version, f"label {label} of {where}")
-    return None
-
-
 READ_SECONDS: Final = 40.0
 """Maximum silence of the API server: it gives up on a pod after 30 s, and then sends the reason."""
 SERVICE_TRIES: Final = 4
@@ -139,8 +118,6 @@ class MetricsReader:
         self._now_ns = now_ns
         self._read_seconds = read_seconds
         self._leader: Endpoint | None = None
-        self.version: KarpenterVersion | None = None
-        """What runs, as far as is known."""
 
     def read(self) -> ControllerMetrics:
         """Return the metrics of the leading replica."""
@@ -155,10 +132,9 @@ class MetricsReader:
         return self._search()
 
     def _search(self) -> ControllerMetrics:
-        controller = self._find()
         standby: ControllerMetrics | None = None
         refusals: list[tuple[Endpoint, ApiError]] = []
-        for endpoint in controller.endpoints:
+        for endpoint in self._find():
             for _ in range(SERVICE_TRIES if endpoint.is_service else 1):
                 try:
                     metrics = self._ask(endpoint)
@@ -177,32 +153,26 @@ class MetricsReader:
             )
         raise MetricsError(_why(refusals))
 
-    def _find(self) -> Controller:
+    def _find(self) -> tuple[Endpoint, ...]:
         try:
-            controller = find_controller(self._client, read_seconds=self._read_seconds)
+            endpoints = find_endpoints(self._client, read_seconds=self._read_seconds)
         except ApiError as error:
             if error.status != 403:
                 raise
             raise MetricsError(
                 "finding Karpenter's metrics needs permission to list pods or services in its namespace"
             ) from error
-        if controller.version is not None:
-            self.version = controller.version
-        if not controller.endpoints:
+        if not endpoints:
             raise MetricsError(
                 f"no running pod or service labelled {SELECTOR} is proven to be Karpenter's by its namespace or the "
                 f"lease {LEADER_LEASE}: Karpenter runs outside this cluster, under another name, or not at all"
             )
-        return controller
+        return endpoints
 
     def _ask(self, endpoint: Endpoint) -> ControllerMetrics:
         with answers_counted():
             text = self._client.get(endpoint.path, accept=CONTENT_TYPE, read_seconds=self._read_seconds)
-            metrics = read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
-            del text
-        if version := parse_version(metrics.version):
-            self.version = KarpenterVersion(version, f"metrics of {endpoint.title}")
-        return metrics
+            return read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
 
 
 def _why(refusals: list[tuple[Endpoint, ApiError]]) -> str:
@@ -223,7 +193,6 @@ class MetricsNews(msgspec.Struct, frozen=True, eq=False):
     status: FactStatus
     metrics: ControllerMetrics | None = None
     """The last reading, however old: the status has its age."""
-    version: KarpenterVersion | None = None
     first: ControllerMetrics | None = None
     """The first reading of the same controller, without its offerings, as the base of its counters."""
 
@@ -247,14 +216,14 @@ class MetricsSource(PeriodicSource[MetricsNews]):
         metrics = self._reader.read().after(before.metrics)
         sentence = "" if metrics.offerings else f"{metrics.endpoint} reports no prices: not Karpenter's AWS provider"
         status = FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=metrics.read_at_ns)
-        self._news = MetricsNews(status, metrics, self._reader.version, _first(before.first, metrics))
+        self._news = MetricsNews(status, metrics, _first(before.first, metrics))
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:
         """Record that a reading failed; earlier results are kept."""
         before = self._news
         status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
-        self._news = MetricsNews(status, before.metrics, self._reader.version, before.first)
+        self._news = MetricsNews(status, before.metrics, before.first)
 
 
 def _first(controller_metrics: ControllerMetrics | None, metrics: ControllerMetrics) -> ControllerMetrics:

@@ -230,21 +230,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return the objects as given, one at a time."""
         return (msgspec.json.decode(m) if isinstance(m, msgspec.Raw) else m for m in self.manifests.values())
 
-    @property
-    def settings(self) -> Settings:
-        """Karpenter's settings."""
-        return self.evidence.settings
-
-    @property
-    def karpenter_version(self) -> str:
-        """Karpenter's version in the recorded cluster; empty if unknown."""
-        return self.evidence.karpenter_version
-
-    @property
-    def instance_types(self) -> tuple[InstanceType, ...] | None:
-        """Instance types of every NodePool; None if each NodeClass determines its types."""
-        return self.evidence.instance_types
-
 
 class SnapshotReader:
     """Reads snapshots; lists of instance types that several of them share are read once."""

@@ -127,8 +127,6 @@ class CursorContext:
     indent: int
     """Column of the line's content, for lines inserted below."""
     in_flow: bool = False
-    has_dash: bool = False
-    """A dash precedes the word on this line."""
     rest: str = ""
     """The line behind the cursor."""
     is_tight: bool = False
@@ -248,7 +246,7 @@ class _Scan:
             is_tight = match[2] is None and not content.endswith(" ")
             path = self._levels.path
             self._note_rest(whole[column:])
-            return self._context(Mode.VALUE, path, prefix, indent=column, has_dash=has_dash, is_tight=is_tight)
+            return self._context(Mode.VALUE, path, prefix, indent=column, is_tight=is_tight)
         above = self._levels.at(column) if not has_dash else []
         self._levels.close_to(column)
         path = self._levels.path
@@ -257,7 +255,6 @@ class _Scan:
             path,
             content,
             indent=column,
-            has_dash=has_dash,
             is_tight=before.endswith("-") and not content,
             open_key=self._open_list(above, path),
         )
@@ -299,7 +296,6 @@ class _Scan:
         *,
         indent: int,
         in_flow: bool = False,
-        has_dash: bool = False,
         is_tight: bool = False,
         open_key: str = "",
     ) -> CursorContext:
@@ -310,7 +306,6 @@ class _Scan:
             start_column=len(self._before) - len(prefix),
             indent=indent,
             in_flow=in_flow,
-            has_dash=has_dash,
             rest=self._rest,
             is_tight=is_tight,
             open_key=open_key,

@@ -38,16 +38,10 @@ _NO_OLD: Mapping[ObjectRef, Mapping[str, Any]] = {}
 class Checked(NamedTuple):
     """A buffer with everything that is wrong with it."""
 
-    parsed: Parsed
     problems: tuple[Problem, ...]
     """Of YAML, of the schemas and of their rules, by line."""
     unchecked: tuple[str, ...]
     """Messages of rules that could not be run; shown so that silence is not taken for consent."""
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether the API server would accept every document, as far as karptui can check."""
-        return all(problem.severity is not ProblemSeverity.ERROR for problem in self.problems)
 
 
 def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
@@ -73,7 +67,7 @@ def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mappi
         unchecked += missed
     problems += _doubles(parsed, lines)
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    return Checked(parsed, tuple(problems), tuple(dict.fromkeys(unchecked)))
+    return Checked(tuple(problems), tuple(dict.fromkeys(unchecked)))
 
 
 def document_violations(

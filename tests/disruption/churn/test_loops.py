@@ -98,7 +98,6 @@ def test_three_short_lives_are_a_loop() -> None:
     assert (loop.kind, loop.pool, loop.times) == (LoopKind.SHORT_LIVED, "general", 3)
     assert (loop.first_ns, loop.last_ns, loop.median_life_ns) == (ago(80), ago(15), 12 * MINUTE_NS)
     assert loop.claims == ("c", "b", "a")
-    assert loop.nodes == ("node-c", "node-b", "node-a")
     assert loop.reasons == ((Removal.UNDERUTILIZED, 2), (Removal.EMPTY, 1))
     assert loop.instance_type == "m5.large"
 
@@ -137,7 +136,6 @@ def test_unknown_lifetimes_are_no_loop() -> None:
     never = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
     (loop,) = pool_loops({"general": never}, Succession((), 0))
     assert loop.median_life_ns is None
-    assert loop.nodes == ()
 
 
 def test_workloads_that_are_moved_again_and_again() -> None:

@@ -34,7 +34,7 @@ def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None 
 def test_everything_named(tmp_path: Path) -> None:
     connection = connect(tmp_path, cluster={"server": "https://api.test/k8s/clusters/c-1/"}, user={"token": "abc"})
     assert connection.server == "https://api.test/k8s/clusters/c-1"
-    assert (connection.context, connection.cluster, connection.user, connection.namespace) == ("ctx", "c", "u", "web")
+    assert (connection.context, connection.user) == ("ctx", "u")
     assert connection.token == "abc"
     assert connection.compress
     assert connection.certificate_authority is None
@@ -242,15 +242,13 @@ def test_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
     folder = service_account(tmp_path / "sa")
     environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
     connection = load_connection(environ=environ, home=tmp_path, service_account=folder)
-    assert (connection.server, connection.context, connection.namespace) == (server, "in-cluster", "")
+    assert (connection.server, connection.context) == (server, "in-cluster")
     assert connection.token_file == folder / "token"
     assert connection.certificate_authority is not None
     assert connection.certificate_authority.read() == b"PEM"
-    (folder / "namespace").write_text("karpenter\n")
     connection = load_connection(
         environ=environ, home=tmp_path, service_account=folder, impersonation=Impersonation("a")
     )
-    assert connection.namespace == "karpenter"
     assert connection.impersonation == Impersonation("a")
 
 

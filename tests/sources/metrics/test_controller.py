@@ -2,23 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.controller import KarpenterVersion
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.source import Controller, Endpoint, find_controller
+from karptui.sources.metrics.source import Endpoint, find_endpoints
 from karptui.sources.source import SourceError
 
 from .conftest import KarpenterCluster, lease, pod, service
 
 
-def controller_of(client: Transport) -> Controller:
-    return find_controller(client, read_seconds=5)
+def endpoints_of(client: Transport) -> tuple[Endpoint, ...]:
+    return find_endpoints(client, read_seconds=5)
 
 
 def test_finds_pods_then_services_by_label(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.pods(pod("a", port=9090), pod("b", namespace="karpenter"), pod("c", phase="Pending"))
     cluster.services(service(), service("other", ports=[{"port": 8080}]), service("headless", ports=[]))
-    assert controller_of(client).endpoints == (
+    assert endpoints_of(client) == (
         Endpoint("pod kube-system/a", "/api/v1/namespaces/kube-system/pods/a:9090/proxy/metrics"),
         Endpoint(
             "service kube-system/karpenter",
@@ -35,7 +34,7 @@ def test_finds_pods_then_services_by_label(client: Transport, cluster: Karpenter
 
 
 def titles(client: Transport) -> list[str]:
-    return [endpoint.title for endpoint in controller_of(client).endpoints]
+    return [endpoint.title for endpoint in endpoints_of(client)]
 
 
 def test_a_label_alone_is_not_believed(client: Transport, cluster: KarpenterCluster) -> None:
@@ -72,11 +71,11 @@ def test_a_tenant_with_a_lease_is_never_asked_where_no_karpenter_runs(
 def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
     client: Transport, cluster: KarpenterCluster
 ) -> None:
-    controller_of(client)
+    endpoints_of(client)
     assert not any("leases" in path for path in cluster.paths)
     cluster.pods()
     cluster.services()
-    controller_of(client)
+    endpoints_of(client)
     asked = [query for path, query in zip(cluster.paths, cluster.queries, strict=True) if "leases" in path]
     assert asked == [{"fieldSelector": "metadata.name=karpenter-leader-election"}]
 
@@ -84,7 +83,7 @@ def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
 def test_a_pod_without_named_ports_is_asked_on_the_usual_one(client: Transport, cluster: KarpenterCluster) -> None:
     metadata = {"name": "a b/", "namespace": "kube-system"}
     cluster.pods({"metadata": metadata, "spec": {}, "status": {"phase": "Running"}})
-    assert controller_of(client).endpoints[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
+    assert endpoints_of(client)[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
 
 
 def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transport, cluster: KarpenterCluster) -> None:
@@ -95,49 +94,17 @@ def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transpor
     items = {"items": [pod("a", namespace="karpenter")]}
     cluster.answers["/api/v1/namespaces/karpenter/pods"] = lambda call: call.json(items)
     cluster.answers["/api/v1/namespaces/karpenter/services"] = lambda call: call.json({"items": []})
-    assert [endpoint.title for endpoint in controller_of(client).endpoints] == ["pod karpenter/a"]
+    assert [endpoint.title for endpoint in endpoints_of(client)] == ["pod karpenter/a"]
 
 
 def test_neither_pods_nor_services_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.refuse_lists("pods")
     cluster.refuse_lists("services")
     with pytest.raises(ApiError, match="403"):
-        controller_of(client)
+        endpoints_of(client)
 
 
 def test_an_answer_that_is_no_list_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.answers["/api/v1/namespaces/kube-system/pods"] = lambda call: call.text("<html>")
     with pytest.raises(SourceError, match="cannot be read"):
-        controller_of(client)
-
-
-@pytest.mark.parametrize(
-    ("image", "labels", "version"),
-    [
-        ("e/karpenter/controller:1.9.0", {}, KarpenterVersion("1.9.0", "image of pod kube-system/a")),
-        (
-            "e/karpenter/controller@sha256:1",
-            {"app.kubernetes.io/version": "1.8.2", "helm.sh/chart": "karpenter-1.8.1"},
-            KarpenterVersion("1.8.2", "label app.kubernetes.io/version of kube-system/karpenter"),
-        ),
-        (
-            "",
-            {"helm.sh/chart": "karpenter-1.8.1"},
-            KarpenterVersion("1.8.1", "label helm.sh/chart of kube-system/karpenter"),
-        ),
-        ("e/karpenter:latest", {}, None),
-    ],
-)
-def test_version_by_the_best_evidence(
-    client: Transport, cluster: KarpenterCluster, image: str, labels: dict[str, str], version: KarpenterVersion | None
-) -> None:
-    cluster.pods(pod("a", image=image))
-    cluster.services(service(labels=labels))
-    assert controller_of(client).version == version
-
-
-def test_a_side_car_does_not_name_the_version(client: Transport, cluster: KarpenterCluster) -> None:
-    both = pod("a", image="e/karpenter/controller:1.9.0")
-    both["spec"]["containers"].insert(0, {"name": "proxy", "image": "envoy:1.30.0"})
-    cluster.pods(both)
-    assert controller_of(client).version == KarpenterVersion("1.9.0", "image of pod kube-system/a")
+        endpoints_of(client)

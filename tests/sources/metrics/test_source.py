@@ -6,7 +6,6 @@ import pytest
 
 from karptui.aws.region import FactPhase
 from karptui.clock import FrozenClock
-from karptui.karpenter.controller import KarpenterVersion
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.source import MetricsSource
@@ -41,7 +40,6 @@ def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenC
     assert first.metrics is not None
     assert first.status.phase is FactPhase.LIVE
     assert (first.status.as_of_ns, first.status.sentence) == (NOW, "")
-    assert first.version == KarpenterVersion("1.14.1", "metrics of pod kube-system/karpenter-a")
     clock.instant_ns += 60 * NS_PER_SECOND
     second = turns.read(source)
     assert second.status.as_of_ns == NOW + 60 * NS_PER_SECOND

@@ -29,28 +29,31 @@ def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapsho
 
 def test_version_and_settings_are_those_of_the_deployment(tmp_path: Path) -> None:
     snapshot = read(tmp_path, a_deployment())
-    assert (snapshot.karpenter_version, snapshot.settings.rules.version) == ("1.14.1", "1.14.1")
-    assert snapshot.settings.gate("SpotToSpotConsolidation")
+    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == ("1.14.1", "1.14.1")
+    assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
     assert snapshot.notes == ()
 
 
 def test_a_stated_version_wins_over_the_deployment(tmp_path: Path) -> None:
     snapshot = read(tmp_path, a_deployment(), version="1.15.0")
-    assert (snapshot.karpenter_version, snapshot.settings.rules.version) == ("1.15.0", "1.15.0")
-    assert snapshot.settings.gate("SpotToSpotConsolidation")
+    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == ("1.15.0", "1.15.0")
+    assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
 
 
 def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:
     usual = a_deployment("karpenter", version="1.13.0")
     snapshot = read(tmp_path, usual)
-    assert (snapshot.karpenter_version, snapshot.settings.gate("SpotToSpotConsolidation")) == ("1.13.0", True)
+    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.gate("SpotToSpotConsolidation")) == (
+        "1.13.0",
+        True,
+    )
     (note,) = snapshot.notes
     assert note == (
         "a: Deployment karpenter/karpenter counts as Karpenter's only by its namespace:"
         " --karpenter-version and --karpenter-setting override it"
     )
     both = read(tmp_path, usual, a_deployment())
-    assert (both.karpenter_version, both.notes) == ("1.14.1", ())
+    assert (both.evidence.karpenter_version, both.notes) == ("1.14.1", ())
 
 
 @pytest.mark.parametrize(
@@ -68,15 +71,15 @@ def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(t
 )
 def test_others_are_not_believed(deployment: dict[str, Any], note: str, tmp_path: Path) -> None:
     snapshot = read(tmp_path, deployment)
-    assert snapshot.karpenter_version == ""
-    assert not snapshot.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.evidence.karpenter_version == ""
+    assert not snapshot.evidence.settings.gate("SpotToSpotConsolidation")
     assert "".join(snapshot.notes).endswith(note)
     assert len(snapshot.notes) == bool(note)
 
 
 def test_settings_that_cannot_be_read_are_at_their_defaults(tmp_path: Path) -> None:
     snapshot = read(tmp_path, a_deployment(gates="SpotToSpotConsolidation"))
-    assert not snapshot.settings.gate("SpotToSpotConsolidation")
-    assert snapshot.karpenter_version == "1.14.1"
+    assert not snapshot.evidence.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.evidence.karpenter_version == "1.14.1"
     (note,) = snapshot.notes
     assert note.startswith("a: Deployment kube-system/karpenter: ")

@@ -36,14 +36,14 @@ def test_reads_a_recording(tmp_path: Path) -> None:
     settings = {"PREFERENCE_POLICY": "Ignore", "FEATURE_GATES": "SpotToSpotConsolidation=true", "ISOLATED_VPC": True}
     snapshot = read(tmp_path, {**RECORDING, "settings": settings, "disruption": True})
     assert (snapshot.name, snapshot.captured_at_ns, snapshot.with_disruption) == ("incident", NOW_NS, True)
-    assert snapshot.settings.preference_policy == "Ignore"
-    assert snapshot.settings.gate("SpotToSpotConsolidation")
-    assert snapshot.settings.isolated_vpc
+    assert snapshot.evidence.settings.preference_policy == "Ignore"
+    assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.evidence.settings.isolated_vpc
     assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
     assert [node.name for node in snapshot.inventory.nodes] == ["node-1"]
     assert snapshot.inventory.nodepools[0].weight == 3
     assert snapshot.inventory.nodeclasses[0].kind == "EC2NodeClass"
-    assert snapshot.instance_types is None
+    assert snapshot.evidence.instance_types is None
     assert not snapshot.problems
     assert not snapshot.notes
     assert not snapshot.manifests
@@ -56,7 +56,7 @@ def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(t
     shared: dict[str, Any] = {"catalog": "catalog.json"}
     for name, more in (("a", shared), ("b", shared), ("c", {"instanceTypes": [{"name": "x"}]})):
         (tmp_path / f"{name}.json").write_text(json.dumps({**RECORDING, **more}))
-        result.append(reader.read([tmp_path / f"{name}.json"]).instance_types)
+        result.append(reader.read([tmp_path / f"{name}.json"]).evidence.instance_types)
     assert result[0] is result[1]
     assert [[item.name for item in types or ()] for types in result] == [["m5.large"], ["m5.large"], ["x"]]
 

@@ -38,8 +38,8 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
         snapshot = SnapshotReader().read([tmp_path / name])
         assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
         assert (snapshot.name, snapshot.captured_at_ns) == ("a", NOW_NS)
-        assert snapshot.settings.preference_policy == "Ignore"
-        result = snapshot.instance_types or ()
+        assert snapshot.evidence.settings.preference_policy == "Ignore"
+        result = snapshot.evidence.instance_types or ()
         assert [msgspec.structs.astuple(item) for item in result] == [msgspec.structs.astuple(item) for item in types]
         assert not snapshot.unknown_kinds
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == (tmp_path / "a.json").read_bytes()

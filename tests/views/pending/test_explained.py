@@ -411,7 +411,7 @@ class TestRemedies:
             RemedyKind.REQUEST, "the pods", "ask less", (), Gain(1, 1, nodes=("n",), displaced=("x/y", "x/z"))
         )
         unpriced = Remedy(RemedyKind.REQUEST, "the pods", "x", (), Gain(1, 1, nodepools=("p",), new_nodes=1))
-        entries = remedy_entries(RemedyReport(("a",), 3, 3, (remedy, lost, unpriced)))
+        entries = remedy_entries(RemedyReport(3, 3, (remedy, lost, unpriced)))
         rows = build_rows(REMEDIES, entries, now_ns=NOW_NS)
         cells = [[cell.text for cell in row.cells] for row in rows]
         assert cells[0] == ["raise it", "NodePool a", "1 of 2", "2 × m5.large or 1 other in a", "+$0.2000", "-", "1"]

@@ -178,7 +178,7 @@ def test_several_nodes_hold_no_more_than_their_joint_removal_saves() -> None:
     assert held_title(both, None).count("up to") == 2
     keys = frozenset({result.key, other.key})
     joint = JointFigures()
-    joint._simulated[keys] = JointRemoval(keys, 1, 4.0, 3.0)
+    joint._simulated[keys] = JointRemoval(keys, 4.0, 3.0)
     together = held_of([result, other], joint)
     assert (together.per_hour, together.nodes, together.is_joint) == (pytest.approx(1.5 * price), 2, True)
     assert (both.is_joint, both.is_upper_bound, together.is_upper_bound) == (False, True, True)

@@ -112,8 +112,6 @@ def test_takes_what_is_good() -> None:
     checked = check(text, shipped_schemas())
     assert checked.problems == ()
     assert checked.unchecked == ()
-    assert checked.is_usable
-    assert len(checked.parsed.documents) == 8
 
 
 def test_names_an_object_that_is_there_twice() -> None:

@@ -92,8 +92,6 @@ class Remedy(msgspec.Struct, frozen=True):
 class RemedyReport(msgspec.Struct, frozen=True):
     """The changes that were tried for pods."""
 
-    pods: tuple[str, ...]
-    """``namespace/name`` of those asked about."""
     tried: int = 0
     to_try: int = 0
     """Changes in all."""

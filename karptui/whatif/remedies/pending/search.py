@@ -165,7 +165,6 @@ class RemedySearch:
         """The results up to now."""
         remedies = [remedy for _, remedy in sorted(self._remedies, key=_order)]
         return RemedyReport(
-            pods=tuple(pod.key for pod in self._question.pods),
             tried=self._tried,
             to_try=len(self._trials) if self._is_listed else self._tried + 1,
             remedies=tuple(remedies),
