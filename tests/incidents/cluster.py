@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from tests.incidents.objects import API, Object, digest, duration, rfc3339, uid
@@ -16,6 +17,12 @@ ZONE_IDS: Final = {
     "us-east-1d": "use1-az2",
 }
 HASH: Final = "8812644370196153902"
+
+
+@cache
+def _before(now: str, age: str) -> str:
+    instant = datetime.fromisoformat(now)
+    return rfc3339(instant + duration(age[1:]) if age.startswith("-") else instant - duration(age))
 
 
 @dataclass
@@ -70,8 +77,7 @@ class Cluster:
 
     def at(self, age: str) -> str:
         """Return the instant an age ago; ``-5m`` is in five minutes."""
-        instant = datetime.fromisoformat(self.now)
-        return rfc3339(instant + duration(age[1:]) if age.startswith("-") else instant - duration(age))
+        return _before(self.now, age)
 
     def add(self, kind: str, name: str, namespace: str = "", *, age: str = "60d", **fields: Any) -> Object:
         """Add an object and return it; labels, annotations and other metadata go to its metadata."""
