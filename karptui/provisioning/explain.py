@@ -121,8 +121,6 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """None if a new claim would fit the pod, or if the NodePool is skipped."""
     rejection: Rejection | None = None
     """Its ``str`` is Karpenter's message."""
-    besides_limits: Rejection | None = None
-    """If the limits reject the pod: the rejection without limits, if any."""
     takes_no_part: str = ""
     """Why the NodePool is skipped."""
     is_meant: bool = False
@@ -148,6 +146,11 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Two requirements of the pod, or of it and its volume, that no node meets together, if they reject it."""
     clash: tuple[str, str] | None = None
     """Two requirements that some types meet each, and none meets together."""
+
+    @property
+    def besides_limits(self) -> Rejection | None:
+        """The rejection without limits, if the limits reject the pod and there is one."""
+        return self.rejection.besides if isinstance(self.rejection, LimitReached) else None
 
     @property
     def is_certain(self) -> bool:
@@ -294,8 +297,9 @@ def _explain_pool(
     outcome: Fit | Rejection | None
     besides: Fit | Rejection | None = None
     if limit.is_out_of_nodes or not limit.types:
-        outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
         besides = run.claim_check.judge_new(queued, stage_memory, template, template.types)
+        reason = besides if isinstance(besides, Rejection) else None
+        outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes, besides=reason)
     else:
         outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
     if takes_it and isinstance(outcome, Rejection):
@@ -317,7 +321,6 @@ def _explain_pool(
         passed=passed,
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
-        besides_limits=besides if isinstance(besides, Rejection) else None,
         is_meant=isinstance(outcome, TaintsNotTolerated) and _has_selected(template.pool, queued.pod),
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,

@@ -71,6 +71,8 @@ class LimitReached(Rejection, frozen=True):
 
     nodepool: str
     is_node_count: bool
+    besides: Rejection | None = None
+    """The rejection without limits, if it is known and there is one."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.LIMITS
 
@@ -270,12 +272,17 @@ class MinValuesLost(Rejection, frozen=True):
 
 
 def holds_for_all_types(rejection: Rejection | None) -> bool:
-    """Return whether a rejection does not depend on instance types: taints, labels or number of nodes."""
+    """Return whether a rejection does not depend on instance types: taints, labels, number of nodes, known domains."""
     match rejection:
         case TaintsNotTolerated() | VolumeUnreachable():
             return True
         case LimitReached():
-            return rejection.is_node_count
+            return rejection.is_node_count or holds_for_all_types(rejection.besides)
+        case TopologyUnmet():
+            # Other types may add domains, and these do not change which of the NodePool's own ones are allowed.
+            domains = rejection.node_domains
+            is_known = not domains.complement and domains.values <= rejection.counts.keys()
+            return is_known and (rejection.min_domains or 0) <= len(rejection.counts)
         case RequirementsUnmet():
             # A label with a domain may be set by the provider.
             return any(isinstance(reason, KeyConflict) or "/" not in reason.key for reason in rejection.reasons)

@@ -285,8 +285,7 @@ class Run:
         for limit in self.limits:
             template = limit.template
             if limit.is_out_of_nodes or not limit.types:
-                reason = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
-                rejections.append((template.name, reason))
+                rejections.append((template.name, self._limit_reached(queued, stage_memory, limit)))
                 continue
             outcome = self._judge(queued, stage_memory, limit)
             if isinstance(outcome, Rejection):
@@ -303,6 +302,14 @@ class Run:
             limit.spend(claim.types)
             return None
         return PodError(tuple(rejections))
+
+    def _limit_reached(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> LimitReached:
+        """Return the rejection by a limit; of inferred types also the one without limits, which may be certain."""
+        template, besides = limit.template, None
+        if template.name in self.prepared.guessed_pools:
+            besides = self.claim_check.judge_new(queued, stage_memory, template, template.types)
+        reason = besides if isinstance(besides, Rejection) else None
+        return LimitReached(template.name, is_node_count=limit.is_out_of_nodes, besides=reason)
 
     def _judge(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> Fit | Rejection:
         template = limit.template

@@ -45,7 +45,7 @@ from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.units import clock_text, counted
+from karptui.kube.units import clock_text, counted, verb
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assumed_text, unread_classes, unread_ec2
@@ -316,19 +316,17 @@ def _auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
 
 
 def _seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
-    kind = pool.node_class_ref.kind or "its NodeClass"
+    kind = pool.node_class_ref.kind or f"the NodeClass of NodePool {pool.name}"
     if not types:
-        return f"NodePool {pool.name}: no instance types of {kind} are known, and no node shows one"
+        return f"no instance types of {kind} are known, and no node shows one"
     seen = [instance_type for instance_type in types if instance_type.seen_on]
     shown = f"{counted(len(seen), 'type')} seen on {counted(sum(type_.seen_on for type_ in seen), 'node')}"
     if not any(offering.price_per_hour for instance_type in types for offering in instance_type.offerings):
-        return f"NodePool {pool.name}: the instance types and prices of {kind} are not known: {shown} stand for them"
+        used = verb(len(seen), "is", "are")
+        return f"the instance types and prices of {kind} are not known: {shown} {used} used instead"
     if named := sum(instance_type.is_named for instance_type in types):
         return (
-            f"NodePool {pool.name}: of {kind} Karpenter's metrics tell prices, and cpu and memory of "
+            f"of {kind} Karpenter's metrics tell prices, and cpu and memory of "
             f"{counted(named, 'type')} beside the {shown}; what those keep back and their labels are not known"
         )
-    return (
-        f"NodePool {pool.name}: of {kind} Karpenter's metrics tell the prices of {shown}; labels of its other types "
-        "are not known"
-    )
+    return f"of {kind} Karpenter's metrics tell the prices of {shown}; labels of its other types are not known"

@@ -66,7 +66,7 @@ def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: p
     main(["pending", "--snapshot", path])
     err = capsys.readouterr().err
     assert (
-        f"the instance types and prices of {provider.kind} are not known: 1 type seen on 1 node stand for them" in err
+        f"the instance types and prices of {provider.kind} are not known: 1 type seen on 1 node is used instead" in err
     )
 
 

@@ -15,7 +15,10 @@ from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, ZONE
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod, TopologySpreadConstraint
 from karptui.kube.quantity import parse_quantity
+from karptui.kube.selectors import LabelSelector
+from karptui.kube.taints import Taint
 from karptui.pending.causes import Cause, Diagnoses
 from karptui.provisioning import prepare
 from karptui.provisioning.solution import solve
@@ -159,3 +162,33 @@ def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
     assert offered.notes[-1].startswith("by events, EC2 refused 1 offering: excluded until 12:03:00Z")
     later = with_refusals(evidence, state_of(inventory), NOW_NS + REFUSED_NS)
     assert not any("refused" in note for note in offered_types(inventory, Settings(), later).notes)
+
+
+OF_ZONE_A = (a_requirement(ZONE, "In", "us-east-1a"),)
+SPREAD = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector(match_labels=(("app", "web"),)))
+
+
+def cause_of(pod: Pod, *pods: Pod, **of_pool: Any) -> Cause:
+    """Return why a pod is pending if the only NodePool's types are unknown; ``pods`` run on nodes in two zones."""
+    pool = a_nodepool(node_class_ref=KWOK.node_class_ref, **of_pool)
+    nodes = (a_node(name="node-a", cpu="1"), a_node(name="node-b", zone="us-east-1b", cpu="1"))
+    inventory = Inventory(pods=(*pods, pod), nodepools=(pool,), nodes=nodes)
+    prepared = prepare(inventory, offered_types(inventory, Settings(), Evidence()).types, Settings(), NOW_NS)
+    return Diagnoses(prepared, solve(prepared)).of(pod).cause
+
+
+def test_a_taint_rejects_a_pod_of_any_type_even_if_the_pool_is_at_its_limit() -> None:
+    limit = {"cpu": parse_quantity("1")}
+    taints = (Taint("team", "NoSchedule", "ml"),)
+    assert cause_of(a_pod(cpu="2"), limits=limit, taints=taints) is Cause.UNPLACED
+    assert cause_of(a_pod(cpu="2"), limits=limit) is Cause.UNKNOWN
+
+
+def test_a_spread_over_zones_rejects_a_pod_of_any_type_if_the_pool_has_one_zone() -> None:
+    running = a_pod(name="web-2", node="node-a", labels={"app": "web"}, cpu="1")
+    pending = a_pod(labels={"app": "web"}, cpu="2", topology_spread=(SPREAD,))
+    assert cause_of(pending, running, requirements=OF_ZONE_A) is Cause.UNPLACED
+    assert cause_of(pending, running, requirements=()) is Cause.UNKNOWN
+    more = replace(SPREAD, min_domains=3)
+    few = a_pod(labels={"app": "web"}, cpu="2", topology_spread=(more,))
+    assert cause_of(few, running, requirements=OF_ZONE_A) is Cause.UNKNOWN

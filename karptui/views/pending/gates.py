@@ -48,15 +48,21 @@ _LARGE_PART: Final = 4
 """A reservation is named from this part of the capacity on: a quarter."""
 
 
-def miss_text(pool: PoolExplanation, *, is_short: bool = False) -> str:
-    """Return the reason why a NodePool rejects a pod; empty if it accepts it. ``is_short`` fits a narrow table."""
+def miss_text(pool: PoolExplanation, *, is_short: bool = False, is_confirmed: bool = False) -> str:
+    """Return the reason why a NodePool rejects a pod; empty if it accepts it.
+
+    Args:
+        is_short: Whether it must fit a narrow table.
+        is_confirmed: Whether Karpenter, which knows all types, rejects the pod too.
+    """
     text = _miss_text(pool, is_short=is_short)
     if pool.is_certain:
         return text
     if pool.unseen_labels and not text:
         return f"unknown: no node shows {clean(', '.join(pool.unseen_labels))}"
     seen = pool.types_seen or 0
-    return f"unknown: {text}; only {counted(seen, 'type')} seen" if seen else "unknown: none of its types was seen"
+    doubt = "" if is_confirmed else "unknown: "
+    return f"{doubt}{text}; only {counted(seen, 'type')} seen" if seen else f"{doubt}none of its types was seen"
 
 
 def _miss_text(pool: PoolExplanation, *, is_short: bool) -> str:

@@ -112,6 +112,8 @@ _ABBREVIATIONS: Final = (
 """Parts of Karpenter's messages about faulty pods, and their short forms."""
 MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
+_OF_TYPES: Final = re.compile(r"no instance type [^,;]+|all available instance types exceed limits")
+"""What Karpenter says if a NodePool has no instance type for a pod."""
 _NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
@@ -338,9 +340,14 @@ def now_words(group: PendingGroup) -> str:
 
 def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
     pools = () if group.explanation is None else group.explanation.pools
-    for pool in pools:
-        if not pool.is_certain:
-            return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}"
+    uncertain = [pool for pool in pools if not pool.is_certain]
+    message = group.messages.karpenter
+    told = _OF_TYPES.findall(message.message) if message is not None and message.reason == FAILED else []
+    if len(uncertain) == len(told) == 1 and not is_short:
+        pool = uncertain[0]
+        return f"{clean(pool.nodepool)}: Karpenter says {clean(told[0])} ({miss_text(pool, is_confirmed=True)})"
+    if uncertain:
+        return f"{clean(uncertain[0].nodepool)}: {miss_text(uncertain[0], is_short=is_short)}"
     return "unknown" if group.diagnosis.error else "unknown: its types' values of a required label are unknown"
 
 
