@@ -13,7 +13,7 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import pod_message
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
-from karptui.disruption.events import EventMessages
+from karptui.disruption.events import FOR_EVER_NS, EventMessages
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates, pdb_message
 from karptui.disruption.no_place import NO_POOLS
@@ -292,7 +292,8 @@ class BlockerSurvey:
                 deadline = deadline_of(claim)
                 return claim.deletion_ns or None, None if deadline is None else deadline.at_ns, ""
             case Gate.NOMINATED:
-                return None, self.fleet.nominated.get(node.name), ""
+                until_ns = self.fleet.nominated.get(node.name)
+                return None, None if until_ns == FOR_EVER_NS else until_ns, ""
             case Gate.NODE_DND:
                 return None, None, node.annotations.get(DO_NOT_DISRUPT, "")
             case Gate.NO_NODE:

@@ -114,6 +114,10 @@ _PART: Final = re.compile(r"\b(node|nodeclaim)/([^\s,]+)")
 _LEAST_SECONDS: Final = 10.0
 
 
+FOR_EVER_NS: Final = 2**63 - 1
+"""Expiry of nominations that are renewed while they are needed."""
+
+
 def window_ns(batch_max_seconds: float) -> int:
     """Return the duration of a nomination: twice the longest batch, at least ten seconds."""
     return int(max(2 * batch_max_seconds, _LEAST_SECONDS) * NS_PER_SECOND)

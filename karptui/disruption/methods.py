@@ -20,7 +20,7 @@ from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chanc
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
 from karptui.disruption.do_not_disrupt import record_departing
-from karptui.disruption.events import Recorder, nominations
+from karptui.disruption.events import FOR_EVER_NS, Recorder, nominations
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
@@ -29,6 +29,7 @@ from karptui.karpenter.nodepool import BALANCED
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import solve
 
 
@@ -195,26 +196,40 @@ def fleet_of(prepared: Prepared) -> Fleet:
 
 def buffered_names(prepared: Prepared) -> frozenset[str]:
     """Return the names of the nodes on which provisioning, run now, places virtual pods of CapacityBuffers."""
+    return placed_names(prepared)[1] if prepared.buffer_pods else frozenset()
+
+
+def placed_names(prepared: Prepared) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the nodes on which provisioning, run now, places pods, and virtual pods of CapacityBuffers.
+
+    The first are nominated for as long as the pods wait or their nodes drain: Karpenter provisions again every ten
+    seconds, and publishes an event every other minute at most. Rules: ``pkg/controllers/provisioning/controller.go``,
+    and ``Results.Record`` in ``scheduling/scheduler.go``.
+    """
+    if not (prepared.pending or prepared.leaving):
+        return frozenset(), frozenset()
     virtual = {pod.uid for pod in prepared.buffer_pods}
-    if not virtual:
-        return frozenset()
-    filled = solve(prepared).nodes
-    return frozenset(node.state.name for node in filled if any(pod.uid in virtual for pod in node.pods))
+    filled = solve(prepared, watch=UNCONCERNED).nodes
+    expecting = {node.state.name for node in filled if any(pod.uid not in virtual for pod in node.pods)}
+    buffered = {node.state.name for node in filled if any(pod.uid in virtual for pod in node.pods)}
+    return frozenset(expecting), frozenset(buffered)
 
 
 def observed_fleet(prepared: Prepared) -> Fleet:
     """Return the fleet with the known parts of Karpenter's memory: nominations, running commands, buffers."""
-    inventory = prepared.inventory
+    inventory, settings, now_ns = prepared.inventory, prepared.settings, prepared.now_ns
+    expecting, buffered = placed_names(prepared)
+    told = nominations(inventory.events, prepared.states, settings.batch_max_seconds, now_ns)
     return Fleet(
         inventory,
         nodes=prepared.states,
         pools={pool.name: pool for pool in served_pools(inventory.nodepools)},
         types=prepared.types_by_pool,
-        settings=prepared.settings,
-        now_ns=prepared.now_ns,
-        nominated=nominations(inventory.events, prepared.states, prepared.settings.batch_max_seconds, prepared.now_ns),
+        settings=settings,
+        now_ns=now_ns,
+        nominated=told | dict.fromkeys(expecting, FOR_EVER_NS),
         commanded=commanded_names(prepared.states),
-        buffered=buffered_names(prepared),
+        buffered=buffered,
     )
 
 

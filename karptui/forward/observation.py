@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
 
+from karptui.disruption.events import FOR_EVER_NS
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import buffered_names
 from karptui.disruption.termination import commanded_names
@@ -20,9 +20,6 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning.instance_types import InstanceTypes, offered_again
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
-
-FOR_EVER_NS: Final = 2**63 - 1
-"""Expiry of nominations that are renewed while they are needed."""
 
 
 class Observation:

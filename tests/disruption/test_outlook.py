@@ -123,7 +123,7 @@ def test_new_nodes_for_pending_pods_count_against_a_node(
         claims.append(a_claim("node-2", instance_type="m5.2xlarge"))
         pods.append(a_pod(name="full", node="node-2", cpu="7"))
     cluster = _cluster(nodes=nodes, claims=claims, pods=pods)
-    fleet = observed_fleet(cluster)
+    fleet = fleet_of(cluster)
     survey = BlockerSurvey(fleet)
     refusal = present(
         RemovalSimulator(cluster, fleet).now(node_of(fleet, "node-1"), survey.of(node_of(fleet, "node-1"))).refusal
@@ -319,6 +319,20 @@ def test_the_first_method_that_finds_something_ends_the_pass() -> None:
         [Decision.DELETE],
     )
     assert len(result.results) == 1
+
+
+def test_nodes_on_which_provisioning_places_pods_are_left_alone() -> None:
+    nodes = [a_node(**BIG), a_node(name="node-2", **BIG)]
+    empty = a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))
+    going = a_claim("node-2", instance_type="m5.2xlarge", deletion_ns=NOW_NS)
+    for pod in (a_pod(name="waits", cpu="7"), a_pod(name="moves", node="node-2", cpu="7")):
+        claims = [empty, going if pod.node_name else a_claim("node-2", instance_type="m5.2xlarge")]
+        cluster = _cluster(nodes=nodes, claims=claims, pods=[pod])
+        fleet = observed_fleet(cluster)
+        (blocker,) = BlockerSurvey(fleet).of(node_of(fleet, "node-1"))
+        assert (blocker.code, blocker.until_ns) == ("NOMINATED", None)
+        assert next_pass(cluster, fleet).acting is None
+        assert present(next_pass(cluster, fleet_of(cluster)).acting).method is Method.EMPTINESS
 
 
 def test_nothing_to_do() -> None:

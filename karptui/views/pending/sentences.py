@@ -33,7 +33,7 @@ from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.nearest import furthest, named_pools
-from karptui.provisioning.rejection import TaintsNotTolerated
+from karptui.provisioning.rejection import TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview
 from karptui.session.pending_report import PendingEntry
@@ -112,7 +112,7 @@ _ABBREVIATIONS: Final = (
 """Parts of Karpenter's messages about faulty pods, and their short forms."""
 MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
-_OF_TYPES: Final = re.compile(r"no instance type [^,;]+|all available instance types exceed limits")
+_OF_TYPES: Final = re.compile(r"no instance type [^,;]+")
 """What Karpenter says if a NodePool has no instance type for a pod."""
 _NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
@@ -283,8 +283,11 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
         names = clean(first_of(sorted(named), 2))
         return f"no NodePool {names}" if is_short else f"NodePool {names}, selected by {NODEPOOL}, does not exist"
-    if not is_short and (taints := _taints_of_all(group.explanation)):
-        return f"every NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
+    is_skipped = pool is not None and bool(pool.takes_no_part)
+    if not (is_short or is_skipped) and (taints := _taints_of_all(group.explanation)):
+        assert group.explanation is not None
+        ready = "ready " if any(each.takes_no_part for each in group.explanation.pools) else ""
+        return f"every {ready}NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
@@ -295,7 +298,7 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
 
 def _taints_of_all(explanation: PodExplanation | None) -> list[str]:
     """Return the taints that keep a pod off several NodePools if they keep it off all; empty otherwise."""
-    pools = explanation.pools if explanation is not None else ()
+    pools = [pool for pool in explanation.pools if not pool.takes_no_part] if explanation is not None else []
     rejections = [pool.besides_limits or pool.rejection for pool in pools]
     taints = [str(t) for each in rejections if isinstance(each, TaintsNotTolerated) for t in each.taints]
     is_of_all = len(pools) > 1 and all(isinstance(rejection, TaintsNotTolerated) for rejection in rejections)
@@ -343,8 +346,9 @@ def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
     uncertain = [pool for pool in pools if not pool.is_certain]
     message = group.messages.karpenter
     told = _OF_TYPES.findall(message.message) if message is not None and message.reason == FAILED else []
-    if len(uncertain) == len(told) == 1 and not is_short:
-        pool = uncertain[0]
+    with_types = [pool for pool in uncertain if isinstance(pool.rejection, TypesExhausted)]
+    if len(uncertain) == len(with_types) == len(told) == 1 and not is_short:
+        pool = with_types[0]
         return f"{clean(pool.nodepool)}: Karpenter says {clean(told[0])} ({miss_text(pool, is_confirmed=True)})"
     if uncertain:
         return f"{clean(uncertain[0].nodepool)}: {miss_text(uncertain[0], is_short=is_short)}"

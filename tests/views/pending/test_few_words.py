@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import PodVolume
@@ -13,8 +15,19 @@ from karptui.pending.messages import PodMessage
 from karptui.pending.study import study_pending
 from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
+from karptui.session.pool_types import offered_types
 from karptui.views.pending.sentences import now_text, short_verdict
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod, amounts, an_instance_type
+from tests.builders import (
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_node,
+    a_nodepool,
+    a_pod,
+    amounts,
+    an_event,
+    an_instance_type,
+)
 from tests.builders.clusters import state_of
 
 _CLAIM = "PersistentVolumeClaim"
@@ -71,5 +84,23 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
         return now_text(group)
 
     assert text() == "✘ every NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
+    unready = a_nodepool(name="c", taints=(Taint("c", "NoSchedule"),), is_ready=False)
+    assert text(unready) == "✘ every ready NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
+    assert text(a_nodepool(name="c", is_ready=False)).startswith("✘ c: it is not ready")
     assert text(a_nodepool(name="c")).startswith("✘ c: cpu short")
     assert "every" not in text(a_nodepool(name="c", limits=amounts({"cpu": "0"})))
+
+
+def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() -> None:
+    reference = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default")
+    inventory = Inventory(
+        pods=(a_pod(cpu="64"),),
+        nodepools=(a_nodepool(node_class_ref=reference),),
+        nodes=(a_node(instance_type="c-4x"),),
+        events=(
+            an_event(message="Failed to schedule pod, no instance type has enough resources, requirements=a In [b]"),
+        ),
+    )
+    types = offered_types(inventory, Settings(), Evidence()).types
+    [group] = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
+    assert now_text(group).startswith("? general: Karpenter says no instance type has enough resources (cpu short by")

@@ -393,7 +393,7 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Anal
         (Kind.DURATION, 9, 2),
         (Kind.GRACE, 9, 2),
         (Kind.SPREAD, 9, 2),
-        (Kind.REMOVE_ANNOTATION, 3, 5),
+        (Kind.REMOVE_ANNOTATION, 4, 5),
         (Kind.ALLOW_EVICTION, 8, 3),
         (Kind.WIDER_BUDGET, 8, 3),
     ],
