@@ -42,7 +42,7 @@ from karptui.views.table import Sort, as_text, build_rows
 from karptui.views.why.detail import landing_cell, why_lines, with_landings
 
 if TYPE_CHECKING:
-    from karptui.disruption.analysis import NodeDetail, NodeFindings
+    from karptui.disruption.analysis import NodeDetail
 
 _KINDS = ("Node", "NodeClaim")
 _SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "lands_on")
@@ -193,7 +193,7 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
             }
             for gate in (detail.gates if detail is not None else ())
         ],
-        "blockers": _blockers(findings),
+        "blockers": _blockers(entry),
         "outcome_now": str(findings.outlook.now.outcome)
         if findings is not None and findings.outlook is not None
         else None,
@@ -216,12 +216,14 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
     }
 
 
-def _blockers(findings: NodeFindings | None) -> list[dict[str, Any]]:
+def _blockers(entry: NodeEntry) -> list[dict[str, Any]]:
+    findings = entry.findings
     if findings is None:
         return []
-
+    paid = entry.price.per_hour if entry.price is not None else None
     without: tuple[Outcome, ...] = findings.outlook.without if findings.outlook is not None else ()
     return [
         blocker_json(blocker, without[place] if place < len(without) else Outcome.UNKNOWN, findings.recent_pods)
+        | {"pricePerHour": paid}
         for place, blocker in enumerate(findings.blockers)
     ]

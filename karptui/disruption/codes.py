@@ -153,7 +153,7 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.NOT_CONSOLIDATABLE: CodeFacts(
         WhyCode.AFTER, "consolidateAfter", "Karpenter has not marked it Consolidatable yet", is_passing=True
     ),
-    Code.NOMINATED: CodeFacts(WhyCode.NOMINATED, "pod expected", "a pending pod is nominated to it", is_passing=True),
+    Code.NOMINATED: CodeFacts(WhyCode.NOMINATED, "pod expected", "a pod is expected on it", is_passing=True),
     Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "not initialized", "it is not initialized", is_passing=True),
     Code.NO_NODE: CodeFacts(WhyCode.INIT, "not initialized", "the NodeClaim has no node yet", is_passing=True),
     Code.DELETING: CodeFacts(WhyCode.DELETING, "deleting", "it is already being deleted", is_passing=True),

@@ -36,9 +36,10 @@ _LATER: Final = {
     Code.BUDGET_ZERO: 6,
     Code.STATIC_SCALING: 7,
     Code.STATIC_NO_HEADROOM: 7,
+    Code.NOMINATED: 8,
 }
 _ORDER: Final = {**_POD_ORDER, **_LATER}
-"""Ranks of blockers after the gates, which are already in Karpenter's order."""
+"""Ranks of blockers after the gates, which are in Karpenter's order; a nomination is last, because it ends on its own."""
 _NOT_BLOCKING: Final = frozenset(
     {"", FilterCode.STATIC, FilterCode.EMPTY, FilterCode.NOT_EMPTY, FilterCode.NOT_DRIFTED, FilterCode.HEALTHY}
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from karptui.disruption.codes import Code
 from karptui.disruption.joint_saving import NodeSaving, joint_saving
 from karptui.karpenter.labels import RESERVED
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -96,13 +97,13 @@ def _looks(held: Held) -> tuple[object, ...]:
 def held_per_hour(entry: NodeEntry) -> float | None:
     """Return the hourly savings if a wanted node had no blockers; None if unknown.
 
-    Zero if no method wants it, if it would stay anyway, if nothing blocks it, and if its replacement
-    costs as much or more. After a change the last known value holds until the node is simulated again.
+    Zero if no method wants it, if it would stay anyway, if nothing but a pod that is expected there blocks it, and if
+    its replacement costs as much or more. After a change the last known value holds until the node is simulated again.
     """
     findings = entry.findings
     if findings is None:
         return None
-    if not findings.is_held:
+    if all(blocker.code is Code.NOMINATED for blocker in findings.blockers if blocker.is_wanted):
         return 0.0
     freed = findings.freed
     if freed is None or (freed.outcome == "unknown" and not any(blocker.is_passing for blocker in findings.blockers)):
