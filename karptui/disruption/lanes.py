@@ -39,7 +39,7 @@ _LATER: Final = {
     Code.NOMINATED: 8,
 }
 _ORDER: Final = {**_POD_ORDER, **_LATER}
-"""Ranks of blockers after the gates, which are in Karpenter's order; a nomination is last, because it ends on its own."""
+"""Ranks of blockers after the gates, which are in Karpenter's order. A nomination, which ends on its own, is last."""
 _NOT_BLOCKING: Final = frozenset(
     {"", FilterCode.STATIC, FilterCode.EMPTY, FilterCode.NOT_EMPTY, FilterCode.NOT_DRIFTED, FilterCode.HEALTHY}
 )

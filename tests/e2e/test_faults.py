@@ -113,7 +113,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
         return asked
 
-    for name in ("page", "_peeked", "_stream"):
+    for name in ("page", "_listed", "_stream"):
         monkeypatch.setattr(Collection, name, within_reach(getattr(Collection, name)))
     return away
 

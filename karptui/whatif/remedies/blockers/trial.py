@@ -362,7 +362,8 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
                 result.freed[node.node.name] = node, savings
                 continue
         if holding:
-            result.held[_holder(holding[0])] += 1
+            # What ends on its own is named only if nothing else blocks.
+            result.held[_holder(min(holding, key=lambda blocker: blocker.code is Code.NOMINATED))] += 1
     return result
 
 
