@@ -1,4 +1,4 @@
-"""Explains where a pod is scheduled or why it is not: the gates it passed per NodePool, and the first that it failed.
+"""Explains where a pod is scheduled or why it is not: the first gate that it failed, per NodePool.
 
 Results are data; Karpenter's messages come from the `Rejection`. They describe the state at the end of the run.
 """
@@ -116,7 +116,6 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     weight: int
     position: int
     """Position in the order Karpenter tries NodePools, from 0; -1 if it is skipped."""
-    passed: tuple[PlacementGate, ...] = ()
     failed: PlacementGate | None = None
     """None if a new claim would fit the pod, or if the NodePool is skipped."""
     rejection: Rejection | None = None
@@ -305,7 +304,6 @@ def _explain_pool(
     if takes_it and isinstance(outcome, Rejection):
         outcome = None  # its limits or reservations are used up by the pod's own claim
     failed = outcome.gate if isinstance(outcome, Rejection) else None
-    passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None
     costs: tuple[LabelCost, ...] = ()
     clash: tuple[str, str] | None = None
@@ -318,7 +316,6 @@ def _explain_pool(
         nodepool=template.name,
         weight=template.pool.weight,
         position=template.index,
-        passed=passed,
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
         is_meant=isinstance(outcome, TaintsNotTolerated) and _has_selected(template.pool, queued.pod),
