@@ -151,6 +151,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     unknown: int = 0
     """Candidates whose result is unknown, because their provider's instance types are."""
     generation: int = 0
+    as_likely: tuple[NextCommand, ...] = ()
+    """What Karpenter may do instead: it takes NodePools and equal nodes in a random order."""
 
     @property
     def savings_per_hour(self) -> float | None:

@@ -316,9 +316,27 @@ def interleaved(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> 
 
     By default the NodePool with the best node is first; ``chance`` may choose another.
     """
+    return [candidate for together in _rounds(candidates, chance) for candidate in together]
+
+
+def _rounds(candidates: Iterable[Candidate], chance: Chance) -> Iterator[list[Candidate]]:
     by_pool = group_by(by_savings(candidates, chance), lambda candidate: candidate.pool.name)
-    rounds = zip_longest(*(by_pool[name] for name in chance.pools(by_pool)))
-    return [candidate for together in rounds for candidate in together if candidate is not None]
+    for together in zip_longest(*(by_pool[name] for name in chance.pools(by_pool))):
+        yield [candidate for candidate in together if candidate is not None]
+
+
+def as_likely(first: Candidate, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that Karpenter may remove instead of the first that can be removed, if they can be.
+
+    The order of NodePools, and of nodes of a NodePool with equal savings, is random.
+    """
+    together = next(each for each in _rounds(candidates, LIKELIEST) if first in each)
+    others = together[together.index(first) + 1 :]
+    return others + [
+        candidate
+        for candidate in candidates
+        if candidate.pool is first.pool and candidate.savings_ratio == first.savings_ratio and candidate is not first
+    ]
 
 
 def single_node_command(

@@ -40,6 +40,17 @@ def _drifted_ns(candidate: Candidate) -> int:
     return condition.last_transition_ns if condition is not None else 0
 
 
+def as_likely(first: Candidate, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates that Karpenter may take instead of the first: those that drifted at the same time."""
+    return [
+        candidate
+        for candidate in candidates
+        if _drifted_ns(candidate) == _drifted_ns(first)
+        and bool(candidate.reschedulable_pods) == bool(first.reschedulable_pods)
+        and candidate is not first
+    ]
+
+
 def compute(
     candidates: Iterable[Candidate],
     budgets: Mapping[str, int],

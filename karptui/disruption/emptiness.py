@@ -6,7 +6,7 @@ Also the consolidateAfter clock, which makes nodes consolidatable. Rules: ``pkg/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -88,6 +88,17 @@ def compute(
     """Return the command that deletes all empty nodes that the budgets allow."""
     chosen = within_budgets(by_savings(candidates, chance), budgets)
     return (Command(tuple(chosen)),) if chosen else ()
+
+
+def as_likely(chosen: Sequence[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates that Karpenter may take instead of chosen ones: budgets leave them out, savings are equal."""
+    taken = {candidate.name for candidate in chosen}
+    equal = {(candidate.pool.name, candidate.savings_ratio) for candidate in chosen}
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.name not in taken and (candidate.pool.name, candidate.savings_ratio) in equal
+    ]
 
 
 class QuietPeriod(msgspec.Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ In a cluster, the first method that acts ends the pass, and Emptiness and consol
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
@@ -31,6 +32,10 @@ from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import solve
+
+
+MOST_AS_LIKELY: Final = 8
+"""Maximum number of removals that are simulated to find what Karpenter may do instead of its next command."""
 
 
 class MethodRun:
@@ -149,6 +154,25 @@ class MethodRun:
                     candidates, budgets, self.consolidator, self.policy, self._chance
                 )
 
+    def as_likely(self, acting: MethodResult) -> tuple[Command, ...]:
+        """Return what Karpenter may do instead of the acting method's first command, as the order is random."""
+        first = acting.commands[0].candidates[0]
+        match acting.method:
+            case Method.EMPTINESS:
+                others = emptiness.as_likely(acting.commands[0].candidates, acting.candidates)
+                return tuple(Command((candidate,)) for candidate in others)
+            case Method.DRIFT:
+                others = drift.as_likely(first, acting.candidates)
+            case Method.SINGLE_NODE:
+                others = consolidation.as_likely(first, acting.candidates)
+            case _:
+                return ()
+        commands: list[Command] = []
+        for candidate in others[:MOST_AS_LIKELY]:
+            with suppress(SimulationError):
+                commands += self._commands(acting.method, (candidate,), acting.budgets)
+        return tuple(commands)
+
     def budgets(self, reason: Reason) -> dict[str, int]:
         """Return each NodePool's remaining allowance for a reason, and publish which allow none."""
         left: dict[str, int] = {}
@@ -263,6 +287,8 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
     """NodeClaims without provider ID: Karpenter waits for them before a pass."""
     recorder: Recorder
     """Karpenter's events during the pass."""
+    as_likely: tuple[Command, ...] = ()
+    """What Karpenter may do instead, if that was asked for."""
 
     @property
     def considered(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -302,6 +328,7 @@ def next_pass(
     chance: Chance = LIKELIEST,
     ignores_pause: bool = False,
     only: Container[str] | None = None,
+    finds_as_likely: bool = False,
 ) -> NextPass:
     """Return Karpenter's next pass, without its validation after 15 seconds.
 
@@ -310,10 +337,12 @@ def next_pass(
         after: A method whose validation failed: the pass continues with the methods after it.
         ignores_pause: Whether to proceed as if every NodeClaim had a provider ID.
         only: Names of the nodes that Emptiness, drift and consolidation may take; None for all.
+        finds_as_likely: Whether to find what Karpenter may do instead.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
+    as_likely: tuple[Command, ...] = ()
     if ignores_pause or not paused:
         record_departing(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance, only)
@@ -322,8 +351,9 @@ def next_pass(
             result = run.ask(method)
             results.append(result)
             if result.commands or result.error:
+                as_likely = run.as_likely(result) if finds_as_likely and result.commands else ()
                 break
-    return NextPass(tuple(results), paused, recorder)
+    return NextPass(tuple(results), paused, recorder, as_likely)
 
 
 VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})

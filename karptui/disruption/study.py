@@ -355,10 +355,10 @@ class DisruptionStudy:
         Args:
             simulator: Removes nodes; an exception from it ends the step.
         """
-        coming = next_pass(self._prepared, self.fleet, simulator)
+        coming = next_pass(self._prepared, self.fleet, simulator, finds_as_likely=True)
         self._next = self._report(coming)
         if coming.paused_by:
-            then = next_pass(self._prepared, self.fleet, simulator, ignores_pause=True)
+            then = next_pass(self._prepared, self.fleet, simulator, ignores_pause=True, finds_as_likely=True)
             self._next = msgspec.structs.replace(self._next, then=self._report(then))
         before = self._with_others
         del self.__dict__["_with_others"]
@@ -374,6 +374,7 @@ class DisruptionStudy:
             method="" if acting is None else str(acting.method),
             reason="" if acting is None else str(acting.method.reason),
             commands=tuple(billed_command(_command(command), self._prices) for command in coming.commands),
+            as_likely=tuple(billed_command(_command(command), self._prices) for command in coming.as_likely),
             asked=tuple((str(result.method), len(result.candidates)) for result in coming.results),
             paused_by=coming.paused_by,
             unhealthy=tuple(name for name, deletion in self._unhealthy.items() if deletion.deletes(self.fleet.now_ns)),

@@ -87,6 +87,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     """Cheapest type of the new node; others may be launched, which is right too."""
     method: str = ""
     """Of a command."""
+    instead: frozenset[str] = frozenset()
+    """Nodes that a command may take instead, as Karpenter's order is random."""
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,7 +256,9 @@ class Ledger:
         if not self._is_begun or not begun or not self._commands:
             return
         recent = [prediction for prediction, seen_ns in self._commands.values() if now_ns - seen_ns <= COMMAND_NS]
-        came_true = [prediction for prediction in recent if begun <= set(prediction.subject.split(", "))]
+        came_true = [
+            prediction for prediction in recent if begun <= prediction.instead.union(prediction.subject.split(", "))
+        ]
         newest, _ = next(reversed(self._commands.values()))
         self._commands.clear()
         prediction, outcome, because = newest, Outcome.WRONG, Because.OTHER_NODE
@@ -283,9 +287,14 @@ class Ledger:
         if not report.commands or report.paused_by:
             return
         subject = ", ".join(sorted(name for command in report.commands for name in command.node_names))
+        instead = frozenset(name for command in report.as_likely for name in command.node_names)
+        prediction = Prediction(
+            kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, instead=instead, method=report.method
+        )
         expected = self._commands.pop(subject, None)
-        prediction = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
-        self._commands[subject] = (expected[0] if expected is not None else prediction), now_ns
+        if expected is not None:
+            prediction = msgspec.structs.replace(prediction, at_ns=expected[0].at_ns)
+        self._commands[subject] = prediction, now_ns
         while len(self._commands) > MOST_COMMANDS:
             del self._commands[next(iter(self._commands))]
 

@@ -285,6 +285,7 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
         objects=tuple(f"Node/{name}" for name in first.node_names),
         names=first.node_names,
         nodes=len(first.node_names),
+        of_nodes=len(acting.as_likely),
         detail=f"{first.decision} {acting.method}",
         screen="next",
     )

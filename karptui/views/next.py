@@ -92,6 +92,10 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str
         lines.append(((f"  {_command_text(command)}", Tone.NORMAL),))
         if command.lost_pods:
             lines.append(((f"  ✘ {lost_text(command.lost_pods)}", Tone.FAULT),))
+    if report.as_likely:
+        others = [short_name(clean(name)) for command in report.as_likely for name in command.node_names]
+        why = "Karpenter takes NodePools and equal nodes in a random order"
+        lines.append(((f"  or, as likely, {first_of(others, MOST_COMMANDS)}: {why}", Tone.MUTED),))
     if len(report.commands) > MOST_COMMANDS:
         lines.append(((f"  and {count_text(len(report.commands) - MOST_COMMANDS)} more", Tone.MUTED),))
     return lines

@@ -203,6 +203,15 @@ def test_a_command_that_karpenter_validates_while_another_is_predicted_is_right(
     assert (entry.outcome, entry.prediction.subject) == (Outcome.RIGHT, "a")
 
 
+def test_a_node_that_is_as_likely_as_the_predicted_one_is_right() -> None:
+    ledger = Ledger()
+    instead = msgspec.structs.replace(commands("b"), as_likely=commands("a").commands)
+    ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, instead, NOW_NS)
+    fields = disrupted("a")
+    (entry,) = ledger.saw(a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"]), None, None, LATER_NS)
+    assert (entry.outcome, entry.prediction.subject, entry.happened) == (Outcome.RIGHT, "b", "a")
+
+
 def test_expiration_judges_no_predicted_command() -> None:
     ledger = Ledger()
     ledger.saw(a_state(a_node(name="a")), None, commands("b"), NOW_NS)

@@ -113,7 +113,8 @@ def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
     decision, method = finding.detail.split(" ", 1)
     after = "next, once unblocked" if finding.manner == "after-others" else "next"
     saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""
-    return f"{after}: {decision} {names_text(finding.names)} ({_METHODS.get(method, method)}{saves})"
+    others = f" or, as likely, {counted(finding.of_nodes, 'other')}" if finding.of_nodes else ""
+    return f"{after}: {decision} {names_text(finding.names)}{others} ({_METHODS.get(method, method)}{saves})"
 
 
 def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:

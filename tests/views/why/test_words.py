@@ -386,6 +386,10 @@ def test_next_in_words(view: ClusterView) -> None:
     assert lines(NextReport("Emptiness", "Empty", (nextcommand,), (), generation=at)) == (
         "Next: Emptiness (Empty), saves $0.5000/h\n  delete n1"
     )
+    others = tuple(NextCommand("delete", (f"m{i}",), (), 0.5) for i in range(5))
+    assert lines(NextReport("Emptiness", "Empty", (nextcommand,), as_likely=others, generation=at)).endswith(
+        "\n  or, as likely, m0, m1, m2, m3 and 1 more: Karpenter takes NodePools and equal nodes in a random order"
+    )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
     text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
     assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being recomputed)" in text
