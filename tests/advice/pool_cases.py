@@ -166,6 +166,9 @@ def eleven_daemonsets(slots: str) -> tuple[Inventory, tuple[InstanceType, ...]]:
     return inventory, (small, XLARGE)
 
 
+SIXTY_TYPES = a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=60)
+SEEN = tuple(replace(instance_type, seen_on=1) for instance_type in eleven_daemonsets("8")[1])
+"""Types that are known only from nodes."""
 CASES = [
     Case(
         "pool-wildcard-value",
@@ -269,6 +272,7 @@ CASES = [
             pods=(a_pod(),),
         ),
     ),
+    *quiet("pool-no-types", lambda: pools(a_nodepool(requirements=(SIXTY_TYPES,))), types=SEEN),
     Case(
         "pool-no-types",
         lambda: pools(a_nodepool(requirements=(a_requirement(labels.ARCH, "In", "arm64"),))),
@@ -513,7 +517,16 @@ CASES = [
         types=(eleven_daemonsets("11")[1][0],),
         name="all",
     ),
+    Case(
+        "pool-daemonset-types",
+        lambda: replace(eleven_daemonsets("8")[0], pods=(a_pod(cpu="64"),)),
+        ("1 of 2 allowed types", "it is left out without a message"),
+        INFO,
+        types=eleven_daemonsets("8")[1],
+        name="beside a pod that is too large",
+    ),
     *quiet("pool-daemonset-types", lambda: eleven_daemonsets("8")[0], types=(XLARGE,)),
+    *quiet("pool-daemonset-types", lambda: eleven_daemonsets("8")[0], types=SEEN),
     Case(
         "pool-consolidation-never",
         lambda: three_nodes(consolidate_after_ns=None),

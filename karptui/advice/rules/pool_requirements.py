@@ -126,7 +126,8 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
     "where the CNI has the addresses (prefix delegation).",
 )
 def _daemonset_types(context: AdviceContext) -> Iterator[Finding]:
-    crowded = {template.name: template for template in context.prepared.templates if _is_crowded(template)}
+    known = (template for template in context.prepared.templates if context.knows_types(template.pool))
+    crowded = {template.name: template for template in known if _is_crowded(template)}
     for name, pool_type in context.pool_types(crowded).items() if crowded else ():
         template = crowded[name]
         removed = [
@@ -155,7 +156,8 @@ def _finding(template: Template, types: PoolTypes, removed: list[TypeVerdict]) -
     heaviest = max(removed, key=lambda verdict: (verdict.daemon_pods, verdict.instance_type.name))
     amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {mebibytes_text(memory_bytes(heaviest.daemons))}"
     carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({amounts})"
-    is_dead = not any(verdict.removed_by in (None, Filter.LIMITS) for verdict in types.verdicts)
+    fitting = (None, Filter.POD, Filter.LIMITS)
+    is_dead = all(verdict.removed_by not in fitting or verdict in removed for verdict in types.verdicts)
     consequence = (
         "it can launch no node" if is_dead else f"{verb(len(removed), 'it is', 'they are')} left out without a message"
     )
@@ -273,6 +275,8 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
                 fact=f"The types that {pool.name} launches are unknown: "
                 f"{context.evidence.lacks_text(pool_types.unlisted)}.",
             )
+            continue
+        if not context.knows_types(pool):
             continue
         because = _unreserved(context, pool) or (pool_types.why_not if left_out else _why_no_types(pool_types))
         yield Finding(
