@@ -91,7 +91,7 @@ def compute(
 
 
 def as_likely(chosen: Sequence[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates that Karpenter may take instead of chosen ones: budgets leave them out, savings are equal."""
+    """Return the candidates of equal savings that budgets leave out: Karpenter may take them instead of chosen ones."""
     taken = {candidate.name for candidate in chosen}
     equal = {(candidate.pool.name, candidate.savings_ratio) for candidate in chosen}
     return [

@@ -33,7 +33,6 @@ from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import solve
 
-
 MOST_AS_LIKELY: Final = 8
 """Maximum number of removals that are simulated to find what Karpenter may do instead of its next command."""
 

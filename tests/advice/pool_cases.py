@@ -53,6 +53,12 @@ def three_nodes(**pool: Any) -> Inventory:
     return an_inventory(nodepools=(a_nodepool(**pool),))
 
 
+def with_one_leaving(inventory: Inventory) -> Inventory:
+    """Return a cluster whose first NodeClaim is being deleted."""
+    first, *others = inventory.nodeclaims
+    return replace(inventory, nodeclaims=(replace(first, deletion_ns=NOW_NS), *others))
+
+
 def gpu_nodes(*, asks: bool = False, **pool: Any) -> Inventory:
     """Return a cluster with three nodes that have a GPU, and a NodePool after theirs."""
     inventory = three_nodes(weight=9, **pool)
@@ -540,6 +546,14 @@ CASES = [
         WARNING,
         name="empty",
         per_hour=0.288,
+    ),
+    Case(
+        "pool-consolidation-never",
+        lambda: with_one_leaving(an_inventory(pods_per_node=0, nodepools=(a_nodepool(consolidate_after_ns=None),))),
+        ("It has 2 nodes; 2 of them are empty ($0.19/h)",),
+        WARNING,
+        name="beside one that leaves",
+        per_hour=0.192,
     ),
     *quiet("pool-consolidation-never", three_nodes, lambda: pools(a_nodepool(consolidate_after_ns=None))),
     Case(

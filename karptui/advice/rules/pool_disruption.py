@@ -163,10 +163,11 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
 )
 def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        nodes = context.nodes_of(pool)
+        nodes = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
         if pool.is_static or pool.consolidate_after_ns is not None or not nodes:
             continue
-        empty = [node for node in nodes if node.is_initialized and context.fleet.is_empty(node)]
+        unused = (node for node in nodes if context.fleet.is_empty(node) and node.name not in context.fleet.nominated)
+        empty = [node for node in unused if node.is_initialized]
         cost = context.cost(empty)
         of_these = f"; {counted(len(empty), 'of them is', 'of them are')} empty{at_cost(cost)}" if empty else ""
         yield Finding(
