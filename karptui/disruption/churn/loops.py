@@ -178,7 +178,7 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
 def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
     """Yield the loops of NodePools."""
     for pool, members in removed.items():
-        short = [life for life in members if is_short(life)]
+        short = _but_one_rollout([life for life in members if is_short(life)])
         if len(short) >= FEWEST:
             yield _loop(LoopKind.SHORT_LIVED, pool, short)
         relaunched = relaunches(members, succession)
@@ -188,6 +188,14 @@ def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) ->
         failed = [life for life in members if life.why in FAILED]
         if len(failed) >= FEWEST:
             yield _loop(LoopKind.NEVER_JOINED, pool, failed)
+
+
+def _but_one_rollout(short: list[Life]) -> list[Life]:
+    """Return lives without those that drifted if none of them had replaced another: one change, and no loop."""
+    drifted = [life for life in short if life.why is Removal.DRIFTED]
+    first_ns = min((life.commanded_ns or life.removed_ns for life in drifted), default=0)
+    is_loop = any(life.made_for is Removal.DRIFTED or life.created_ns > first_ns for life in drifted)
+    return short if is_loop else [life for life in short if life.why is not Removal.DRIFTED]
 
 
 def _loop(kind: LoopKind, pool: str, members: Sequence[Life]) -> Loop:

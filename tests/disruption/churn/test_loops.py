@@ -123,6 +123,15 @@ def test_drift_replaces_by_the_same_as_it_should() -> None:
     assert loops_of(*left, *(a_life(f"new-{name}", born=31) for name in "abc")) == []
 
 
+def test_one_change_replaces_young_nodes_once() -> None:
+    rollout = [a_life(name, born=20, left=left, why=Removal.DRIFTED) for name, left in (("a", 15), ("b", 12), ("c", 9))]
+    assert loops_of(*rollout) == []
+    assert loops_of(*rollout, a_life("new-a", born=16, left=5, why=Removal.DRIFTED, made_for=Removal.DRIFTED)) == [
+        LoopKind.SHORT_LIVED
+    ]
+    assert loops_of(*rollout, a_life("new-b", born=13, left=5, why=Removal.DRIFTED)) == [LoopKind.SHORT_LIVED]
+
+
 def test_claims_that_never_join() -> None:
     failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "ab"]
     never = a_life("c", born=40, left=25, why=Removal.NEVER_REGISTERED)
