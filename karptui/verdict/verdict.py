@@ -437,7 +437,7 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
         failing = failing_pools(case, claims) if refusal or is_long else frozenset()
         # Karpenter schedules no pod while a NodeClaim has no provider ID.
-        stops_all = is_long and not _launched_after(claims, case)
+        stops_all = (is_long or bool(refusal)) and not _launched_after(claims, case)
         explained = pending.take(
             lambda group: (stops_all and group.cause == Cause.CLAIM) or waits_for_claims(group, claims, failing)
         )

@@ -13,6 +13,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.objects import Condition
+from karptui.pending.causes import Cause
 from karptui.session.events import transitions
 from karptui.session.nodes import NodeEntry
 from karptui.verdict.finding import (
@@ -115,6 +116,17 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
     assert FindingCode.CLAIM_STUCK not in by_code
     stopped = by_code[FindingCode.STOPPED]
     assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
+
+
+@pytest.mark.parametrize(("message", "paused"), [("no capacity", ("batch/etl-1",)), ("", ())])
+def test_a_refused_launch_stops_pods_of_other_node_pools_at_once(message: str, paused: tuple[str, ...]) -> None:
+    conditions = (a_condition("Launched", status="Unknown", reason="LaunchFailed", message=message),) if message else ()
+    claim = a_nodeclaim(name="new", node="", provider_id="", created_ns=NOW_NS - MINUTE_NS, conditions=conditions)
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), claim]
+    study = DisruptionStudy(prepared(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[a_nodepool(budgets=())]), 1)
+    waiting = PendingLine("batch/etl-1", ("batch/etl-1",), NOW_NS - MINUTE_NS, cause=Cause.CLAIM, pools=("other",))
+    stopped = told(study_all(study), claims, pending=(waiting,))[FindingCode.STOPPED]
+    assert stopped.pending.pods == paused
 
 
 @pytest.mark.parametrize(
