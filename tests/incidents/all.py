@@ -5,11 +5,13 @@ from __future__ import annotations
 from tests.incidents import (
     aftermath,
     capacity,
+    changes_in_progress,
     constraints,
     controllers,
     disruption,
     drains,
     groups_and_devices,
+    healthy_changes,
     healthy_clusters,
     healthy_costs,
     healthy_details,
@@ -39,6 +41,7 @@ from tests.incidents import (
     removals,
     settings,
     several_faults,
+    small_in_large,
     starting,
     two_faults,
     unlaunched,
@@ -91,6 +94,9 @@ MODULES = (
     hosts_and_agents,
     kept_nodes,
     healthy_oddities,
+    changes_in_progress,
+    small_in_large,
+    healthy_changes,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
