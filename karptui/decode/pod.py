@@ -293,7 +293,7 @@ def pod_of(
             exit_reason=exit_reason,
             restarts=restarts,
             exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
-            unready_ns=_unready_ns(ready) if waiting_reason or gate else ABSENT_NS,
+            unready_ns=_unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
             trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(meta, status, waiting_reason, gate),
         )
     except ValueError:

@@ -98,7 +98,7 @@ _WORDS: Final = {
     "limits": "the limits of {pool} leave no room for another node",
     "taints": "it does not tolerate {asked} of {pool}",
     "requirements": "no node of {pool} matches {asked}",
-    "volumes": "{pool} cannot reach its volumes: {asked}",
+    "volumes": "no node of {pool} has {asked}, which its volumes need",
     "topology": "spread or affinity rules allow no domain in {pool}",
     DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} allows no domain in {pool}",
     "instance types": "no instance type of {pool} has {asked}",
@@ -106,7 +106,7 @@ _WORDS: Final = {
     "minValues": "a node of {pool} would violate minValues",
 }
 """Text by gate; ``asked`` lists the missing items."""
-_DEFAULT_MISSING: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "their zones"}
+_DEFAULT_MISSING: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "the labels of a zone"}
 """Default of the missing items, by gate."""
 
 

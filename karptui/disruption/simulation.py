@@ -18,7 +18,7 @@ from karptui.disruption.no_place import DEFAULT_SPREAD, NoPlace, PoolMiss
 from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.labels import RESERVATION_ID, RESERVED
 from karptui.karpenter.pod_predicates import is_provisionable
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import KeyConflict, Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.nearest import furthest, named_pools
@@ -28,6 +28,7 @@ from karptui.provisioning.rejection import (
     RequirementsUnmet,
     TaintsNotTolerated,
     TypesExhausted,
+    VolumeUnreachable,
 )
 from karptui.provisioning.solution import Solution
 
@@ -211,6 +212,9 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
         return msgspec.structs.replace(miss, gate=DEFAULT_SPREAD, asked=(pool.default_spread_key,))
     if isinstance(rejection, TaintsNotTolerated):
         return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
+    if isinstance(rejection, VolumeUnreachable):
+        wanted = (reason.incoming if isinstance(reason, KeyConflict) else reason.key for reason in rejection.reasons)
+        return msgspec.structs.replace(miss, asked=tuple(map(str, wanted)))
     if isinstance(rejection, RequirementsUnmet):
         return msgspec.structs.replace(miss, asked=tuple(reason.key for reason in rejection.reasons))
     if isinstance(rejection, TypesExhausted):

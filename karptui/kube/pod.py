@@ -220,7 +220,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     exited_ns: int = ABSENT_NS
     """When that container terminated before."""
     unready_ns: int = ABSENT_NS
-    """When a pod with a waiting container, or a readiness gate that is not true, became unready."""
+    """When a pod that runs, or that has a waiting container, became unready."""
     trouble: PodTrouble = NO_TROUBLE
 
     @property

@@ -93,9 +93,10 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             starting=pods.starting,
             crashing=pods.crashing,
             gated=pods.gated,
+            unready=pods.unready,
             unended=pods.unended,
             outlived=tuple(_outlived(view, pods.outlived)),
-            running_on=_running_on(view, pods.crashing),
+            running_on=_running_on(view, [*pods.crashing, *pods.unready]),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
@@ -259,6 +260,8 @@ class _PodsByFinding(NamedTuple):
     """With a container that ends again and again."""
     gated: list[StartingPod]
     """Running, and not ready because of a readiness gate."""
+    unready: list[StartingPod]
+    """Running without a waiting container, and not ready for another reason."""
     unended: list[StartingPod]
     """On a node, deleted, and past their grace period or not."""
     restarted: list[Pod]
@@ -272,7 +275,7 @@ class _PodsByFinding(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in view.state.pods.values():
         if is_karpenter(pod, namespaces):
@@ -285,6 +288,8 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
             pods.gated.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns, waiting_reason=gate))
         elif pod.restarts >= MANY_RESTARTS and pod.phase == "Running" and pod.is_active:
             pods.restarted.append(pod)
+        elif pod.phase == "Running" and not pod.ready and not pod.waiting_reason and pod.is_active:
+            pods.unready.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns))
         elif pod.is_terminating and pod.node_name:
             pods.unended.append(replace(_late_pod(pod, origins), since_ns=pod.deletion_ns))
         if pod.trouble.outliving and pod.is_active and _is_of_job(pod):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from karptui.disruption.churn.moves import KUBELET
+from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, NOT_STARTED
@@ -88,6 +88,10 @@ FEWEST_CRASHING: Final = 2
 """One pod may crash for any reason; from this many on their platform tells something."""
 CRASHED_NS: Final = 15 * 60 * NS_PER_SECOND
 """Pods may crash while a rollout finds its dependencies; pods that are older have tried often."""
+PROBED_NS: Final = 2 * 60 * NS_PER_SECOND
+"""Kubelets repeat the failure of a probe within this time."""
+TOGETHER_NS: Final = 2 * 60 * NS_PER_SECOND
+"""Successors of evicted pods start within this time."""
 UNENDED_NS: Final = 10 * 60 * NS_PER_SECOND
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 FEWEST_ALIKE: Final = 3
@@ -101,6 +105,7 @@ def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from starting_findings(case)
     yield from crashing_findings(case)
     yield from gated_findings(case)
+    yield from unready_findings(case)
     yield from unended_findings(case)
     yield from rejected_findings(case)
     yield from outlived_findings(case)
@@ -203,6 +208,7 @@ _SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
     Shared.FAMILY: _family,
     Shared.ZONE: lambda line: line.zone,
     Shared.POOL: lambda line: line.pool,
+    Shared.IMAGE: lambda line: line.node.os_image if line.node is not None else "",
 }
 """Properties shared by nodes that can explain a crash, the likeliest first."""
 
@@ -217,7 +223,11 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             controllers[pod.controller].append(pod)
     told = _crash_words(case) if controllers else {}
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
-    yield from _single_crashes([pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS])
+    single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
+    agents = [pod for pod in single if pod.owner.startswith("DaemonSet/")]
+    for pod in agents:
+        yield from _single_crashes([pod], FindingSeverity.WARNING)
+    yield from _single_crashes([pod for pod in single if pod not in agents], FindingSeverity.INFO)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         difference = _difference(lines, nodes, case.running_on.get(controller, ()), len(pods))
@@ -249,14 +259,17 @@ def _crash_words(case: VerdictCase) -> dict[str, str]:
     return words
 
 
-def _single_crashes(pods: Sequence[StartingPod]) -> Iterator[ClusterFinding]:
-    """Yield the pods that crash alone of their workload as one note: each may have any reason."""
+def _single_crashes(pods: Sequence[StartingPod], severity: FindingSeverity) -> Iterator[ClusterFinding]:
+    """Yield pods that crash alone of their workload as one finding: each may have any reason.
+
+    A pod of a DaemonSet does its work for the pods of its node, which lack it; others run elsewhere as well.
+    """
     codes, reasons = {pod.exit_code for pod in pods}, tuple({pod.exit_reason for pod in pods})
     if pods:
         yield _of_pods(
             pods,
             "",
-            severity=FindingSeverity.INFO,
+            severity=severity,
             detail=str(codes.pop()) if len(codes) == 1 else "",
             reasons=reasons if len(reasons) == 1 else (),
             manner=Manner.CRASHING,
@@ -272,6 +285,34 @@ def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for (_, gate), pods in groups.items():
         if len(pods) >= FEWEST_CRASHING:
             yield _of_late_pods(pods, Manner.GATED, detail=gate)
+
+
+def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads of which no pod has been ready for a while, with the pods that were evicted just before."""
+    lines = {line.name: line for line in case.nodes}
+    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    for pod in case.unready:
+        if pod.controller and not pod.owner.startswith("Job/"):
+            groups[pod.controller].append(pod)
+    failures = case.recent("Unhealthy", kind="Pod", within_ns=PROBED_NS) if groups else ()
+    probed = {key_of(event): event.message for event in failures if event.message.startswith("Readiness probe")}
+    for controller, pods in groups.items():
+        since_ns = max(pod.since_ns for pod in pods)
+        is_silent = any(pod.node in lines and lines[pod.node].not_ready_ns is not None for pod in pods)
+        is_all = len(pods) >= FEWEST_CRASHING and not case.running_on.get(controller)
+        if not is_all or is_silent or case.now_ns - since_ns < STARTING_PATIENCE_NS:
+            continue
+        own = {pod.key.rpartition("-")[0] for pod in pods}
+        evictions = [event for event in case.recent(*EVICTED, kind="Pod") if is_eviction(event)]
+        evictions = [event for event in evictions if key_of(event).rpartition("-")[0] in own]
+        evictions = [event for event in evictions if abs(since_ns - event.last_ns) <= TOGETHER_NS]
+        yield _of_late_pods(
+            pods,
+            Manner.NONE_READY,
+            severity=FindingSeverity.ERROR,
+            detail=next((probed[pod.key] for pod in pods if pod.key in probed), ""),
+            reasons=pods_of(evictions),
+        )
 
 
 def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

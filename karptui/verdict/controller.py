@@ -215,14 +215,17 @@ def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: i
     """Return that Karpenter runs, but not all of its pods are ready."""
     since = min((pod.since_ns for pod in unready if pod.since_ns), default=pending_ns)
     is_short = _is_restarting(unready, since, case.now_ns)
+    ready, replicas = len(case.controller.pods) - len(unready), case.controller.replicas
+    is_rollout = replicas is not None and 0 < replicas <= ready
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_short else FindingSeverity.WARNING,
         code=FindingCode.KARPENTER_DEGRADED,
         since_ns=since,
         objects=tuple(f"Pod/{pod.key}" for pod in unready),
-        nodes=len(case.controller.pods) - len(unready),
-        of_nodes=max(case.controller.replicas or 0, len(case.controller.pods)),
+        nodes=ready,
+        of_nodes=max(replicas or 0, len(case.controller.pods)),
         controller_pod=max(unready, key=_tells),
+        manner=Manner.ROLLOUT if is_rollout else Manner.PLAIN,
         screen="pods",
     )
 

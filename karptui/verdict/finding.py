@@ -193,6 +193,8 @@ class Manner(StrEnum):
     """Nodes on which fewer devices are allocatable than there are."""
     OWN_LIMIT = "own-limit"
     """Pods that use more than their own limit."""
+    ROLLOUT = "rollout"
+    """Pods of a new revision, beside as many of the old one as are wanted."""
     EXPIRED = "expired"
     """Nodes that expire minutes after their launch."""
     REBALANCED = "rebalanced"
@@ -205,6 +207,10 @@ class Manner(StrEnum):
     """Karpenter does not repair such nodes."""
     CLOSED = "closed"
     """A disruption budget is closed."""
+    TAINTED = "tainted"
+    """Nodes that a taint keeps pods away from, and that are not cordoned."""
+    NONE_READY = "none-ready"
+    """Workloads of which pods run, and none is ready."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
     GATED = "gated"
@@ -251,6 +257,8 @@ class Shared(StrEnum):
     """The family of their instance types, or the type if that has none."""
     ZONE = "zone"
     POOL = "pool"
+    IMAGE = "image"
+    """The release of their operating system."""
     NODE = "node"
     """It is a single node."""
 
@@ -670,6 +678,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Pods with a container that ends again and again."""
     gated: Sequence[StartingPod] = ()
     """Pods that run and are not ready since a time, because of the readiness gate that is their reason."""
+    unready: Sequence[StartingPod] = ()
+    """Pods that run and are not ready for another reason."""
     unended: Sequence[StartingPod] = ()
     """Pods on nodes that were deleted and should have ended at a time."""
     outlived: Sequence[OutlivedPod] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
@@ -57,6 +58,8 @@ _CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
 """Reason of a NodePool's condition NodeClassReady, which is False then: pkg/controllers/nodepool/readiness."""
 _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
+_UNREGISTERED: Final = "RegistrationFailed"
+"""Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
 _SHARED_WORDS: Final = {"agent", "csi", "node"}
 """Words in names of DaemonSets of different projects."""
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
@@ -67,14 +70,38 @@ DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
 
 def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield findings about launches."""
-    yield from _deleted_pools(case, pending)
-    yield from _pools_not_ready(case, pending)
-    yield from _refused(case, pending)
-    yield from _ended_early(case, pending)
-    yield from _stuck_claims(case, pending)
-    yield from _not_initialized(case, pending)
-    yield from _daemonsets(case, pending)
-    yield from _limits(case, pending)
+    findings = [
+        *_deleted_pools(case, pending),
+        *_pools_not_ready(case, pending),
+        *_refused(case, pending),
+        *_ended_early(case, pending),
+        *_stuck_claims(case, pending),
+        *_not_initialized(case, pending),
+        *_daemonsets(case, pending),
+        *_limits(case, pending),
+    ]
+    yield from findings
+    yield from _not_registering(case, {ref for finding in findings for ref in finding.objects})
+
+
+def _not_registering(case: VerdictCase, told: AbstractSet[str]) -> Iterator[ClusterFinding]:
+    """Yield NodePools whose last nodes did not register, unless another finding is about their launches."""
+    for pool in served_pools(case.pools):
+        health = condition_of(pool.conditions, "NodeRegistrationHealthy")
+        claims = [line.claim.name for line in case.nodes if line.claim is not None and line.pool == pool.name]
+        is_told = not told.isdisjoint([f"NodePool/{pool.name}", *(f"NodeClaim/{name}" for name in claims)])
+        is_failing = health is not None and health.status == "False" and health.reason == _UNREGISTERED
+        if health is None or not is_failing or is_told or pool.is_deleting:
+            continue
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.POOL_NOT_READY,
+            since_ns=health.last_transition_ns or None,
+            objects=(f"NodePool/{pool.name}",),
+            names=(pool.name,),
+            manner=Manner.UNREGISTERED,
+            screen="pools",
+        )
 
 
 def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -101,7 +128,8 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
 
 def _is_homeless_since(group: PendingLine, *, since_ns: int) -> bool:
     """Return whether pods became pending after an instant, and no NodePool takes them."""
-    return group.since_ns >= since_ns and group.cause in (Cause.UNPLACED, Cause.NO_POOL)
+    is_homeless = group.cause in (Cause.UNPLACED, Cause.NO_POOL) and not group.limited_pool
+    return group.since_ns >= since_ns and is_homeless
 
 
 def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

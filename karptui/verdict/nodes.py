@@ -14,7 +14,7 @@ from karptui.disruption.churn.life import TERMINATING
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
-from karptui.karpenter.labels import SPOT
+from karptui.karpenter.labels import DISRUPTED_TAINT, SPOT
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
@@ -22,6 +22,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
+from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -57,6 +58,7 @@ _DRAINING: Final = frozenset({"FailedDraining", TERMINATING, "NodeNotSchedulable
 """Reasons of events about nodes that Karpenter, a user, a termination handler or an autoscaler drains."""
 FLAPPED_NS: Final = 30 * 60 * NS_PER_SECOND
 """A node that has been ready for longer is well again."""
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
 """A drain by hand, or the update of a node group, takes less than this."""
 MOST_MINORS_BEHIND: Final = 3
@@ -93,6 +95,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _without_devices(case)
     yield from _broken(case)
     yield from _cordoned(case)
+    yield from _left_tainted(case)
     yield from _old_kubelets(case)
 
 
@@ -452,6 +455,28 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
         pods=sum(line.pods for line in lines),
     )
+
+
+def _left_tainted(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield ready nodes with a taint that should have gone by now, by taint.
+
+    A user sets ``out-of-service`` on a node that has failed, and removes it when the node is back. Karpenter removes
+    its own taint from nodes that it has not chosen for disruption.
+    """
+    groups: defaultdict[str, list[VerdictNode]] = defaultdict(list)
+    for line in case.nodes:
+        if line.node is None or line.not_ready_ns is not None or line.deleted_ns is not None:
+            continue
+        is_chosen = line.claim is None or line.claim.condition("DisruptionReason") is not None
+        if line.is_disrupted and not is_chosen and is_running(case.controller):
+            groups[DISRUPTED_TAINT.key].append(line)
+        ready = line.node.ready
+        if ready is not None and case.now_ns - ready.last_transition_ns >= CORDONED_NS:
+            keys = {taint.key for taint in line.node.taints}
+            groups[OUT_OF_SERVICE].extend([line] * (OUT_OF_SERVICE in keys))
+    for key, lines in groups.items():
+        if lines:
+            yield _of_nodes(FindingCode.CORDONED, lines, is_priced=True, detail=key, manner=Manner.TAINTED)
 
 
 def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:

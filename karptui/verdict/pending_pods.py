@@ -85,7 +85,7 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             code=FindingCode.PENDING,
             since_ns=group.since_ns or None,
             objects=tuple(f"Pod/{key}" for key in group.pods),
-            names=(group.name, *group.storage_classes),
+            names=(group.name, *group.storage_classes) if group.name else folded_by_namespace(group.pods),
             pods=len(group.pods),
             zones=tuple(sorted(group.zones)),
             pending=Explained(preempted=group.preempted),

@@ -235,6 +235,7 @@ def _rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
         tier,
         severities.index(finding.severity),
         finding.code is FindingCode.PENDING,
+        finding.code is FindingCode.POOL_DELETED and not finding.pending.pods,
         -(finding.price_per_hour or 0.0),
         places.index(finding.code),
         finding.names,

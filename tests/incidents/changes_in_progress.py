@@ -7,7 +7,7 @@ from tests.incidents.fleets import big_fleet, fleet, nominated, unschedulable, u
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node, both, conditions
 from tests.incidents.objects import condition, digest
-from tests.incidents.pods import SELECTOR, add_daemonset, add_pod, add_volume, add_workload, no_node, waiting
+from tests.incidents.pods import SELECTOR, add_daemonset, add_pod, add_volume, add_workload, no_node, required, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.workloads import crash
 
@@ -16,7 +16,7 @@ RESERVED = "karpenter.k8s.aws/capacity-reservation-id"
 
 
 @incident(
-    story="A cluster of 44 nodes moved to Karpenter 1.14 last week. NodePool web has consolidateAfter 4h. Eight of its nodes run one small pod each and may be consolidated; on all 36 others a pod came or went within the last four hours. Since 1.14 "
+    story="A cluster of 44 nodes moved to Karpenter 1.14 last week. NodePool web has consolidateAfter 4h. Eight of its nodes run one small pod each, which share no node, and may be consolidated; on all 36 others a pod came or went within the last four hours. Since 1.14 "
     "Karpenter moves no pods to nodes within their consolidateAfter, so the eight stay. Before the upgrade they were removed.",
     cause="8 nearly empty nodes of web stay, because the 36 others, which could take their pods, are within consolidateAfter (4h), and Karpenter 1.14 moves no pods to such nodes.",
     thread="kubernetes-sigs/karpenter#3225",
@@ -26,7 +26,9 @@ RESERVED = "karpenter.k8s.aws/capacity-reservation-id"
 )
 def nodes_that_rest_take_no_pods(c: Cluster) -> None:
     add_nodeclass(c)
-    add_pool(c, "web", families=("m6i",), sizes=("xlarge",), disruption={"consolidateAfter": "4h"})
+    add_pool(
+        c, "web", families=("m6i",), sizes=("xlarge",), labels={"team": "web"}, disruption={"consolidateAfter": "4h"}
+    )
     busy = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3]) for number in range(36)]
     add_workload(c, "shop/front", on=busy, count=72)
     for number, pair in enumerate(busy):
@@ -34,7 +36,8 @@ def nodes_that_rest_take_no_pods(c: Cluster) -> None:
         status["conditions"] = [item for item in status["conditions"] if item["type"] != "Consolidatable"]
         status["lastPodEventTime"] = c.at(f"{5 + 6 * number}m")
     calm = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3]) for number in range(8)]
-    add_workload(c, "shop/admin", on=calm, cpu="150m", memory="200Mi", age="7d")
+    apart = {**required("podAntiAffinity", "admin", "kubernetes.io/hostname"), "nodeSelector": {"team": "web"}}
+    add_workload(c, "shop/admin", on=calm, cpu="150m", memory="200Mi", age="7d", spec=apart)
     for pair in calm:
         both(pair)[1]["status"]["lastPodEventTime"] = c.at("7d")
         for manifest in both(pair):
@@ -178,7 +181,7 @@ def upgrade_of_karpenter_is_stuck(c: Cluster) -> None:
 
 @incident(
     story="us-east-1c failed last night. To let StatefulSets start elsewhere, an engineer put the taint node.kubernetes.io/out-of-service on its four nodes. The zone came back five hours ago, the nodes are ready again, and nobody removed the taint: four nodes run nothing but DaemonSets and take no pods, "
-    "and two pods whose volumes are in the zone are pending, because NodePool zonal, the only one they may use, is at its limit.",
+    "and two pods whose volumes are in the zone are pending, because NodePool zonal, the only one they may use, is at its limit and not consolidated.",
     cause="The taint node.kubernetes.io/out-of-service is left on 4 nodes of us-east-1c, which have been ready for 5 hours: they take no pods, so 2 pods of db/ledger are pending; NodePool zonal is at its limit of 4 nodes.",
     thread="medik8s/self-node-remediation#17, kubernetes/kubernetes#125608",
     must=["out-of-service", n(4), "db/ledger", n(2), r"limit"],
@@ -186,7 +189,7 @@ def upgrade_of_karpenter_is_stuck(c: Cluster) -> None:
 )
 def out_of_service_taint_is_left(c: Cluster) -> None:
     usual(c, 6)
-    add_pool(c, "zonal", families=("m6i",), sizes=("xlarge",), labels={"team": "db"}, zones=(c.zones[2],), limits={"nodes": "4"})  # fmt: skip
+    add_pool(c, "zonal", families=("m6i",), sizes=("xlarge",), labels={"team": "db"}, zones=(c.zones[2],), limits={"nodes": "4"}, disruption={"consolidateAfter": "Never"})  # fmt: skip
     taints = [
         {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": effect, "timeAdded": c.at("7h")}
         for effect in ("NoSchedule", "NoExecute")

@@ -212,7 +212,12 @@ def oracle_is_out_of_host_capacity(c: Cluster) -> None:
     story="A reader with few rights lists nodes and NodeClaims. Six NodeClaims were launched three hours ago and never became nodes. Karpenter deletes a NodeClaim that does not register within 15 minutes; that these are still there means that it does not run, or cannot.",
     cause="6 NodeClaims of general have been launched and not registered for 3 hours; Karpenter deletes such NodeClaims after 15 minutes, so it may not be running.",
     thread="aws/karpenter-provider-aws#7320",
-    must=[n(6), r"regist|join", r"\b3 ?h|2h5\dm|180 ?m", r"15 ?m|karpenter (may|might|seems|does)|not run"],
+    must=[
+        n(6),
+        r"regist|join",
+        r"\b3 ?h|2h5\dm|180 ?m",
+        r"15 ?m|karpenter (may|might|seems|does)|not run|should have (given|deleted|removed)",
+    ],
     must_not=[LAUNCHES, ICE, r"give[ns]? (it |them )?up (in|at) [1-9]"],
     listed=("Node", "NodeClaim"),
 )

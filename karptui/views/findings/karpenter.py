@@ -123,6 +123,10 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
         return f"Karpenter keeps restarting: {times}{exit_}{pods_pending(finding)}"
     if pod is not None:
         why = pod.waiting_reason if pod.is_scheduled else "pending"
+    if pod is not None and finding.manner == "rollout":
+        late = f"its new pod {pod.key} is not ready{f' ({why})' if why else ''}"
+        other = verb(finding.nodes, "the old pod runs", f"the {count_text(finding.nodes)} old pods run")
+        return f"the rollout of Karpenter does not advance{lasting(finding, now_ns)}: {late}; {other} on"
     ready = f"only {count_text(finding.nodes)} of {count_text(finding.of_nodes)} Karpenter pods"
     name = f": {pod.key}{f' ({why})' if why else ''}" if pod is not None else ""
     running = verb(finding.nodes, "is running", "are running")

@@ -127,6 +127,9 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
     it = verb(finding.nodes, "it takes", "they take")
     cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{age_in_brackets(finding, now_ns)}"
+    if finding.manner == "tainted":
+        has = verb(finding.nodes, "is ready and still has", "are ready and still have")
+        cordoned = f"{has} the taint {finding.detail}"
     return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods"
 
 

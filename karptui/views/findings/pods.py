@@ -29,6 +29,7 @@ _SHARED: Final[Mapping[str, str]] = {
     "family": "{} nodes",
     "zone": "nodes in {}",
     "pool": "nodes of NodePool {}",
+    "image": "nodes with {}",
     "node": "node {}",
 }
 _SIGNALS: Final[Mapping[str, str]] = {
@@ -74,7 +75,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     pods = counted(finding.pods, "pod")
     age = f" {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     if not finding.detail:
-        return f"{pods} pending, the oldest{age}"
+        names = first_of(uncounted(finding.names, finding.pods), NAMED)
+        return f"{pods} pending, the oldest{age}: {names}"
     name = uncounted(finding.names, finding.pods)[0]
     reason = reasons.get(finding.detail, "")
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
@@ -106,7 +108,9 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     is_plain = finding.reasons in ((), ("",), ("Error",))
     exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
     several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
-    late = f"pod {pods[0]}" if finding.pods == 1 else several
+    node = finding.objects[-1].removeprefix("Node/")
+    where = f" on {short_name(node)}" if finding.severity != "info" else ""
+    late = f"pod {pods[0]}{where}" if finding.pods == 1 else several
     if finding.words.startswith(_PROBES):
         return f"the kubelet restarts {late} again and again: {quoted(finding.words)}"
     words = f": {quoted(_RUNTIME.sub('', finding.words.removeprefix('Error: ')))}" if finding.words else ""
@@ -143,6 +147,15 @@ def _gated(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     their = verb(finding.pods, "its", "their")
     gate = f"{their} containers run, but {their} readiness gate {finding.detail} is not true"
     return f"{_late(finding)} not been ready{lasting(finding, now_ns)}: {gate}"
+
+
+def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    moved = len(finding.reasons)
+    before = f"; Karpenter evicted {counted(moved, 'pod')} of this workload just before" if moved else ""
+    pods = first_of(uncounted(finding.names[2:], finding.pods), NAMED)
+    where = f"on one node ({short_name(finding.stuck_pods[0])})" if finding.nodes == 1 else f"on {nodes_text(finding)}"
+    none = f"none of the {count_text(finding.pods)} pods {pods} {where} has been ready{lasting(finding, now_ns)}"
+    return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
 
 def _unended(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -183,6 +196,7 @@ _BY_MANNER: Final[Mapping[str, Say]] = {
     "by-platform": _crashing_apart,
     "by-nodes": _crashing_apart,
     "gated": _gated,
+    "none-ready": _unready,
     "unended": _unended,
 }
 

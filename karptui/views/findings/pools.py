@@ -173,6 +173,9 @@ def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _pool_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     count = len(finding.names)
     why = f" ({quoted(finding.detail)})" if finding.detail else ""
+    if finding.manner == "unregistered":
+        age = lasting(finding, now_ns)
+        return f"NodePool {finding.names[0]}: NodeRegistrationHealthy is False{age}: its last nodes did not register"
     state = (
         f"{of_kind('NodePool', finding.names)} {verb(count, 'has', 'have')} not been ready{lasting(finding, now_ns)}"
     )
