@@ -100,6 +100,8 @@ class DisagreementCode(StrEnum):
     """kube-scheduler refuses the pod; by Karpenter's rules it fits on a node."""
 
 
+_COMMON: Final = ("Insufficient", "affinity", "untolerated taint", "topology spread", "unschedulable", "free ports")
+"""In reasons of kube-scheduler's that Karpenter's rules have as well."""
 NOT_LAUNCHED: Final = frozenset({DisagreementCode.LAUNCH_REFUSED, DisagreementCode.LAUNCHES_STOPPED})
 """Disagreements because of which a new node that the engine finds may not come."""
 DECISIVE: Final = frozenset(
@@ -457,7 +459,8 @@ class Nominations:
         if held is not None:
             return (held,)
         disagreements = self._disagreements(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes)
-        message = messages.scheduler.message if scheduler and messages.scheduler is not None else ""
+        message = messages.scheduler.message if messages.scheduler is not None else ""
+        message = message if scheduler else _rare_reasons(message)
         return tuple(
             msgspec.structs.replace(each, user=scheduler, message=message)
             if each.code is DisagreementCode.REFUSED_BY_SCHEDULER
@@ -554,3 +557,10 @@ def _selects(pod: Pod, node: Node) -> bool:
 def _is_due(diagnosis: Diagnosis) -> bool:
     """Whether Karpenter publishes an event about such a pod."""
     return diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
+
+
+def _rare_reasons(message: str) -> str:
+    """Return the reasons of kube-scheduler's message that Karpenter's rules may not have; empty if there are none."""
+    reasons = message.partition(" are available: ")[2].partition(" preemption: ")[0].rstrip(".")
+    rare = [reason for reason in reasons.split(", ") if not any(words in reason for words in _COMMON)]
+    return ", ".join(rare)

@@ -142,8 +142,8 @@ def nominated_for_a_pod_that_never_comes(c: Cluster) -> None:
     usual(c, 11)
     old = [add_node(c, "general", "m6i.2xlarge", zone, age="20d", drifted="9h") for zone in c.zones]
     add_workload(c, "orders/worker", on=old, count=6, age="19d", cpu="1500m", memory="6Gi")
-    text = no_node({"node(s) exceed max volume count": 3, "Insufficient cpu": 13})
-    pods = waiting(c, "qa/recorder", 1, "9h", text, kind="StatefulSet", cpu="500m", memory="1Gi")
+    text = no_node({"node(s) exceed max volume count": 3, "Insufficient cpu": 11, SELECTOR: 2})
+    pods = waiting(c, "qa/recorder", 1, "9h", text, kind="StatefulSet", cpu="500m", memory="1Gi", pool="general")
     pods[0]["spec"]["volumes"] = [{"name": f"track-{number}", "persistentVolumeClaim": {"claimName": f"track-{number}"}} for number in range(5)]  # fmt: skip
     for number in range(5):
         add_volume(c, "qa", f"track-{number}", c.zones[0])
