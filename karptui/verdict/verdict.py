@@ -6,6 +6,7 @@ happen next, what is missing from the data, advice. Within a tier errors come fi
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,6 +20,7 @@ from karptui.advice.finding import Finding
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.events import UNCONSOLIDATABLE
 from karptui.disruption.lanes import Lane
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
@@ -86,6 +88,9 @@ FEWEST_PREFERRED: Final = 4
 AT_ONCE_NS: Final = 10 * MINUTE_NS
 """Drains that begin within this time are at once; replacements launched within it before them are new nodes."""
 FEWEST_AT_ONCE: Final = 4
+
+_UNKNOWN_TYPE: Final = re.compile(r'Instance Type "([^"]+)" not found')
+"""Karpenter's event about a node whose price it cannot tell: pkg/controllers/disruption/consolidation.go."""
 
 _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
     (
@@ -203,6 +208,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *held(case),
         *leaving_for_long(case),
         *_preferred(case),
+        *_unknown_types(case),
         *_drift(case),
         *_drift_of_most(case),
         *churn_findings(case),
@@ -398,6 +404,30 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=rule,
             screen="nodes",
             filter_text=f"pool={pool}",
+        )
+
+
+def _unknown_types(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that Karpenter does not consolidate because the provider does not know their instance type."""
+    types = {
+        event.involved_name: match[1]
+        for event in case.recent(UNCONSOLIDATABLE, kind="Node")
+        if (match := _UNKNOWN_TYPE.match(event.message)) is not None
+    }
+    groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
+    for line in case.nodes if types else ():
+        if line.name in types and not line.goes:
+            groups[line.pool, types[line.name]].append(line)
+    for names, lines in groups.items():
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.PREFERRED,
+            objects=tuple(f"Node/{line.name}" for line in lines),
+            names=names,
+            nodes=len(lines),
+            manner=Manner.MISSING,
+            screen="nodes",
+            filter_text=f"pool={names[0]}",
         )
 
 

@@ -237,6 +237,9 @@ APART: Final[Mapping[str, str]] = {
 
 def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
     pool, workload = finding.names
+    if finding.manner == "missing":
+        nodes, their = nodes_text(finding), verb(finding.nodes, "its", "their")
+        return f"Karpenter does not consolidate {nodes} of {pool}: it does not know {their} instance type {workload}"
     return f"{nodes_text(finding)} of {pool} stay nearly empty: pods of {workload} {APART[finding.detail]}"
 
 
