@@ -23,6 +23,7 @@ from karptui.kube import resources
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
+from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, counted
 from karptui.provisioning.pod_class import RESPECT
@@ -220,7 +221,10 @@ def _is_cut_short(line: VerdictNode, pod: Pod) -> bool:
 
 
 def kept_apart(view: ClusterView, entry: NodeEntry) -> tuple[str, Apart] | None:
-    """Return the only workload on a nearly empty node, and its rule that requires separate nodes."""
+    """Return the only workload on a nearly empty node, and its rule that requires separate nodes.
+
+    A rule is no reason if other nodes have room that Karpenter does not use yet.
+    """
     is_kept = entry.findings is not None and entry.findings.why.code is WhyCode.PRICE
     if entry.node is None or entry.usage is None or not is_kept:
         return None
@@ -235,7 +239,24 @@ def kept_apart(view: ClusterView, entry: NodeEntry) -> tuple[str, Apart] | None:
     rule = rules.pop() if len(rules) == len(owners) == 1 else None
     if rule is None or (rule in PREFERENCES and view.evidence.settings.preference_policy != RESPECT):
         return None
-    return owners.pop().partition("/")[2], rule
+    rests = any(_takes_later(view, other, pods) for other in view.node_entries if other.pool == entry.pool)
+    return owners.pop().partition("/")[2], Apart.RESTING if rests else rule
+
+
+def _takes_later(view: ClusterView, entry: NodeEntry, pods: Sequence[Pod]) -> bool:
+    """Return whether a node has room for pods, none of their controller's, and waits for consolidateAfter."""
+    node, findings = entry.node, entry.findings
+    if node is None or entry.usage is None or findings is None or findings.why.code is not WhyCode.AFTER:
+        return False
+    controllers = {controller_of(pod.owners) for pod in pods}
+    needed = resources.add(entry.usage.requests, *(pod.requests for pod in pods))
+    return (
+        not any(controller_of(pod.owners) in controllers for pod in view.state.pods_on(node.name).values())
+        and all(amount.nano <= resources.nano(node.allocatable, name) for name, amount in needed.items())
+        and not any(untolerated(node.taints, pod.template.tolerations) for pod in pods)
+        and all(pod.template.node_selector.items() <= node.labels.items() for pod in pods)
+        and not any(pod.template.required_node_terms for pod in pods)
+    )
 
 
 def _apart_rule(pod: Pod) -> Apart | None:

@@ -270,6 +270,8 @@ class Apart(StrEnum):
     PREFERRED_SPREAD = "preferred-spread"
     SPREAD = "spread"
     ANTI_AFFINITY = "anti-affinity"
+    RESTING = "resting"
+    """Other nodes of the NodePool have room, but Karpenter moves no pods there before their consolidateAfter."""
 
 
 PREFERENCES: Final = frozenset({Apart.PREFERRED, Apart.PREFERRED_SPREAD})

@@ -52,7 +52,6 @@ from karptui.verdict.controller import controller_findings, has_leader, is_runni
 from karptui.verdict.creation import creation_findings
 from karptui.verdict.finding import (
     NOTHING_PENDING,
-    PREFERENCES,
     Apart,
     ClusterFinding,
     CountBound,
@@ -83,6 +82,8 @@ LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
 """A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
 SOON_NS: Final = 2 * 60 * MINUTE_NS
 """Protected pods that are ended within this time count as failing now."""
+_REQUIRED: Final = (Apart.ANTI_AFFINITY, Apart.SPREAD)
+"""Rules that hold whatever Karpenter's settings are."""
 FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
 AT_ONCE_NS: Final = 10 * MINUTE_NS
@@ -389,11 +390,12 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
     for line in case.nodes:
         if line.apart is not None:
             groups.setdefault((line.pool, *line.apart), []).append(line)
+    pauses = {pool.name: (pool.consolidate_after_ns or 0) // NS_PER_SECOND for pool in case.pools}
     for (pool, workload, rule), lines in groups.items():
         if len(lines) < FEWEST_PREFERRED:
             continue
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING if rule in PREFERENCES else FindingSeverity.INFO,
+            severity=FindingSeverity.INFO if rule in _REQUIRED else FindingSeverity.WARNING,
             code=FindingCode.PREFERRED,
             price_per_hour=sum_of(line.per_hour for line in lines),
             is_upper_bound=True,
@@ -402,6 +404,7 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(pool, workload),
             nodes=len(lines),
             detail=rule,
+            words=str(pauses.get(pool, 0)) if rule is Apart.RESTING else "",
             screen="nodes",
             filter_text=f"pool={pool}",
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, verb
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
 from karptui.views.findings.parts import (
     NAMED,
     Reasons,
@@ -240,7 +241,11 @@ def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "missing":
         nodes, their = nodes_text(finding), verb(finding.nodes, "its", "their")
         return f"Karpenter does not consolidate {nodes} of {pool}: it does not know {their} instance type {workload}"
-    return f"{nodes_text(finding)} of {pool} stay nearly empty: pods of {workload} {APART[finding.detail]}"
+    text = f"{nodes_text(finding)} of {pool} stay nearly empty: "
+    if finding.detail == "resting":
+        pause = span_text(int(finding.words) * NS_PER_SECOND)
+        return f"{text}Karpenter moves no pods to its other nodes until their consolidateAfter ({pause}) has passed"
+    return f"{text}pods of {workload} {APART[finding.detail]}"
 
 
 SENTENCES: Final[Mapping[str, Say]] = {
