@@ -23,6 +23,7 @@ from karptui.aws.evidence import Evidence
 from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
+from karptui.pending.causes import Cause
 from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
@@ -76,8 +77,9 @@ def measure(nodes: int, pods: int) -> None:
     say("every group explained", *tick_until(lambda: _is_explained(analyst)))
     report = analyst.pending
     assert report is not None
-    print(f"  {len(report.groups)} groups, {sum(one.turn == 'no place' for one in report.groups)} without a place")
-    key = next(one.first.key for one in report.groups if one.turn == "no place" and one.first.template.node_selector)
+    unplaced = [group.first for group in report.groups if group.cause is Cause.UNPLACED]
+    print(f"  {len(report.groups)} groups, {len(unplaced)} without a place")
+    key = next(pod.key for pod in unplaced if pod.template.node_selector)
     began = time.perf_counter()
     analyst.look_at(Focus(asks_pending=True, pod=key))
     say("one pod at length: every NodePool and node", *tick_until(lambda: _detail(analyst, key) is not None))
