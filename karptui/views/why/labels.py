@@ -54,7 +54,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.PDB: Label(
         "PDB ×{}", "PDB ×{}", "pods whose PodDisruptionBudgets allow no eviction", Tone.WARNING, is_blocker=True
     ),
-    WhyCode.NOMINATED: Label("pod expected", "pod due", "a pending pod is expected on it", Tone.ACTIVE),
+    WhyCode.NOMINATED: Label("pod expected", "pod due", "a pod is expected on it", Tone.ACTIVE),
     WhyCode.INIT: Label("not initialized", "not init", "the node is not registered or not initialized", Tone.ACTIVE),
     WhyCode.NO_POOL: Label(
         "no NodePool",
