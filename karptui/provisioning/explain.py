@@ -294,11 +294,8 @@ def _explain_pool(
     """Explain a NodePool at the end of a run; the one that got the pod counts as passed."""
     template = limit.template
     outcome: Fit | Rejection | None
-    besides: Fit | Rejection | None = None
     if limit.is_out_of_nodes or not limit.types:
-        besides = run.claim_check.judge_new(queued, stage_memory, template, template.types)
-        reason = besides if isinstance(besides, Rejection) else None
-        outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes, besides=reason)
+        outcome = run.limit_reached(queued, stage_memory, limit, is_complete=True)
     else:
         outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
     if takes_it and isinstance(outcome, Rejection):
@@ -307,6 +304,7 @@ def _explain_pool(
     nearest = None
     costs: tuple[LabelCost, ...] = ()
     clash: tuple[str, str] | None = None
+    besides = outcome.besides if isinstance(outcome, LimitReached) else None
     judged, types = (outcome, limit.types) if besides is None else (besides, template.types)
     if isinstance(judged, TypesExhausted):
         nearest = _nearest(run, queued, template, types, judged)

@@ -285,7 +285,9 @@ class Run:
         for limit in self.limits:
             template = limit.template
             if limit.is_out_of_nodes or not limit.types:
-                rejections.append((template.name, self._limit_reached(queued, stage_memory, limit)))
+                is_guessed = template.name in self.prepared.guessed_pools
+                reached = self.limit_reached(queued, stage_memory, limit, is_complete=is_guessed)
+                rejections.append((template.name, reached))
                 continue
             outcome = self._judge(queued, stage_memory, limit)
             if isinstance(outcome, Rejection):
@@ -303,10 +305,12 @@ class Run:
             return None
         return PodError(tuple(rejections))
 
-    def _limit_reached(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> LimitReached:
-        """Return the rejection by a limit; of inferred types also the one without limits, which may be certain."""
+    def limit_reached(
+        self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState, *, is_complete: bool
+    ) -> LimitReached:
+        """Return the rejection by a limit; ``is_complete`` asks for the one without limits, too."""
         template, besides = limit.template, None
-        if template.name in self.prepared.guessed_pools:
+        if is_complete:
             besides = self.claim_check.judge_new(queued, stage_memory, template, template.types)
         reason = besides if isinstance(besides, Rejection) else None
         return LimitReached(template.name, is_node_count=limit.is_out_of_nodes, besides=reason)
