@@ -431,7 +431,7 @@ class Nominations:
             taints = [each for each in taints if each.effect in HARD_EFFECTS]
             if [each.key for each in taints] == [AUTOSCALER_TAINT] and _SECONDS.fullmatch(taints[0].value):
                 since_ns = int(taints[0].value) * NS_PER_SECOND
-                if now_ns - since_ns >= LEFT_NS and _selects(pod, node):
+                if now_ns - since_ns >= LEFT_NS and selects(pod, node):
                     left[node.name] = since_ns
         code, nodes = DisagreementCode.LEFT_TAINT, tuple(sorted(left))
         return Disagreement(code, min(left.values()), now_ns, name=AUTOSCALER_TAINT, nodes=nodes) if left else None
@@ -546,7 +546,7 @@ class Nominations:
         return ""
 
 
-def _selects(pod: Pod, node: Node) -> bool:
+def selects(pod: Pod, node: Node) -> bool:
     """Return whether a node has the labels that a pod requires, and is large enough for it."""
     if any(nano(node.allocatable, name) < amount.nano for name, amount in pod.requests.items()):
         return False

@@ -26,6 +26,7 @@ from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, counted
+from karptui.pending.disagreements import selects
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.controller import controller_of_view, is_karpenter
@@ -254,8 +255,7 @@ def _takes_later(view: ClusterView, entry: NodeEntry, pods: Sequence[Pod]) -> bo
         not any(controller_of(pod.owners) in controllers for pod in view.state.pods_on(node.name).values())
         and all(amount.nano <= resources.nano(node.allocatable, name) for name, amount in needed.items())
         and not any(untolerated(node.taints, pod.template.tolerations) for pod in pods)
-        and all(pod.template.node_selector.items() <= node.labels.items() for pod in pods)
-        and not any(pod.template.required_node_terms for pod in pods)
+        and all(selects(pod, node) for pod in pods)
     )
 
 
