@@ -174,6 +174,11 @@ class History:
         """Close the file."""
         self._database.close()
 
+    def hold(self) -> None:
+        """Keep the file as it is now until it is closed: a writer adds to its log, and does not empty that into it."""
+        self._database.execute("BEGIN")
+        self._about("cluster")
+
     @property
     def cluster(self) -> str:
         """The cluster's name when it was recorded."""

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from karptui.sources.history.store import HistoryError, is_history, open_database
+from karptui.sources.history.store import History, HistoryError, is_history
 
 SENDER: Final = "history-sender"
 """First word of the command line that sends a history; `karptui.cli.main` knows it."""
@@ -55,12 +55,8 @@ def send_history(path: Path, output: IO[bytes]) -> None:
     Raises:
         HistoryError: if the file is no history, or cannot be read.
     """
-    if not is_history(path):
-        raise HistoryError(f"{path}: is not a history that karptui has recorded")
-    with closing(open_database(path, "ro")) as database, tarfile.open(fileobj=output, mode="w|") as archive:
-        # An open read transaction keeps the log from being emptied into a part of the file that is already sent.
-        database.execute("BEGIN")
-        database.execute("SELECT count(*) FROM about").fetchone()
+    with closing(History(path)) as history, tarfile.open(fileobj=output, mode="w|") as archive:
+        history.hold()
         for suffix in ("", _WAL):
             file = path.with_name(path.name + suffix)
             if file.exists():
