@@ -24,13 +24,13 @@ from karptui.forward.run import forward
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.recent import Recent
-from karptui.plan.rollout import RemovalForecasts
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view, removal_forecasts
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
+from karptui.studies.rollout import RemovalForecasts
 from karptui.whatif.remedies.pending.remedy import attempt
 from karptui.whatif.situation import WhatIfBase
 
@@ -161,7 +161,7 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.prepare.removal_forecasts", _forecasts)
     monkeypatch.setattr("karptui.disruption.study.RemovalSimulator", _outlook)
     monkeypatch.setattr("karptui.disruption.study.JointRemovals", _JointRemovalsOnce)
-    answer_once(monkeypatch, "karptui.plan.rollout.forward", forward)
+    answer_once(monkeypatch, "karptui.studies.rollout.forward", forward)
     answer_once(monkeypatch, "karptui.whatif.remedies.pending.search.attempt", attempt)
 
 

@@ -27,9 +27,9 @@ from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Following
-    from karptui.plan.actions import Expected
     from karptui.session.actions import Actions, Preview
     from karptui.session.cluster_view import ClusterView
+    from karptui.studies.actions import Expected
 
 _LOOK_SECONDS: Final = 0.1
 _HORIZON_NS: Final = 3600 * 10**9
@@ -209,9 +209,9 @@ class _Run:
 
     def _expect(self, previews: Sequence[Preview]) -> Expected | None:
         """Print the forecast, or the reason why there is none."""
-        from karptui.plan.actions import expected
         from karptui.session.prepare import base_of
         from karptui.session.readiness import unready_because
+        from karptui.studies.actions import expected
         from karptui.views.actions import expected_lines
         from karptui.whatif.edits import EditError
 
@@ -260,9 +260,9 @@ class _Run:
 
     def _watch(self, done: Sequence[Preview], expected: Expected | None, began: float) -> None:
         """Print the prediction next to the outcome, once the watch shows it, or after a time."""
-        from karptui.plan.actions import moment_of
         from karptui.session.actions import is_shown
         from karptui.session.prepare import base_of
+        from karptui.studies.actions import moment_of
         from karptui.views.actions import comparison_lines
 
         # A removal goes on for a while after the watch shows its beginning.

@@ -11,8 +11,8 @@ from karptui.cli.options import add_many_flags
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
-    from karptui.plan.drill import Drill, Loss
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.studies.drill import Drill, Loss
     from karptui.views.table import Rows
 
 
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _loss(text: str) -> Loss:
-    from karptui.plan.drill import Loss, LossKind
+    from karptui.studies.drill import Loss, LossKind
 
     kind, _, name = text.partition("=")
     if kind not in tuple(LossKind) or not name:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.drill import drills
+    from karptui.studies.drill import drills
     from karptui.views.drill import TABLE
 
     assert named.base is not None

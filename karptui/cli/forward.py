@@ -94,7 +94,7 @@ def _forecasts(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
 
 def _played(common: Any, part: Any, reporter: Reporter) -> Played | str:
     """Return the forecast of a scenario with a seed, or why there is none; also in another process."""
-    from karptui.plan.rollout import rollout
+    from karptui.studies.rollout import rollout
     from karptui.whatif.edits.apply import apply
 
     named, args = common

@@ -18,8 +18,8 @@ from karptui.whatif.edits import ObjectRef, PutObject
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
-    from karptui.plan.headroom import Headroom
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.studies.headroom import Headroom
     from karptui.views.table import Rows
 
 _MOST_BYTES: Final = 1 << 20
@@ -130,8 +130,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
-    from karptui.plan.pod_trial import sample_of, sample_of_manifest, samples
+    from karptui.studies.headroom import MOST, headroom, headrooms, pool_samples
+    from karptui.studies.pod_trial import sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views
 
     (edit, ref), args = given
@@ -161,7 +161,7 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
     Raises:
         RequestError: A manifest is unreadable.
     """
-    from karptui.plan.manifests import manifests_of
+    from karptui.studies.manifests import manifests_of
 
     if args.of:
         kind, namespace, name = args.of

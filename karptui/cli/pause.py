@@ -21,7 +21,7 @@ from karptui.cli.many import (
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
 
 if TYPE_CHECKING:
-    from karptui.plan.pause import Pause, PauseEvent
+    from karptui.studies.pause import Pause, PauseEvent
     from karptui.views.table import Rows
 
 _REASONS: Final = ("Empty", "Drifted", "Underutilized")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the change and its effects. Status 1 if something is missing."""
     from karptui.disruption.budgets import Reason
     from karptui.disruption.pauses import PauseRequest
-    from karptui.plan.pause import pause
+    from karptui.studies.pause import pause
     from karptui.views.column import plain
     from karptui.views.pause import REPORT, TABLE
 

@@ -25,9 +25,9 @@ from karptui.kube.units import counted
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition, NamedBase
-    from karptui.plan.manifests import Manifests
-    from karptui.plan.plan import Plan
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.studies.manifests import Manifests
+    from karptui.studies.plan import Plan
 
 STALLED: Final = "stall"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -64,8 +64,8 @@ def _condition(text: str) -> FailCondition | str:
 
 def run(args: argparse.Namespace) -> int:
     """Print the effect of the manifests. Status 1 if something is missing, 3 if a condition is met."""
-    from karptui.plan.manifests import manifests_of
     from karptui.provisioning.reporter import silent
+    from karptui.studies.manifests import manifests_of
 
     manifests = manifests_of(read_manifests(args.filename))
     if not manifests.edits:
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.plan import plan
+    from karptui.studies.plan import plan
 
     manifests, args = given
     assert named.base is not None

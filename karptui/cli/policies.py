@@ -22,7 +22,7 @@ from karptui.cli.options import add_play_flags, add_study_flags, add_workers_fla
 from karptui.errors import RequestError
 
 if TYPE_CHECKING:
-    from karptui.plan.policies import Comparison, PolicyOutcome
+    from karptui.studies.policies import Comparison, PolicyOutcome
     from karptui.views.table import Rows
 
 
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _afters(text: str) -> tuple[str, ...]:
-    from karptui.plan.policies import afters_of
+    from karptui.studies.policies import afters_of
 
     try:
         return afters_of(text)
@@ -61,7 +61,7 @@ def _afters(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the result of each policy. Status 1 if something is missing."""
-    from karptui.plan.policies import POLICIES, compare
+    from karptui.studies.policies import POLICIES, compare
     from karptui.views.column import plain
     from karptui.views.values import REPORT, TABLE
 

@@ -12,8 +12,8 @@ from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_f
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
-    from karptui.plan.rehearsal import Rehearsal
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.studies.rehearsal import Rehearsal
     from karptui.views.table import Rows
 
 _MOST_AT_ONCE: Final = 1000
@@ -52,14 +52,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result of each node group. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.cli.plan import read_manifests
-    from karptui.plan.manifests import manifests_of
+    from karptui.studies.manifests import manifests_of
     from karptui.views.rehearsal import TABLE
 
     return run_study(args, _rehearsed, (manifests_of(read_manifests(args.filename)), args), TABLE)
 
 
 def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.plan.rehearsal import rehearsals
+    from karptui.studies.rehearsal import rehearsals
     from karptui.views.rehearsal import TABLE
 
     manifests, args = given

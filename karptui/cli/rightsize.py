@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the outcome of all recommendations. Status 1 if something is missing."""
     from msgspec.structs import replace
 
-    from karptui.plan.rightsize import rightsize, workloads_of
     from karptui.session.prepare import base_of
     from karptui.session.rightsizing import HOURS, PERCENTILE, live_vpas, recommendations_of, recorded_recommendations
     from karptui.sources.source import SourceError
+    from karptui.studies.rightsize import rightsize, workloads_of
     from karptui.views.column import plain
     from karptui.views.rightsize import REPORT, TABLE, headline, last_lines, more_lines, patches_text
 

@@ -18,8 +18,8 @@ from karptui.kube.units import clock_text, duration_text
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
-    from karptui.plan.revisions import RolloutNode, RolloutReport
     from karptui.session.cluster_view import ClusterView
+    from karptui.studies.revisions import RolloutNode, RolloutReport
     from karptui.views.table import Rows
     from karptui.whatif.situation import WhatIfBase
 
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the progress. Status 0 if everything is rolled out, 1 if not yet, 3 if it is stalled."""
-    from karptui.plan.revisions import RolloutState
+    from karptui.studies.revisions import RolloutState
     from karptui.views.rollout import TABLE
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(base: WhatIfBase, args: argparse.Namespace, *, plays: bool = True) -> RolloutReport:
-    from karptui.plan.revisions import rollout_report
+    from karptui.studies.revisions import rollout_report
 
     return rollout_report(
         base,
@@ -132,9 +132,9 @@ class _Waiting:
 
     def _look(self, *, is_last: bool) -> RolloutReport | None:
         """Return the state if it is time for a look and the cluster can be read; None otherwise."""
-        from karptui.plan.revisions import RolloutState
         from karptui.session.prepare import base_of
         from karptui.session.readiness import is_out_of_reach, unready_because
+        from karptui.studies.revisions import RolloutState
         from karptui.views.rollout import group_text, headline
 
         follower, now = self._follower, self._clock.now_ns()

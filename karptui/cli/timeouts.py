@@ -12,7 +12,7 @@ from karptui.cli.options import add_study_flags
 from karptui.kube.timestamps import NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from karptui.plan.timeouts import ConsolidationPass, NodeTurn
+    from karptui.studies.timeouts import ConsolidationPass, NodeTurn
     from karptui.views.table import Rows
 
 _MOST_ROWS: Final = 40
@@ -42,7 +42,7 @@ def _duration(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Print the order of a pass. Status 1 if something is missing, 3 if a removable node is never evaluated."""
     from karptui.cli.whatif_scenarios import FAILED
-    from karptui.plan.timeouts import consolidation_pass
+    from karptui.studies.timeouts import consolidation_pass
     from karptui.views.column import plain
     from karptui.views.timeouts import REPORT, TABLE
 

@@ -267,7 +267,7 @@ def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
     """Return the effect of a scenario on a cluster, and the conditions that are met."""
-    from karptui.plan.manifests import refusals
+    from karptui.studies.manifests import refusals
     from karptui.views.whatif.document import answer_values
     from karptui.views.whatif.result import text_lines
     from karptui.views.whatif.sentences import headline_text

@@ -1,7 +1,7 @@
 """Karpenter's disruption methods, each run on the same unchanged state as if it were its turn.
 
 In a cluster, the first method that acts ends the pass, and Emptiness and consolidation validate after 15 seconds
-(``validated``). Rules: ``controller.go`` and ``validation.go`` in ``pkg/controllers/disruption``.
+(``validation.py``). Rules: ``controller.go`` in ``pkg/controllers/disruption``.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from karptui.disruption import consolidation, drift, emptiness, repair, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import BudgetState, Reason, budget_state, is_repairing
-from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chance, find_candidates, graceful_candidate
+from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chance, find_candidates
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
 from karptui.disruption.do_not_disrupt import record_departing
@@ -353,50 +352,3 @@ def next_pass(
                 as_likely = run.as_likely(result) if finds_as_likely and result.commands else ()
                 break
     return NextPass(tuple(results), paused, recorder, as_likely)
-
-
-VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
-"""The methods that validate."""
-
-
-def validated(run: MethodRun, simulator: Simulator, method: Method, command: Command) -> Command | None:
-    """Return a command as it applies now, or None if it no longer does.
-
-    Emptiness continues with the nodes that are still empty. Consolidation requires all nodes, and that their pods need
-    no other new node than the command's.
-    """
-    left = run.budgets(method.reason)
-    kept: list[Candidate] = []
-    for candidate in _still_wanted(run, method, command):
-        if left.get(candidate.pool.name, 0):
-            left[candidate.pool.name] -= 1
-            kept.append(candidate)
-    is_whole = len(kept) == len(command.candidates)
-    if not kept or (method is not Method.EMPTINESS and not (is_whole and _is_same(simulator, command, kept))):
-        return None
-    return replace(command, candidates=tuple(kept))
-
-
-def _still_wanted(run: MethodRun, method: Method, command: Command) -> list[Candidate]:
-    """Return the command's nodes that still pass gates and conditions, in its order."""
-    refuse = emptiness.refuse if method is Method.EMPTINESS else consolidation.refuse
-    nodes = {node.name: node for node in run.fleet.nodes}
-    wanted = []
-    for previous in command.candidates:
-        node = nodes.get(previous.name)
-        candidate = graceful_candidate(run.fleet, node) if node is not None else None
-        if candidate is not None and refuse(candidate) is None:
-            wanted.append(candidate)
-    return wanted
-
-
-def _is_same(simulator: Simulator, command: Command, candidates: list[Candidate]) -> bool:
-    """Return whether the nodes' pods still need the command's replacement or none, and no other types."""
-    try:
-        simulation = simulator.remove(candidates, is_consolidation=True)
-    except SimulationError:
-        return False
-    if simulation.blocking_errors or len(simulation.new_nodes) != len(command.replacements):
-        return False
-    pairs = zip(command.replacements, simulation.new_nodes, strict=True)
-    return all(set(planned.type_names) <= set(now.type_names) for planned, now in pairs)

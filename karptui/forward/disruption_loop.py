@@ -12,8 +12,9 @@ from typing import Final
 from karptui.disruption.candidate import Chance
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.events import Recorder
-from karptui.disruption.methods import VALIDATED, MethodRun, NextPass, next_pass, validated
+from karptui.disruption.methods import MethodRun, NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.validation import VALIDATED, validated
 from karptui.forward.calendar import Agenda, Turn
 from karptui.forward.command_queue import CommandQueue
 from karptui.forward.durations import Durations

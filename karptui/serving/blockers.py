@@ -9,7 +9,6 @@ from typing import Final
 
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
-from karptui.plan.rollout import RemedyForecasts
 from karptui.provisioning.reporter import Pause, Reporter
 from karptui.serving.studies import OneAtATime
 from karptui.session.answers import RemedyList, RemedyTrials, RowQuery
@@ -29,6 +28,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import base_of
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import Arranged, List
+from karptui.studies.rollout import RemedyForecasts
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.remedies import objects_of, remedies
 from karptui.views.served import served

@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from karptui.actions.action import Action, Document
     from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
-    from karptui.plan.actions import Expected
-    from karptui.plan.drill import Drill
-    from karptui.plan.headroom import Headroom
-    from karptui.plan.pause import Pause as DisruptionPause
-    from karptui.plan.policies import Comparison
-    from karptui.plan.revisions import RolloutReport
-    from karptui.plan.rightsize import RightSize
-    from karptui.plan.rollout import Rollout
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
     from karptui.session.moments import PlayCache
@@ -35,6 +27,14 @@ if TYPE_CHECKING:
     from karptui.session.sweeper import Sweeper
     from karptui.solve.answer import Solved
     from karptui.sources.source import Source
+    from karptui.studies.actions import Expected
+    from karptui.studies.drill import Drill
+    from karptui.studies.headroom import Headroom
+    from karptui.studies.pause import Pause as DisruptionPause
+    from karptui.studies.policies import Comparison
+    from karptui.studies.revisions import RolloutReport
+    from karptui.studies.rightsize import RightSize
+    from karptui.studies.rollout import Rollout
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
@@ -96,7 +96,7 @@ class Studies(OneAtATime):
         """The running sweep."""
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        from karptui.plan.drill import drills
+        from karptui.studies.drill import drills
 
         return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
 
@@ -110,8 +110,8 @@ class Studies(OneAtATime):
         )
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        from karptui.plan.headroom import headroom, headrooms, pool_samples
-        from karptui.plan.pod_trial import sample_of, samples
+        from karptui.studies.headroom import headroom, headrooms, pool_samples
+        from karptui.studies.pod_trial import sample_of, samples
         from karptui.whatif.edits import ObjectRef
 
         def added(base: WhatIfBase, reporter: Reporter) -> tuple[Headroom, ...]:
@@ -150,7 +150,7 @@ class Studies(OneAtATime):
             self._sweeper.cancel()
 
     def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
-        from karptui.plan.policies import Variant, compare_variants
+        from karptui.studies.policies import Variant, compare_variants
 
         variants = (Variant(edits=sweep.edits), *(Variant(value, "", sweep.edits_for(value)) for value in sweep.values))
         return self._answer(
@@ -168,7 +168,7 @@ class Studies(OneAtATime):
         seeds: int,
         now_ns: int,
     ) -> StudyAnswer[Comparison]:
-        from karptui.plan.policies import compare
+        from karptui.studies.policies import compare
 
         return self._answer(
             now_ns,
@@ -178,14 +178,14 @@ class Studies(OneAtATime):
         )
 
     def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[DisruptionPause]:
-        from karptui.plan.pause import pause
+        from karptui.studies.pause import pause
 
         return self._answer(now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report))
 
     def rollout(
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
-        from karptui.plan.revisions import rollout_report
+        from karptui.studies.revisions import rollout_report
 
         return self._answer(
             now_ns,
@@ -195,8 +195,8 @@ class Studies(OneAtATime):
         )
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
-        from karptui.plan.rightsize import rightsize
         from karptui.session.rightsizing import live_vpas, recommendations_of
+        from karptui.studies.rightsize import rightsize
 
         used = {key: pod_usage.latest.memory_bytes for key, pod_usage in self._view().live_usage.pods.items()}
 
@@ -209,14 +209,14 @@ class Studies(OneAtATime):
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[Expected]:
-        from karptui.plan.actions import expected
+        from karptui.studies.actions import expected
 
         return self._answer(
             now_ns, lambda base, report: expected(base, actions, horizon_ns=horizon_ns, reporter=report)
         )
 
     def moment(self, now_ns: int) -> StudyAnswer[Moment]:
-        from karptui.plan.actions import moment_of
+        from karptui.studies.actions import moment_of
 
         return self._answer(now_ns, lambda base, _: moment_of(base))
 
@@ -257,7 +257,7 @@ class Forecasts(OneAtATime):
         return self._run(lambda _, report: tuple(forecast(scenario, report) for scenario in (None, *scenarios))) or ()
 
     def plan(self, scenario: Scenario, now: Played, edited: Played) -> PlanText | None:
-        from karptui.plan.plan import plan_of
+        from karptui.studies.plan import plan_of
         from karptui.views.plan import plan_text
 
         def planned(_: Pause, report: Reporter) -> PlanText:
@@ -301,7 +301,7 @@ class Forecasts(OneAtATime):
 
     def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> Rollout:
         """Return a rollout; only preparing it uses the shared base."""
-        from karptui.plan.rollout import rollout
+        from karptui.studies.rollout import rollout
         from karptui.whatif.edits.apply import apply
 
         with self._shared_base.borrowed(view, now_ns) as base:

@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
     from karptui.kube.timestamps import PastTime
-    from karptui.plan.actions import Expected
-    from karptui.plan.drill import Drill
-    from karptui.plan.headroom import Headroom
-    from karptui.plan.pause import Pause
-    from karptui.plan.policies import Comparison
-    from karptui.plan.revisions import RolloutReport
-    from karptui.plan.rightsize import RightSize
     from karptui.session.answers import (
         ControllerInfo,
         Forecast,
@@ -42,6 +35,13 @@ if TYPE_CHECKING:
     from karptui.session.history_report import HistoryReport
     from karptui.session.packing import Bin, Packed
     from karptui.solve.answer import Solved
+    from karptui.studies.actions import Expected
+    from karptui.studies.drill import Drill
+    from karptui.studies.headroom import Headroom
+    from karptui.studies.pause import Pause
+    from karptui.studies.policies import Comparison
+    from karptui.studies.revisions import RolloutReport
+    from karptui.studies.rightsize import RightSize
     from karptui.verdict.finding import ClusterFinding
     from karptui.whatif.edits import AnyEdit, ObjectRef
     from karptui.whatif.run import Answer

@@ -17,11 +17,11 @@ from karptui.kube.container_usage import of_periods
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler, of_vpas
-from karptui.plan.rightsize import workloads_of
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.history.store import History
 from karptui.sources.source import Source, SourceError
+from karptui.studies.rightsize import workloads_of
 
 PERCENTILE: Final = 95
 HOURS: Final = 7 * 24

@@ -20,8 +20,8 @@ from karptui.views.whatif.sentences import headline_text
 
 if TYPE_CHECKING:
     from karptui.forward.result import Moment
-    from karptui.plan.actions import AffectedPod, Expected
     from karptui.session.actions import Preview
+    from karptui.studies.actions import AffectedPod, Expected
 
 _MOST_FIELDS: Final = 30
 _FEW: Final = 3

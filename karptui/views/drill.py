@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
-from karptui.plan.drill import Drill, DrillLaunch, LossKind, Placements
+from karptui.studies.drill import Drill, DrillLaunch, LossKind, Placements
 from karptui.views.column import Column, Heading, Value, count_column, number_heading, records, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone

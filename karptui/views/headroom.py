@@ -9,8 +9,8 @@ from typing import Final
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.kube.quantity import NANO, parse_quantity
 from karptui.kube.units import amount_text, count_text, counted, first_of, verb
-from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
+from karptui.studies.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.views.column import (
     Column,
     Heading,

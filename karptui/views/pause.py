@@ -16,7 +16,7 @@ from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.gitops import Revert
 from karptui.kube.units import clock_text, counted, first_of, instant_text, span_text, verb
-from karptui.plan.pause import EventKind, Pause, PauseEvent, PoolPause, PoolState
+from karptui.studies.pause import EventKind, Pause, PauseEvent, PoolPause, PoolState
 from karptui.views.column import (
     INSTANT_OR_NULL,
     Column,

@@ -13,8 +13,8 @@ from karptui.forward.result import StepKind
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
-from karptui.plan.plan import Plan, objects_of
 from karptui.session.answers import PlanText
+from karptui.studies.plan import Plan, objects_of
 from karptui.views.column import Value, lifted, one_of, plain, record, records, texts
 from karptui.views.forward.columns import PLAYED
 from karptui.views.forward.sentences import dollars_text, step_text

@@ -11,7 +11,7 @@ from karptui.aws.money import per_hour_change_text
 from karptui.forward.draining import HeldPod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of, span_text, verb
-from karptui.plan.rehearsal import TOGETHER, GroupDrain, Rehearsal
+from karptui.studies.rehearsal import TOGETHER, GroupDrain, Rehearsal
 from karptui.views.column import (
     Heading,
     Value,

@@ -13,7 +13,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
 from karptui.kube.vpa import HISTORY, PROMETHEUS, Recommendations
 from karptui.kube.yaml_text import to_yaml
-from karptui.plan.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
+from karptui.studies.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
 from karptui.views.column import (
     Column,
     Heading,

@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text
-from karptui.plan.timeouts import MULTI_SECONDS, SINGLE_SECONDS, ConsolidationPass, NodeTurn
+from karptui.studies.timeouts import MULTI_SECONDS, SINGLE_SECONDS, ConsolidationPass, NodeTurn
 from karptui.views.column import Heading, Value, count_column, number_heading, one_of, record, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone

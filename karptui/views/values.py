@@ -20,9 +20,9 @@ from karptui.karpenter.inventory import NotCounted
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, first_of, span_text
-from karptui.plan.policies import NEVER, Comparison, PolicyOutcome, PolicySpread, Worth, afters_of
 from karptui.session.answers import StudyAnswer
 from karptui.session.protocol import Session
+from karptui.studies.policies import NEVER, Comparison, PolicyOutcome, PolicySpread, Worth, afters_of
 from karptui.views.column import (
     Column,
     Field,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.plan.drill import drill
+from karptui.studies.drill import drill
 from tests.cli.conftest import Run
 from tests.looked_once import answer_once
 
@@ -19,7 +19,7 @@ ON_DEMAND = "capacity-type=on-demand"
 
 @pytest.fixture(autouse=True)
 def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer_once(monkeypatch, "karptui.plan.drill.drill", drill)
+    answer_once(monkeypatch, "karptui.studies.drill.drill", drill)
 
 
 def printed(run: Run, *words: str, status: int = 0) -> str:

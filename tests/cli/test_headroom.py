@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
-from karptui.plan.headroom import headroom
+from karptui.studies.headroom import headroom
 from tests.cli.conftest import Run
 from tests.looked_once import answer_once
 
@@ -32,7 +32,7 @@ spec:
 
 @pytest.fixture(autouse=True)
 def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer_once(monkeypatch, "karptui.plan.headroom.headroom", headroom)
+    answer_once(monkeypatch, "karptui.studies.headroom.headroom", headroom)
 
 
 def printed(run: Run, *words: str, status: int = 0) -> str:
@@ -90,7 +90,7 @@ def test_fewer_than_asked_fails(run: Run) -> None:
 def test_more_than_usual_are_tried_where_more_are_asked_for(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karptui.plan.headroom.MOST", 10)
+    monkeypatch.setattr("karptui.studies.headroom.MOST", 10)
     limited = tmp_path / "limited.yaml"
     limited.write_text(CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))
     words = ("headroom", "--snapshot", str(limited), "--no-aws", "--requests", "cpu=1,memory=1Gi", "-o", "json")

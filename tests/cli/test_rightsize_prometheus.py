@@ -16,8 +16,8 @@ from karptui.decode.prometheus import FIRST, Answer, PrometheusError, of_usage, 
 from karptui.sources.prometheus import Prometheus
 from karptui.sources.source import SourceError
 from tests.loopback import Call, LoopbackServer
-from tests.plan.test_rightsize import a_pod
 from tests.story_d import story_document
+from tests.studies.test_rightsize import a_pod
 
 HOUR = 3600.0
 NOW = 1_000_000.0

@@ -40,12 +40,12 @@ def test_every_path_is_there(page: str) -> None:
     assert missing(text) == []
 
 
-@pytest.mark.parametrize("path", ["pool_order.py", "provisioning/pool_order.py", "karptui/plan", "docs/solve.md"])
+@pytest.mark.parametrize("path", ["pool_order.py", "provisioning/pool_order.py", "karptui/studies", "docs/solve.md"])
 def test_a_path_that_is_there_is_found(path: str) -> None:
     assert missing(f"see `{path}` there") == []
 
 
-@pytest.mark.parametrize("path", ["ordering.py", "pending/order.py", "karptui/plans", "docs/solved.md"])
+@pytest.mark.parametrize("path", ["ordering.py", "pending/order.py", "karptui/study", "docs/solved.md"])
 def test_a_path_that_leads_nowhere_is_missed(path: str) -> None:
     assert missing(f"see `{path}` there") == [path]
 

@@ -19,7 +19,7 @@ from karptui.kube.container_usage import (
     percentile_of,
 )
 from karptui.kube.timestamps import NS_PER_SECOND
-from tests.plan.test_rightsize import a_pod
+from tests.studies.test_rightsize import a_pod
 
 MINUTE_NS = 60 * NS_PER_SECOND
 WEB = "StatefulSet/shop/web"

@@ -10,7 +10,6 @@ import pytest
 from karptui.clock import FrozenClock
 from karptui.kube.container_usage import Measured
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rightsize import workloads_of
 from karptui.serving import history
 from karptui.serving.history import HistoryKeeping
 from karptui.serving.keeper import Keeper
@@ -20,6 +19,7 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.store import Mark, Sample
 from karptui.sources.usage import UsageSource
 from karptui.state.cluster import inventory_of
+from karptui.studies.rightsize import workloads_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 from karptui.views.findings.sentence import sentence
 from tests.session.test_edits import a_pool, a_session

@@ -13,7 +13,6 @@ from karptui.disruption.analysis import Analysis
 from karptui.disruption.joint_saving import JointRemoval
 from karptui.disruption.study import DisruptionStudy
 from karptui.kube.objects import Lease
-from karptui.plan.rollout import RemovalForecasts
 from karptui.session import analyst as module
 from karptui.session import throttle
 from karptui.session.analyst import Analyst
@@ -21,6 +20,7 @@ from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.state.reducer import Batch, KindDelta, reduce
+from karptui.studies.rollout import RemovalForecasts
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
 from tests.story_e import story_view

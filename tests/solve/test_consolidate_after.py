@@ -5,10 +5,10 @@ import pytest
 from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.karpenter.settings import Settings
-from karptui.plan.rollout import rollout
 from karptui.solve.answer import Solved
 from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
+from karptui.studies.rollout import rollout
 from karptui.views.column import plain
 from karptui.views.solve import REPORT, headline, row_lines, rows_of, text_lines
 from karptui.whatif.edits import ObjectRef, SetField

@@ -10,7 +10,7 @@ from karptui.solve.goals.expirations import HOUR_NS, hours_of, spread
 from karptui.solve.run import solve_goal
 from karptui.whatif.edits import RemoveNode
 from tests.builders import NOW_NS, a_nodeclaim
-from tests.plan.test_pause import cluster
+from tests.studies.test_pause import cluster
 
 
 @given(hours=st.lists(st.integers(0, 12), max_size=30), most=st.integers(1, 4))

@@ -18,7 +18,7 @@ from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 from tests.builders import NOW_NS, a_nodepool
 from tests.disruption.test_pauses import decoded
-from tests.plan.test_pause import cluster
+from tests.studies.test_pause import cluster
 from tests.whatif.edits.test_apply import POOL
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

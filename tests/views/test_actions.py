@@ -12,9 +12,9 @@ from karptui.actions.outcome import Outcome, Result
 from karptui.actions.request import autoscalers_of, request_of
 from karptui.cli.loading import open_snapshot
 from karptui.config import Config
-from karptui.plan.actions import Expected, expected
 from karptui.session.actions import Preview
 from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.studies.actions import Expected, expected
 from karptui.views.actions import command, expected_lines, outcome_lines, preview_lines
 from karptui.whatif.situation import WhatIfBase
 from tests.cli.test_everything_hostile import EVERYTHING, harmless

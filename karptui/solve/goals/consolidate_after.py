@@ -13,12 +13,12 @@ from karptui.forward.result import Played
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted
-from karptui.plan.rollout import rollout
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
 from karptui.solve.question import GoalQuestion
 from karptui.solve.search import highest_good
+from karptui.studies.rollout import rollout
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.scenario import Replay

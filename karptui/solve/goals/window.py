@@ -16,10 +16,10 @@ from karptui.errors import RequestError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of
-from karptui.plan.rollout import rollout
 from karptui.solve.answer import Effort, Solved, Tried
 from karptui.solve.goals.consolidate_after import DAY_NS, days_of, figures_of_plays
 from karptui.solve.question import GoalQuestion
+from karptui.studies.rollout import rollout
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.scenario import Replay
 

@@ -11,8 +11,8 @@ from karptui.errors import RequestError
 from karptui.forward.result import StepKind
 from karptui.karpenter.rules import RULES_1_14_1, RULES_1_15
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.plan.pause import EventKind, Pause, PoolState, pause
-from karptui.plan.rollout import rollout
+from karptui.studies.pause import EventKind, Pause, PoolState, pause
+from karptui.studies.rollout import rollout
 from karptui.views.pause import command_lines, headline, more_lines
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase

@@ -28,8 +28,8 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
-from karptui.plan.rollout import RUNS, Rollout, drained
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.studies.rollout import RUNS, Rollout, drained
 from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason, as_drifted
 from karptui.whatif.drift.hashes import NODEPOOL_HASH_VERSION, nodepool_hash
 from karptui.whatif.situation import DRIFTED, WhatIfBase

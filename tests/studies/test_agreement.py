@@ -9,12 +9,12 @@ from karptui.disruption.blockers import price_of
 from karptui.disruption.methods import NextPass
 from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.drill import drill, losses
-from karptui.plan.headroom import headroom
-from karptui.plan.pod_trial import samples
-from karptui.plan.policies import compare
-from karptui.plan.rollout import rollout
 from karptui.solve.run import solve_goal
+from karptui.studies.drill import drill, losses
+from karptui.studies.headroom import headroom
+from karptui.studies.pod_trial import samples
+from karptui.studies.policies import compare
+from karptui.studies.rollout import rollout
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay

@@ -12,10 +12,10 @@ from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
-from karptui.plan.headroom import headroom, headrooms, pool_samples
-from karptui.plan.pod_trial import PodTrial, SamplePod, sample_of, sample_of_manifest
-from karptui.plan.rollout import rollout
 from karptui.provisioning.solution import solve
+from karptui.studies.headroom import headroom, headrooms, pool_samples
+from karptui.studies.pod_trial import PodTrial, SamplePod, sample_of, sample_of_manifest
+from karptui.studies.rollout import rollout
 from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply

@@ -13,7 +13,7 @@ from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.revisions import NodeState, RolloutReport, RolloutState, rollout_report
+from karptui.studies.revisions import NodeState, RolloutReport, RolloutState, rollout_report
 from karptui.views.rollout import headline, more_lines
 from karptui.whatif.drift.hashes import nodepool_hash
 from karptui.whatif.situation import WhatIfBase

@@ -18,7 +18,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import OwnerReference
-from karptui.plan.rollout import RemovalForecasts
+from karptui.studies.rollout import RemovalForecasts
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import NOW_NS, a_manifest, a_node, a_pod, an_owner, decoded
 from tests.disruption.making import TYPES, a_claim, consolidatable, drifted

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from karptui.plan.rehearsal import Rehearsal, groups, rehearsals, unmanaged
+from karptui.studies.rehearsal import Rehearsal, groups, rehearsals, unmanaged
 from karptui.views.rehearsal import TABLE, detail_lines, drain_lines, drain_text, headline, overview, story_lines
 from karptui.whatif.edits import PutObject
 from karptui.whatif.situation import WhatIfBase

@@ -10,8 +10,8 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.plan.drill import Drill, Loss, LossKind, drill, drills, losses
 from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
+from karptui.studies.drill import Drill, Loss, LossKind, drill, drills, losses
 from karptui.views.drill import TABLE, detail_lines, headline, overview
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_node, a_nodeclaim, a_pod, a_requirement, an_instance_type, an_owner

@@ -23,8 +23,8 @@ from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_typ
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.node import Node
-from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, Placements, left_by
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.studies.drill import AT_THE_CHEAPEST, DrillLaunch, Placements, left_by
 from karptui.whatif.difference import difference
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply

@@ -14,12 +14,12 @@ from karptui.errors import RequestError, no_such
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
-from karptui.plan.pod_trial import PodTrial, SamplePod, samples
 from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import served_pools, skip_reason
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.studies.pod_trial import PodTrial, SamplePod, samples
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.placement_difference import passed_over_text
 from karptui.whatif.situation import Situation, WhatIfBase

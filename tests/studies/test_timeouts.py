@@ -9,8 +9,8 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
 from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.plan.timeouts import consolidation_pass, measured_seconds
 from karptui.sources.metrics.reading import read_metrics
+from karptui.studies.timeouts import consolidation_pass, measured_seconds
 from karptui.views.timeouts import TABLE, headline, more_lines, sentence
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import NOW_NS, a_pod, an_instance_type

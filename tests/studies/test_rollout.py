@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.plan import Plan, objects_of, plan
-from karptui.plan.rollout import most_more_nodes, spent
+from karptui.studies.plan import Plan, objects_of, plan
+from karptui.studies.rollout import most_more_nodes, spent
 from karptui.views.plan import document, headline, price_text, rollout_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
 from tests.builders import a_pod, an_instance_type

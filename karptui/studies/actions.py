@@ -11,9 +11,9 @@ from karptui.forward.result import Moment
 from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.pod import Pod
-from karptui.plan.plan import Plan, plan
-from karptui.plan.rollout import drained, rollout, seconds_to_last
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.studies.plan import Plan, plan
+from karptui.studies.rollout import drained, rollout, seconds_to_last
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

@@ -21,8 +21,8 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.resources import CPU, ContainerRequests, ResourceList, add, effective_requests, memory_bytes, nano
 from karptui.kube.vpa import SIZED, Recommendation, Recommendations
-from karptui.plan.rollout import RUNS, Rollout, leave_out_alike
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.studies.rollout import RUNS, Rollout, leave_out_alike
 from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan import policies
-from karptui.plan.policies import Comparison, PolicyOutcome, Worth, compare
-from karptui.plan.rollout import rollout
+from karptui.studies import policies
+from karptui.studies.policies import Comparison, PolicyOutcome, Worth, compare
+from karptui.studies.rollout import rollout
 from karptui.views.values import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply

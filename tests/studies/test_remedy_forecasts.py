@@ -10,7 +10,7 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.plan.rollout import RemedyForecasts
+from karptui.studies.rollout import RemedyForecasts
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.remedy import ChangedObjects
 from karptui.whatif.remedies.blockers.trial import try_remedies

@@ -14,7 +14,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.vpa import Recommendation, Recommendations
-from karptui.plan.rightsize import Caveat, Fleet, RightSize, Sizing, rightsize, size, sized
+from karptui.studies.rightsize import Caveat, Fleet, RightSize, Sizing, rightsize, size, sized
 from karptui.views.rightsize import patch_of, saving_text
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_daemonset, an_instance_type

@@ -15,8 +15,8 @@ from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
 from karptui.kube.durations import DurationError, parse_duration, short_duration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.plan.rollout import leave_out_alike, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.studies.rollout import leave_out_alike, rollout, spent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase

@@ -1,3 +1,0 @@
-"""What applying manifests does to a cluster, for whoever reviews them."""
-
-from __future__ import annotations
