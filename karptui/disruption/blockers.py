@@ -169,12 +169,6 @@ class BlockerSurvey:
         self.should_disrupt = ShouldDisrupt(fleet)
         """Which methods want a node."""
 
-    def all(self) -> Iterator[Blocker]:
-        """Yield the cluster's blockers, then each node's, by node name."""
-        yield from self.cluster
-        for node in self.fleet.nodes:
-            yield from self.of(node)
-
     @cached_property
     def cluster(self) -> tuple[Blocker, ...]:
         """The blockers of every node."""

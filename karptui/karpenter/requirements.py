@@ -341,10 +341,6 @@ class Requirements:
         """Return the set without some keys."""
         return _owning({key: value for key, value in self._by_key.items() if key not in keys})
 
-    def only(self, keys: AbstractSet[str]) -> Requirements:
-        """Return the requirements for some keys."""
-        return _owning({key: value for key, value in self._by_key.items() if key in keys})
-
     def has_min_values(self) -> bool:
         """Return whether any requirement has ``min_values``."""
         return any(requirement.min_values is not None for requirement in self)

@@ -166,7 +166,6 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""
     """Node, or NodePool of the new claim; empty if unschedulable."""
     is_new_claim: bool = False
-    error: PodError | None = None
     given_up: tuple[str, ...] = ()
     """Preferences that were dropped, in order."""
     pools: tuple[PoolExplanation, ...] = ()
@@ -207,7 +206,6 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
         pod=pod,
         place=taken or host,
         is_new_claim=claim is not None,
-        error=error,
         given_up=tuple(_given_up(run, queued.first, stage)),
         pools=tuple(pools),
         nodes=tuple(

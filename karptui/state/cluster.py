@@ -18,7 +18,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, PodDisruptionBudget
-from karptui.state.usage import NO_USAGE, NodeUsage, PodsByNode
+from karptui.state.usage import NodeUsage, PodsByNode
 
 _NO_KEYS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -166,10 +166,6 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def pods_on(self, node_name: str) -> Mapping[str, Pod]:
         """Return the pods bound to a node that have not ended, by key."""
         return self.pods_by_node.get(node_name, _NOTHING) if node_name else _NOTHING
-
-    def usage(self, node_name: str) -> NodeUsage:
-        """Return the pod requests of a node."""
-        return self.node_usage.get(node_name, NO_USAGE)
 
     def claim_of(self, node_name: str) -> NodeClaim | None:
         """Return the NodeClaim of a node, None if there is none."""

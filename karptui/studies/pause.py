@@ -135,11 +135,6 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
     pool_by_node: Mapping[str, str] = {}
 
     @property
-    def edits(self) -> tuple[SetField, ...]:
-        """The change as edits of a what-if."""
-        return tuple(_edit(pool) for pool in self.pools if pool.state is PoolState.CHANGED)
-
-    @property
     def dollars(self) -> float | None:
         """Cost of the pause until it is released; None if unknown, and for a release."""
         if self.is_release or not self._is_priced:

@@ -57,11 +57,6 @@ class Children:
         for process in running:
             kill_group(process)
 
-    def pids(self) -> dict[str, int]:
-        """Return the running processes by name."""
-        with self._lock:
-            return {name: process.pid for name, process in self._running.items()}
-
     def _keep(self, name: str, command: Sequence[str]) -> None:
         wait = FIRST_WAIT_SECONDS
         while not self._is_over.is_set():

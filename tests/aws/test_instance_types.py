@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.capacity import ephemeral_storage
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID
+from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.aws.prices import Market, OfferingKey
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
@@ -97,3 +99,26 @@ def test_compatibility(name: str, spec: dict[str, Any], group: PlacementGroup | 
     nodeclass = a_nodeclass(**spec)
     assert incompatibility(instance_type_facts()[name], nodeclass, group) == reason
     assert any(offered(resolve(name, nodeclass, placement_group=group)).values()) is (reason is None)
+
+
+def volume(device: str | None = "/dev/xvda", size: str | int | None = None, *, root: bool = False) -> dict[str, Any]:
+    mapping: dict[str, Any] = {"ebs": {} if size is None else {"volumeSize": size}}
+    if device is not None:
+        mapping["deviceName"] = device
+    if root:
+        mapping["rootVolume"] = True
+    return mapping
+
+
+@pytest.mark.parametrize(
+    ("mappings", "sentence"),
+    [
+        ([{"deviceName": "/dev/xvda"}], "spec.blockDeviceMappings[0] has no ebs"),
+        ([volume("/dev/sdf", "1Gi"), volume(None, "1Gi")], "spec.blockDeviceMappings[1] has no deviceName"),
+        ([volume(size="large")], "spec.blockDeviceMappings[0].ebs.volumeSize: 'large' is not a quantity"),
+    ],
+)
+def test_values_that_crash_karpenter_are_reported(mappings: list[dict[str, Any]], sentence: str) -> None:
+    with pytest.raises(NodeClassError) as caught:
+        ephemeral_storage(instance_type_facts()["m5.large"], a_nodeclass(blockDeviceMappings=mappings))
+    assert sentence in str(caught.value)

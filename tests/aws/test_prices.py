@@ -4,20 +4,26 @@ import math
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.catalogue import price_list
+from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, saved_text, total_text
+from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
     NodePrices,
     PriceOrigin,
     PriceSettings,
     PriceSource,
     PriceTable,
+    built_in_market,
     date_ns,
+    region_of,
     table_from_list,
     table_from_metrics,
 )
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.kube.timestamps import parse_timestamp
+from tests.aws.builders import ZONES, a_market
 
 NOW = parse_timestamp("2026-11-21T10:05:30Z")
 KARPENTER = PriceOrigin(PriceSource.KARPENTER, NOW)
@@ -146,3 +152,60 @@ def test_karpenters_price_as_the_price_paid(settings: PriceSettings, paid: float
     assert settings.paid(2.0) == paid
     assert settings.saved(2.0, 2) == saved
     assert [settings.paid(unknown) for unknown in (None, 0.0)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("currency", "price", "total"),
+    [
+        ("USD", "$0.0960", "$25.08/h · $18,308/mo"),
+        ("CNY", "¥0.0960", "¥25.08/h · ¥18,308/mo"),
+        ("EUR", "EUR 0.0960", "EUR 25.08/h · EUR 18,308/mo"),
+    ],
+)
+def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, total: str) -> None:
+    assert node_price_text(0.096, currency) == price
+    assert total_text(25.08, currency) == total
+    assert f"{per_hour_text(25.08, currency)} · {per_month_text(25.08, currency)}" == total
+
+
+def test_a_change_has_its_sign() -> None:
+    assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
+
+
+def test_savings_format() -> None:
+    assert saved_text(0.383) == "saves $0.3830/h"
+    assert saved_text(-0.5, digits=2) == "costs $0.50/h more"
+    assert saved_text(0.001, digits=2) == "saves nothing"
+    assert saved_text(1.5, digits=2, is_whole=False, is_upper_bound=True) == "saves up to $1.50/h+"
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("us-east-1a", "us-east-1"),
+        ("us-gov-west-1b", "us-gov-west-1"),
+        ("us-east-1-bos-1a", "us-east-1"),
+        ("ap-southeast-5c", "ap-southeast-5"),
+        ("zone-a", ""),
+        ("", ""),
+    ],
+)
+def test_the_region_of_a_zone(zone: str, region: str) -> None:
+    assert region_of(zone) == region
+
+
+def test_zones_that_the_catalogue_cannot_tell_are_assumed_and_named() -> None:
+    market = built_in_market("us-east-1", [*ZONES, SubnetZone("us-east-1c", "")])
+    assert market.zones_assumed == ("us-east-1c",)
+    assert "us-east-1c" in market.zones_by_type["a1.medium"]
+
+
+def test_on_demand_price_is_assumed_without_spot_prices() -> None:
+    market = a_market()
+    assert (
+        market.price("spot", "m5.large", "us-east-1a") == market.price("on-demand", "m5.large", "us-east-1a") == 0.096
+    )
+    live = replace(market, spot_price_per_hour={("m5.large", "us-east-1a"): 0.04})
+    assert live.price("spot", "m5.large", "us-east-1a") == 0.04
+    assert live.price("spot", "m5.large", "us-east-1b") is None
+    assert live.price("on-demand", "m5.large", "us-east-1b") == 0.096

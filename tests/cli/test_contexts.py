@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -105,6 +106,13 @@ def test_too_many_contexts_are_refused(tmp_path: Path) -> None:
         contexts_of(args)
 
 
+def pid_of(context: str) -> int:
+    """Return the process that this one has started for a context."""
+    listed = subprocess.check_output(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], text=True)
+    (pid,) = (int(line.split()[0]) for line in listed.splitlines() if f"--context={context} " in line)
+    return pid
+
+
 def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[str]) -> None:
     fleet = fleet_of(build_parser().parse_args(["--contexts", "all", *clusters]))
 
@@ -130,13 +138,13 @@ def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[s
             figures = row(name).line.figures
             assert not row(name).is_current(time.time_ns())
             assert figures is None or (figures.nodes, figures.per_hour, figures.pending) == (None, None, None)
-        pids = fleet.children.pids()
-        subprocess.run(["kill", "-KILL", str(pids["good"])], check=True)
+        silent = pid_of("silent")
+        os.kill(pid_of("good"), signal.SIGKILL)
         wait(lambda: row("good").ended)
         assert row("good").trouble == "its process was ended by SIGKILL; it is started again after 1 s"
         assert row("good").line.figures is not None, "the last figures stay"
         wait(lambda: not row("good").trouble and row("good").is_current(time.time_ns()))
-        assert fleet.children.pids()["silent"] == pids["silent"]
+        assert pid_of("silent") == silent
     finally:
         fleet.stop()
 

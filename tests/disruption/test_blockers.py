@@ -259,7 +259,6 @@ def test_cluster_blockers() -> None:
         (Code.UNSYNCED, Scope.CLUSTER),
         (Code.NO_NODEPOOLS, Scope.CLUSTER),
     ]
-    assert [blocker.code for blocker in BlockerSurvey(fleet).all()] == [Code.UNSYNCED, Code.NO_NODEPOOLS]
     assert BlockerSurvey(a_fleet()).cluster == ()
 
 

@@ -56,14 +56,3 @@ def test_the_check_finds_what_it_looks_for(text: str) -> None:
 )
 def test_the_check_passes_over_what_only_looks_like_it(text: str) -> None:
     assert not FORBIDDEN.search(text)
-
-
-def test_every_module_delays_its_annotations() -> None:
-    late = [
-        path.relative_to(ROOT).as_posix()
-        for path in tracked_files()
-        if path.suffix == ".py"
-        and "from __future__ import annotations" not in path.read_text(encoding="utf-8")
-        and path.stat().st_size
-    ]
-    assert late == []

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.karpenter.do_not_disrupt import ProtectionKind, read_value
 from karptui.karpenter.labels import DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
 from karptui.karpenter.pod_predicates import PodPredicates, eviction_cost
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
 from karptui.kube.pod import Pod
 from karptui.kube.taints import Toleration
 from karptui.kube.workload import PodDisruptionBudget
-from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 
 EVERYTHING = (Toleration(operator="Exists"),)
 
@@ -98,3 +99,27 @@ def test_predicates(pod: Pod, reschedulable: bool, evictable: bool, disruptable:
 )
 def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod: Pod, is_sought_a_place: bool) -> None:
     assert _predicates(a_pdb(max_unavailable=0, allowed=1)).is_currently_reschedulable(pod) is is_sought_a_place
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("true", ProtectionKind.ALWAYS), ("30m", ProtectionKind.ELAPSED), ("2h", ProtectionKind.TIMED),
+        ("1.5h", ProtectionKind.TIMED), (".5h", ProtectionKind.ELAPSED), ("+2h", ProtectionKind.TIMED),
+        ("false", ProtectionKind.INVALID), ("", ProtectionKind.INVALID), ("True", ProtectionKind.INVALID),
+        ("true ", ProtectionKind.INVALID), ("1d", ProtectionKind.INVALID), ("90", ProtectionKind.INVALID),
+        ("0", ProtectionKind.INVALID), ("0s", ProtectionKind.INVALID), ("-5m", ProtectionKind.INVALID),
+        ("2H", ProtectionKind.INVALID), ("1h", ProtectionKind.ELAPSED),
+    ],
+)  # fmt: skip
+def test_values_on_an_hour_old_pod(text: str, kind: ProtectionKind) -> None:
+    protection = read_value(text).at(NOW_NS - HOUR_NS, NOW_NS)
+    assert protection.kind is kind
+    assert protection.is_active is (kind in (ProtectionKind.ALWAYS, ProtectionKind.TIMED))
+
+
+def test_the_clock_begins_when_the_kubelet_takes_the_pod() -> None:
+    protection = read_value("2h").at(NOW_NS - HOUR_NS, NOW_NS)
+    assert protection.until_ns == NOW_NS + HOUR_NS
+    assert read_value("2h").at(0, NOW_NS).kind is ProtectionKind.NOT_STARTED
+    assert read_value("2h").at(0, NOW_NS).is_active

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.karpenter.rules import NEWEST, RULES_1_14_1, RULES_1_14_3, RULES_1_15, Rules, rules_for
 from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
 
 
@@ -85,3 +86,23 @@ def test_settings_that_karpenter_refuses_at_startup(environment: dict[str, str],
 )
 def test_feature_gates_change_only_the_named_gates(text: str, changed: dict[str, bool]) -> None:
     assert parse_settings({"FEATURE_GATES": text}).gates == {**GATE_DEFAULTS, **changed}
+
+
+@pytest.mark.parametrize(
+    ("version", "rules"),
+    [
+        ("", NEWEST),
+        ("latest", NEWEST),
+        ("1.9.2", RULES_1_14_1),
+        ("1.14.1", RULES_1_14_1),
+        ("1.14.2", RULES_1_14_1),
+        ("1.14.3", RULES_1_14_3),
+        ("v1.14.4", RULES_1_14_3),
+        ("1.15", RULES_1_15),
+        ("1.15.2", RULES_1_15),
+        ("1.16.0", RULES_1_15),
+        ("2.0.0", RULES_1_15),
+    ],
+)
+def test_the_nearest_version_decides(version: str, rules: Rules) -> None:
+    assert rules_for(version) is rules

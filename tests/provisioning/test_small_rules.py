@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -9,7 +11,8 @@ from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
-from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
+from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume
+from karptui.kube.quantity import NANO
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
 from karptui.kube.volumes import (
     PersistentVolume,
@@ -19,6 +22,7 @@ from karptui.kube.volumes import (
     unread_text,
 )
 from karptui.kube.workload import PodTemplateObject, Workload
+from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, overlaid
@@ -304,3 +308,40 @@ class TestVolumes:
 def test_at_equal_weight_the_last_name_is_first() -> None:
     pools = [a_nodepool(name="a"), a_nodepool(name="heavy", weight=10), a_nodepool(name="c"), a_nodepool(name="b")]
     assert [pool.name for pool in usable_pools(pools)] == ["heavy", "c", "b", "a"]
+
+
+NODES = 6
+MOMENTS = 30
+
+
+def cluster(pods: Sequence[Pod], nodes: int = NODES) -> Prepared:
+    inventory = Inventory(
+        nodes=tuple(a_node(name=f"node-{i}", pool="", cpu="4") for i in range(nodes)),
+        pods=tuple(pods),
+        nodepools=(a_nodepool(),),
+    )
+    return prepare(inventory, (), Settings(), NOW_NS)
+
+
+def test_updated_room_equals_a_new_index() -> None:
+    rng = random.Random(7)
+    index = cluster([a_pod(name="first", node="node-0", cpu="1")]).destination_index
+    for moment in range(MOMENTS):
+        pods = [
+            a_pod(name=f"pod-{moment}-{i}", node=f"node-{rng.randrange(NODES)}", cpu=f"{rng.randrange(1, 3)}")
+            for i in range(rng.randrange(1, 8))
+        ]
+        anew = cluster(pods)
+        later = index.later(anew.destinations)
+        assert later is not None
+        index = later
+        assert index.kinds == anew.destination_index.kinds
+        for cpu in range(6):
+            need = tuple(cpu * NANO if name == "cpu" else 0 for name in anew.columns.names)
+            assert index.roomy(need) == anew.destination_index.roomy(need)
+
+
+def test_added_or_reordered_nodes_need_a_new_index() -> None:
+    few, many = cluster([a_pod(name="a")]), cluster([a_pod(name="a")], NODES + 1)
+    assert few.destination_index.later(many.destinations) is None
+    assert few.destination_index.later(many.destinations[1:]) is None

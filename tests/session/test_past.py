@@ -10,14 +10,21 @@ from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
 from karptui.kube.timestamps import NS_PER_SECOND, parse_past
+from karptui.kube.units import clock_text
+from karptui.serving.studies import Forecasts
 from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResult
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import CachedPlay, MomentSessions, PlayCache
+from karptui.session.moments import CachedPlay, MomentSessions, MomentSource, PlayCache, with_drains
+from karptui.session.replays import SharedBase
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.store import HistoryError
 from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.history.writer import HistoryWriter
+from karptui.whatif.edits import TakeOut
+from karptui.whatif.scenario import Replay, Scenario
+from tests.builders import NOW_NS, a_condition, a_nodeclaim
 from tests.histories import BEGIN_NS, record_demo
 from tests.session.test_play_sessions import Making, Screens, on_the_way
 from tests.story_e import StorySource
@@ -154,3 +161,32 @@ async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match=r"none\.karptui"):
         await screens.sessions.go_past(EARLIER)
     assert screens.sessions.moment is None
+
+
+@pytest.mark.parametrize(("has_outage", "end"), [(False, ""), (True, ", outage over")])
+def test_offerings_that_were_taken_out_are_there_again(has_outage: bool, end: str) -> None:
+    source = MomentSource("prod", Inventory(), NOW_NS, has_outage=has_outage)
+    assert source.caution == f"played to {clock_text(NOW_NS)}{end}"
+
+
+def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
+    session = ClusterFollower(StorySource())
+    session.start()
+    session.poll()
+    kept = PlayCache()
+    scenario = Scenario(name="loss", edits=(TakeOut(zone="us-east-1a"),), replay=Replay.PENDING)
+    forecasts = Forecasts(lambda: session.view, SharedBase(), kept)
+    numbers = [forecast.number for forecast in forecasts.play((scenario,), 1, 1, NOW_NS)]
+    session.stop()
+    plays = [kept.get(number) for number in numbers]
+    assert [play.has_outage for play in plays if play is not None] == [False, True]
+
+
+def test_a_drain_has_begun_at_every_moment_of_a_play() -> None:
+    told = a_condition("Drained", since_ns=NOW_NS)
+    going = a_nodeclaim(name="going", deletion_ns=NOW_NS)
+    gone = a_nodeclaim(name="gone", deletion_ns=NOW_NS, conditions=(told,))
+    stays = a_nodeclaim(name="stays")
+    claims = with_drains(Inventory(nodeclaims=(going, gone, stays))).nodeclaims
+    assert deletion_stage(claims[0]) == (DrainStage.DRAINING, NOW_NS)
+    assert claims[1:] == (gone, stays)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
@@ -14,6 +17,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, ZONE
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
+from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod, TopologySpreadConstraint
 from karptui.kube.quantity import parse_quantity
@@ -24,13 +28,16 @@ from karptui.provisioning import prepare
 from karptui.provisioning.solution import solve
 from karptui.serving.known_values import known_values
 from karptui.session.cluster_view import ClusterView
+from karptui.session.nodeclasses import unread_classes
 from karptui.session.pool_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
+from karptui.session.pools import NEAR, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.session.refusals import with_refusals
 from karptui.session.types_of_pools import pool_entries, types_of_pools
 from tests import story_e
 from tests.builders import NOW_NS, a_launch_failure, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
 from tests.builders.clusters import state_of
+from tests.views.pools.rows import view_of
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(
@@ -192,3 +199,29 @@ def test_a_spread_over_zones_rejects_a_pod_of_any_type_if_the_pool_has_one_zone(
     more = replace(SPREAD, min_domains=3)
     few = a_pod(labels={"app": "web"}, cpu="2", topology_spread=(more,))
     assert cause_of(few, running, requirements=OF_ZONE_A) is Cause.UNKNOWN
+
+
+@given(st.lists(st.sampled_from((1, 2, 10, 11, 20, 21)), max_size=7))
+def test_neighbours_are_those_of_equal_and_of_near_weights(weights: list[int]) -> None:
+    rows = pool_rows(view_of(*(a_nodepool(name=f"p{at}", weight=weight) for at, weight in enumerate(weights))))
+    for at, row in enumerate(rows):
+        others = {item.name: abs(item.pool.weight - row.pool.weight) for item in rows if item is not row}
+        assert [neighbour.name for neighbour in row.ties] == [name for name, distance in others.items() if not distance]
+        assert [item.name for item in row.near] == [name for name, distance in others.items() if 0 < distance < NEAR]
+        assert row.before == (rows[at - 1].name if at else "")
+        assert row.after == (rows[at + 1].name if at + 1 < len(rows) else "")
+
+
+def test_unread_nodeclasses_are_looked_for_once_for_all_nodepools(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = view_of(*(a_nodepool(name=f"p{at}") for at in range(50)))
+    view = ClusterView(live.state, {}, live, evidence=live.evidence)
+    asked: Counter[str] = Counter()
+
+    def exists(pool: NodePool) -> bool:
+        asked[pool.name] += 1
+        return True
+
+    monkeypatch.setattr(NodePool, "nodeclass_exists", property(exists))
+    assert len(pool_rows(view)) == 50
+    assert unread_classes(view).refs
+    assert max(asked.values()) <= 3

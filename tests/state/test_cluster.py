@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.state.cluster import Links, link
-from tests.builders import HOUR_NS, NOW_NS, a_node, a_nodeclaim
+from karptui.kube.workload import Workload
+from karptui.state.cluster import FIELDS, Links, inventory_of, link, objects_of
+from tests.builders import HOUR_NS, NOW_NS, a_daemonset, a_node, a_nodeclaim, a_pdb, an_event, an_inventory
+from tests.builders.clusters import state_of
 from tests.state.stories import after, told
 
 
@@ -76,3 +79,20 @@ def test_machines_with_one_provider_id_are_tied_whatever_comes_first() -> None:
     claims = [a_nodeclaim(name=name, node="node-1", provider_id="aws:///a/i-1") for name in ("claim-1", "claim-2")]
     links = [link(n, c) for n in (nodes, nodes[::-1]) for c in (claims, claims[::-1])]
     assert links == 4 * [Links({"node-1": "claim-2", "node-2": "claim-2"}, {"claim-2": "node-1"})]
+
+
+def test_every_kind_has_its_place_in_the_inventory() -> None:
+    assert {*FIELDS, *WORKLOAD_KINDS} == set(Kind)
+    assert {*FIELDS.values(), "workloads", "unread"} == set(Inventory.__struct_fields__)
+
+
+def test_there_and_back_again() -> None:
+    workloads = (
+        Workload(name="web", namespace="default", api_version="apps/v1", kind="Deployment"),
+        Workload(name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet"),
+    )
+    begin = an_inventory(daemonsets=(a_daemonset(),), pdbs=(a_pdb(),), events=(an_event(),), workloads=workloads)
+    again = inventory_of(state_of(begin))
+    for field in Inventory.__struct_fields__:
+        assert sorted(getattr(again, field), key=id) == sorted(getattr(begin, field), key=id), field
+    assert objects_of(again) == objects_of(begin)

@@ -9,6 +9,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.state.cluster import ClusterState, inventory_of
 from karptui.state.reducer import Batch, KindDelta, reduce
+from karptui.state.usage import NO_USAGE
 from tests.builders import NOW_NS, a_node, a_nodeclaim, a_pod, a_pod_template, an_owner
 from tests.builders.clusters import state_of
 from tests.state.stories import after, content
@@ -114,7 +115,7 @@ def test_usage_is_the_sum_over_the_pods_of_each_node(some: list[Pod]) -> None:
     for name in NODES[1:]:
         here = [pod for pod in state.pods.values() if pod.node_name == name and not pod.is_terminal]
         assert sorted(state.pods_on(name)) == sorted(pod.key for pod in here)
-        assert state.usage(name).pods == len(here)
         total = sum(pod.requests["cpu"].nano for pod in here if "cpu" in pod.requests)
-        requests = state.usage(name).requests
-        assert (requests["cpu"].nano if "cpu" in requests else 0) == total
+        usage = state.node_usage.get(name, NO_USAGE)
+        assert usage.pods == len(here)
+        assert sum(side["cpu"].nano for side in (usage.daemonset, usage.workload) if "cpu" in side) == total

@@ -6,6 +6,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.state.reducer import Batch, reduce
+from karptui.state.usage import NO_USAGE
 from tests.builders import a_node, a_nodepool, a_pod, an_owner
 from tests.state.stories import after, told
 
@@ -49,12 +50,12 @@ def test_usage_of_nodes_that_a_batch_does_not_touch_stays_the_same_object() -> N
     now = reduce(before, told(Kind.POD, a_pod(name="c", node="node-2")))
     assert now.node_usage["node-1"] is before.node_usage["node-1"]
     assert now.pods_by_node["node-1"] is before.pods_by_node["node-1"]
-    assert now.usage("node-2").workload_pods == 2
+    assert now.node_usage["node-2"].workload_pods == 2
 
 
 def amounts(state: Any, node: str = "node-1") -> tuple[int, int, int, int]:
     """Return millicores and pods of DaemonSets and of the workload."""
-    usage = state.usage(node)
+    usage = state.node_usage.get(node, NO_USAGE)
     cpu = [part["cpu"].millis if "cpu" in part else 0 for part in (usage.daemonset, usage.workload)]
     return cpu[0], usage.daemonset_pods, cpu[1], usage.workload_pods
 
@@ -70,6 +71,5 @@ class TestUsage:
             )
         )
         assert amounts(now) == (50, 1, 260, 2)
-        assert now.usage("node-1").workload["pods"].units == 2
-        assert now.usage("node-1").requests["pods"].units == 3
-        assert now.usage("node-1").pods == 3
+        assert now.node_usage["node-1"].workload["pods"].units == 2
+        assert now.node_usage["node-1"].pods == 3

@@ -14,6 +14,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.studies.pause import EventKind, Pause, PoolState, pause
 from karptui.studies.rollout import rollout
 from karptui.views.pause import command_lines, headline, more_lines
+from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import NOW_NS, a_pod, an_instance_type
@@ -67,7 +68,8 @@ def test_the_forecast_is_that_of_the_written_budgets() -> None:
     result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     (changed,) = result.pools
     assert changed.budgets[:2] == ({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
-    played = rollout(on, apply(on, result.edits)).play(horizon_ns=2 * HOUR_NS)
+    written = SetField(ObjectRef("NodePool", changed.name), ("spec", "disruption", "budgets"), list(changed.budgets))
+    played = rollout(on, apply(on, (written,))).play(horizon_ns=2 * HOUR_NS)
     assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in result.changed.steps]
 
 
@@ -109,14 +111,12 @@ def test_a_window_that_recurs_is_no_pause() -> None:
     )
     alone = pause(cluster({"nodes": "1"}, window), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     assert alone.pools[0].state is PoolState.NOT_PAUSED
-    assert alone.edits == ()
 
 
 def test_a_pool_that_is_paused_for_longer_stays_as_it_is() -> None:
     for request in (PauseRequest(), PauseRequest(until="2h"), PauseRequest(reasons=(Reason.EMPTY,))):
         result = pause(cluster(ZERO), request, horizon_ns=HOUR_NS)
         assert result.pools[0].state is PoolState.ALREADY
-        assert result.edits == ()
         assert headline(result).startswith("nothing to pause")
     half = pause(cluster({**ZERO, "reasons": ["Empty"]}), PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     assert half.pools[0].state is PoolState.CHANGED

@@ -1,4 +1,4 @@
-"""From the first key on the cursor stays in view, on every screen, wherever the objects come from."""
+"""Colours of 16, and a cursor that stays in view from the first key on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.terminal.conftest import is_nodes
 from tests.terminal.program import Program, View, karptui
 
 SCREENS = "1234567890"
@@ -51,3 +52,23 @@ def test_at_every_size(columns: int, lines: int, environment: dict[str, str]) ->
         program.press("4")
         program.wait("the pods", lambda view: view.title == "Pods")
         there_and_back(program)
+
+
+PLAIN = {0, 1, 2, 3, 4, 7, 9}
+"""SGR: as it was, bold, dim, italic, underlined, reversed, struck out."""
+
+
+@pytest.mark.parametrize("wish", ["", "1"])
+def test_no_colour_is_sent(small: str, environment: dict[str, str], wish: str) -> None:
+    with karptui("--snapshot", small, environment={**environment, "NO_COLOR": wish}) as program:
+        program.wait("the nodes", is_nodes)
+        program.press("down", "?")
+        program.wait("the help", lambda view: "esc closes" in view.text)
+        program.press("escape")
+        view = program.wait("the second row", lambda view: view.cursor == 1 and not view.has_dialog)
+        looks = program.emulator.looks
+        line = next(y for y, text in enumerate(view.lines) if text.startswith(view.rows[1]))
+        reversed_at = [program.emulator.buffer[y][5].reverse for y in (line - 1, line, line + 1)]
+    assert looks <= PLAIN
+    assert 1 in looks
+    assert reversed_at == [False, True, False]

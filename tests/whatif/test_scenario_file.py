@@ -22,6 +22,8 @@ from karptui.whatif.edits import (
 )
 from karptui.whatif.field_path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Replay, Scenario, read_scenarios, write_scenarios
+from karptui.whatif.sheet import TYPING, History, Sheet, joined, scenario_of, sheet_of, with_document
+from karptui.whatif.yaml.tree import parse
 
 TEXT = """
 name: more cpu for general
@@ -162,3 +164,65 @@ def test_what_is_no_path(text: str) -> None:
         return
     with pytest.raises(PathError):
         parse_path(text)
+
+
+POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\nspec:\n  weight: 5\n"
+OTHER = POOL.replace("name: a", "name: b")
+
+
+def test_only_documents_that_differ_are_edits() -> None:
+    text = joined([POOL, OTHER])
+    parsed = parse(text)
+    originals = {parsed.documents[0].ref: parsed.documents[0].body or {}}
+    sheet = Sheet("x", text, (RemoveNode("n"),), Replay.REMOVE)
+    assert scenario_of(sheet, parsed, originals) == Scenario("x", Replay.REMOVE, (PutObject(OTHER), RemoveNode("n")))
+
+
+def test_a_scenario_becomes_work_again() -> None:
+    scenario = Scenario("x", Replay.NEXT, (PutObject(POOL.rstrip("\n")), RemoveNode("n"), PutObject(OTHER)))
+    assert sheet_of(scenario) == Sheet("x", f"{POOL}---\n{OTHER}", (RemoveNode("n"),), Replay.NEXT)
+
+
+def test_a_document_takes_the_place_of_its_own() -> None:
+    text = joined([POOL, OTHER])
+    heavier = POOL.replace("weight: 5", "weight: 50").rstrip("\n")
+    assert with_document(text, heavier) == f"{heavier}\n---\n{OTHER}"
+    assert with_document(POOL, OTHER) == text
+    assert with_document(POOL, "") == POOL
+
+
+def test_steps_go_back_and_on_again() -> None:
+    history = History("a").push("b", "weight").push("c", "limit")
+    back = history.undo()
+    assert back is not None
+    assert (back[0].present, back[1]) == ("b", "limit")
+    again = back[0].redo()
+    assert again is not None
+    assert (again[0], again[1]) == (history, "limit")
+    assert history.redo() is None
+    assert History("a").undo() is None
+
+
+def test_keys_that_follow_each_other_are_one_step() -> None:
+    history = History("").push("a", TYPING).push("ab", TYPING).push("ab!", "weight").push("ab!c", TYPING)
+    result = []
+    while (moved := history.undo()) is not None:
+        history, why = moved
+        result.append((history.present, why))
+    assert result == [("ab!", TYPING), ("ab", "weight"), ("", TYPING)]
+
+
+@given(st.lists(st.tuples(st.integers(), st.sampled_from(["a", "b"])), max_size=8))
+def test_undoing_everything_and_doing_it_again_changes_nothing(steps: list[tuple[int, str]]) -> None:
+    history = History(-1)
+    for state, why in steps:
+        history = history.push(state, why)
+    moved, count = history, 0
+    while (back := moved.undo()) is not None:
+        moved, count = back[0], count + 1
+    assert moved.present == -1
+    for _ in range(count):
+        forward = moved.redo()
+        assert forward is not None
+        moved = forward[0]
+    assert moved == history

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.views.column import Heading
 from karptui.views.row import Bar, Cell, Row
 from karptui.widgets.row_table.layout import EMPTY, Widths, fit, measure
+from karptui.widgets.sentences import plain
+from karptui.widgets.titled_pane import fitted_title
 
 NAME = Heading("name", "NAME", min_width=6, max_width=30)
 POOL = Heading("pool", "POOL", min_width=5, drop_order=2)
@@ -128,3 +131,19 @@ def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, b
         width = widths[placed.index]
         assert placed.width >= (width.text if placed.is_long else width.short) or spare <= 0
         assert placed.is_long or width.text - placed.width > spare
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (21, " abc ─ 界 · def · gh "),
+        (20, " abc ─ 界 · def "),
+        (16, " abc ─ 界 · def "),
+        (15, " abc ─ 界 "),
+        (5, " abc ─ 界 · def · gh "),
+        (-4, " abc ─ 界 · def · gh "),
+    ],
+)
+def test_a_title_has_as_many_parts_as_have_room(width: int, expected: str) -> None:
+    content = fitted_title(plain(" abc ─ 界 · def · gh "), width)
+    assert content.plain == expected

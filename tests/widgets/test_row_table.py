@@ -3,12 +3,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from karptui.views.column import Column, Fields, Heading
 from karptui.views.row import Bar, Cell, Span, Tone, text_cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
+from karptui.widgets.row_table.canvas import Cursor
 from tests.widgets.harness import WidgetApp
 
 
@@ -308,3 +311,61 @@ async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTabl
             assert name in text
         assert "\x1b" not in text
         assert "\u202e" not in text
+
+
+def test_the_cursor_follows_its_key() -> None:
+    cursor = Cursor()
+    assert cursor.key is None
+    cursor.replace(("a", "b", "c"))
+    assert cursor.move_to(1)
+    assert not cursor.move_to(1)
+    assert cursor.replace(("x", "a", "b", "c")) == 1
+    assert cursor.key == "b"
+    assert cursor.replace(("b", "c")) == -2
+
+
+def test_a_row_that_goes_leaves_the_cursor_at_its_place() -> None:
+    cursor = Cursor()
+    cursor.replace(("a", "b", "c"))
+    cursor.move_to(2)
+    cursor.replace(("a", "b"))
+    assert cursor.key == "b"
+    cursor.replace(())
+    assert cursor.key is None
+    cursor.replace(("q",))
+    assert cursor.key == "q"
+
+
+def test_until_somebody_moves_it_the_cursor_stays_on_the_first_row() -> None:
+    cursor = Cursor()
+    cursor.replace(("m",))
+    cursor.replace(("a", "m"))
+    assert cursor.key == "a"
+
+
+def test_marks_go_with_their_rows() -> None:
+    cursor = Cursor()
+    cursor.toggle_mark()
+    cursor.replace(("a", "b"))
+    cursor.toggle_mark()
+    assert cursor.move_to_key("b")
+    assert not cursor.move_to_key("z")
+    cursor.toggle_mark()
+    assert cursor.marked == {"a", "b"}
+    cursor.replace(("b",))
+    assert cursor.marked == {"b"}
+    cursor.toggle_mark()
+    assert cursor.marked == frozenset()
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True)), st.integers(-2, 9))
+def test_the_cursor_is_always_inside(lists: list[list[str]], target: int) -> None:
+    cursor = Cursor()
+    for keys in lists:
+        before = cursor.key
+        cursor.replace(tuple(keys))
+        assert 0 <= cursor.index < max(len(keys), 1)
+        if cursor.has_moved and before in keys:
+            assert cursor.key == before
+        cursor.move_to(target)
+        assert 0 <= cursor.index < max(len(keys), 1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from karptui.workers import children
 from karptui.workers.children import Children
 from tests.workers.test_near import is_running
 
-ALIVE = "import sys; print('hello', flush=True); sys.stdin.read()"
+ALIVE = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 
 class Heard:
@@ -66,14 +67,15 @@ def run(heard: Heard) -> Iterator[Callable[..., Children]]:
 def test_a_killed_child_is_started_again_and_others_go_on(run: Callable[..., Children], heard: Heard) -> None:
     running = run(a=ALIVE, b=ALIVE)
     heard.wait(lambda: len(heard.lines) == 2)
-    pids = running.pids()
-    subprocess.run(["kill", "-KILL", str(pids["a"])], check=True)
+    first = dict(heard.lines)
+    os.kill(int(first["a"]), signal.SIGKILL)
     heard.wait(lambda: [name for name, _ in heard.lines].count("a") == 2)
     assert heard.ends == [("a", "its process was ended by SIGKILL", 0.01)]
-    assert running.pids()["b"] == pids["b"]
+    assert ("b", first["b"]) == [line for line in heard.lines if line[0] == "b"][-1]
+    assert is_running(int(first["b"]))
     running.stop()
     deadline = time.monotonic() + 30
-    while any(map(is_running, pids.values())):
+    while any(is_running(int(pid)) for _, pid in heard.lines):
         assert time.monotonic() < deadline
 
 

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.resources import memory_bytes
 from karptui.pending.causes import zones_of_volumes
-from karptui.sources.demo.source import FILE, load
+from karptui.sources.demo.source import FILE, PAGE, LargeDemo, load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
-from karptui.state.cluster import ClusterState
+from karptui.sources.source import Mailbox, Phase, SourceStatus
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.reducer import reduce
 from tests.builders import NOW_NS
 from tests.builders.clusters import state_of
 
@@ -43,7 +47,7 @@ def test_is_a_believable_cluster(snapshot: Snapshot, state: ClusterState) -> Non
 
 def test_no_node_holds_more_than_it_has(state: ClusterState) -> None:
     for name, node in state.nodes.items():
-        for resource, amount in state.usage(name).requests.items():
+        for resource, amount in state.node_usage[name].requests.items():
             assert amount.nano <= node.allocatable[resource].nano, (name, resource)
 
 
@@ -70,7 +74,7 @@ class TestStories:
     ) -> None:
         def daemons(pool: str) -> set[int]:
             return {
-                state.usage(name).daemonset_pods
+                state.node_usage[name].daemonset_pods
                 for name, node in state.nodes.items()
                 if node.labels.get(NODEPOOL) == pool
             }
@@ -87,7 +91,7 @@ class TestStories:
         assert len(waiting) == 3
         assert {memory_bytes(pod.requests) for pod in waiting} == {240 << 30}
         nodes = [name for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "trino"]
-        assert {memory_bytes(state.usage(name).daemonset) // MIB for name in nodes} == {640}
+        assert {memory_bytes(state.node_usage[name].daemonset) // MIB for name in nodes} == {640}
         assert {memory_bytes(state.nodes[name].capacity) // MIB for name in nodes} == {252_870}
         claims = [claim for name in nodes if (claim := state.claim_of(name))]
         assert {memory_bytes(claim.allocatable) // MIB for claim in claims} == {239_554}
@@ -96,7 +100,7 @@ class TestStories:
 
 def test_daemonsets_come_to_the_figures_of_the_docs(state: ClusterState) -> None:
     everywhere = next(
-        state.usage(name).daemonset for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "runners"
+        state.node_usage[name].daemonset for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "runners"
     )
     assert everywhere["cpu"].millis == 490
     assert everywhere["memory"].units == parse_quantity("938Mi").units
@@ -123,3 +127,33 @@ class TestTroubles:
                 ("PVC db/orders-2024", frozenset({"us-east-1a"})),
                 ("PVC db/orders-2025", frozenset({"us-east-1b"})),
             ]
+
+
+class Heard(Mailbox):
+    """Keeps what was said of pods."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pods: list[tuple[Phase, int, int | None]] = []
+
+    def report(self, status: SourceStatus) -> None:
+        super().report(status)
+        if status.kind is Kind.POD:
+            self.pods.append((status.phase, status.count, status.total_estimate))
+
+
+def test_pods_come_page_by_page_and_every_one_has_its_node() -> None:
+    source, heard = LargeDemo(clock=FrozenClock(NOW_NS), copies=2, page_seconds=0), Heard()
+    source.start(heard)
+    assert source._thread is not None
+    source._thread.join(60)
+    state = reduce(EMPTY, heard.drain().batch)
+    assert len(state.nodes) == 128
+    total = len(state.pods)
+    assert heard.pods[:3] == [(Phase.SYNCING, 0, total), (Phase.SYNCING, PAGE, total), (Phase.SYNCING, 2 * PAGE, total)]
+    assert heard.pods[-1] == (Phase.LIVE, total, None)
+    assert all(pod.node_name in state.nodes for pod in state.pods.values() if pod.node_name)
+    assert len({claim.provider_id for claim in state.nodeclaims.values() if claim.provider_id}) == len(
+        [claim for claim in state.nodeclaims.values() if claim.provider_id]
+    )
+    assert source.fetch_object("Node", "ip-10-1-3-219.ec2.internal")["kind"] == "Node"

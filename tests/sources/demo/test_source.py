@@ -77,7 +77,7 @@ def test_a_claim_launches_registers_and_initializes(demo: Story) -> None:
     ready = next(state for state in seen if state.nodeclaims[name].is_true("Initialized"))
     node = ready.node_of(name)
     assert node is not None
-    assert ready.usage(node.name).daemonset_pods == 9
+    assert ready.node_usage[node.name].daemonset_pods == 9
     assert node.ready is not None
     assert node.ready.status == "True"
 
@@ -99,7 +99,7 @@ def test_a_claim_is_launched_for_pods_that_wait_and_they_go_there(demo: Story) -
     node = bound.node_of(name)
     assert node is not None
     assert {bound.pods[key].node_name for key in waiting} == {node.name}
-    usage = bound.usage(node.name)
+    usage = bound.node_usage[node.name]
     assert usage.workload_pods == 2
     assert bound.nodeclaims[name].requests == usage.requests
     assert not sometime(states[-1:], lambda state: any(key in state.pods for key in waiting))
@@ -144,7 +144,7 @@ def test_no_node_ever_holds_more_than_it_has(demo: Story) -> None:
     _, _, states = demo
     for state in states[::30]:
         for name, node in state.nodes.items():
-            for resource, amount in state.usage(name).requests.items():
+            for resource, amount in state.node_usage[name].requests.items():
                 assert amount.nano <= node.allocatable[resource].nano, (name, resource)
 
 

@@ -1,0 +1,90 @@
+"""The documentation: links lead somewhere, and pages that are made by tools are up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from karptui.config import DEFAULTS, Config
+from tests.ui.test_pictures import WALKS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_relative_links_lead_to_files(page: Path) -> None:
+    targets = [target.partition("#")[0] for target in LINK.findall(page.read_text(encoding="utf-8"))]
+    missing = [
+        target for target in targets if target and "://" not in target and not (page.parent / unquote(target)).exists()
+    ]
+    assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a page's headings make, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_anchors_lead_to_headings(page: Path) -> None:
+    links = [target.partition("#") for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    pages = [((page.parent / unquote(path)) if path else page, anchor) for path, _, anchor in links if anchor]
+    assert [f"{path.name}#{anchor}" for path, anchor in pages if anchor not in anchors(path)] == []
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+def test_the_page_lists_every_setting_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)? *\|", PAGE.read_text(), re.MULTILINE))
+    assert list(rows) == list(Config.__struct_fields__)
+    for name, shown in rows.items():
+        default = getattr(DEFAULTS, name)
+        text = str(default).lower() if isinstance(default, bool) else str(default)
+        if default not in ("", (), {}):
+            assert shown == text, name
+
+
+def test_the_page_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_keys", ROOT / "tools" / "make_keys.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    page = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
+    assert page == "\n".join(tool.lines()) + "\n", "python tools/make_keys.py writes it anew"
+
+
+STATES = {"nodes-forbidden", "nodes-disconnected", "nodes-no-colour"}
+
+
+def test_every_folder_of_pictures_is_a_screen_that_a_test_draws() -> None:
+    screens = {screen for walk in WALKS.values() for screen in walk.screens}
+    assert {folder.name for folder in (ROOT / "snapshots").iterdir()} == screens | STATES
+
+
+def test_the_gallery_shows_every_picture() -> None:
+    gallery = (ROOT / "docs/screens.md").read_text(encoding="utf-8")
+    pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "snapshots").rglob("*.svg")}
+    assert {picture for picture in pictures if f"../{picture}" not in gallery} == set()
+    assert gallery.count("](../snapshots/") == len(pictures)
+
+
+MAN_PAGE = ROOT / "docs" / "man" / "karptui.1"
+
+
+def test_the_manual_page_is_fresh() -> None:
+    pytest.importorskip("argparse_manpage", reason="argparse-manpage is not installed")
+    spec = importlib.util.spec_from_file_location("make_man", ROOT / "tools" / "make_man.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert MAN_PAGE.read_text(encoding="utf-8") == tool.page(), "python tools/make_man.py writes it anew"
