@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,6 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from karptui.config import DEFAULTS, Config
+from karptui.sources.aws.facts import RULES
 from tests.ui.test_pictures import WALKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,3 +90,19 @@ def test_the_manual_page_is_fresh() -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     assert MAN_PAGE.read_text(encoding="utf-8") == tool.page(), "python tools/make_man.py writes it anew"
+
+
+DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "aws-access.md").read_text(encoding="utf-8")
+
+
+def test_the_documented_policy_is_what_is_asked_for() -> None:
+    policy = re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert policy is not None
+    assert set(json.loads(policy[1])["Statement"][0]["Action"]) == {rule.action for rule in RULES.values()}
+
+
+def test_the_documented_ages_are_those_kept() -> None:
+    for rule in RULES.values():
+        row = re.search(rf"\| `{rule.action}` \|[^|]*\| (\d+) (h|min) \|", DOCUMENT)
+        assert row is not None
+        assert int(row[1]) * {"h": 3600, "min": 60}[row[2]] == rule.holds_seconds
