@@ -92,7 +92,7 @@ def test_the_manual_page_is_fresh() -> None:
     assert MAN_PAGE.read_text(encoding="utf-8") == tool.page(), "python tools/make_man.py writes it anew"
 
 
-DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "aws-access.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "aws-access.md").read_text(encoding="utf-8")
 
 
 def test_the_documented_policy_is_what_is_asked_for() -> None:
