@@ -18,6 +18,7 @@ from tests.incidents import (
     healthy_disruption,
     healthy_everyday,
     healthy_launches,
+    healthy_lookalikes,
     healthy_oddities,
     healthy_operations,
     healthy_pods,
@@ -27,6 +28,7 @@ from tests.incidents import (
     kubelets,
     launches,
     limits,
+    missing_prerequisites,
     node_faults,
     nodeclasses,
     nodes,
@@ -97,6 +99,8 @@ MODULES = (
     changes_in_progress,
     small_in_large,
     healthy_changes,
+    missing_prerequisites,
+    healthy_lookalikes,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
