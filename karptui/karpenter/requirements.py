@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, HOSTNAME, KEY_ALIASES, WELL_KNOWN
+from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, AWS_GROUP, HOSTNAME, KEY_ALIASES, WELL_KNOWN
 from karptui.kube.selectors import NodeSelectorRequirement
 
 MAX_INT64: Final = 2**63 - 1
@@ -33,7 +33,7 @@ _MOST_DIGITS: Final = 20
 """Enough to detect overflow; Python refuses to parse thousands of digits."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _AUTO_MODE_CLASS: Final = f"{AUTO_MODE_GROUP}/nodeclass"
-_AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
+_AUTO_MODE_WELL_KNOWN: Final = AUTO_MODE_LABELS | {key for key in WELL_KNOWN if not key.startswith(f"{AWS_GROUP}/")}
 
 
 def plain_bounds(text: str) -> str:

@@ -28,6 +28,7 @@ from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.rejection import RequirementsUnmet
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
 
@@ -84,6 +85,8 @@ class DisagreementCode(StrEnum):
     """It has requests for the whole pod, which this Karpenter does not count."""
     LEFT_TAINT = "taint left by the Cluster Autoscaler"
     """The nodes that it selects have the Cluster Autoscaler's taint for long."""
+    OTHERS_FULL = "nodes of others full"
+    """It selects nodes that Karpenter does not manage, and kube-scheduler refuses these; no NodePool has the label."""
     CROWDED = "crowded"
     """A DaemonSet that Karpenter does not expect on new nodes leaves it no room there."""
     NOMINATED = "nominated"
@@ -436,6 +439,18 @@ class Nominations:
         code, nodes = DisagreementCode.LEFT_TAINT, tuple(sorted(left))
         return Disagreement(code, min(left.values()), now_ns, name=AUTOSCALER_TAINT, nodes=nodes) if left else None
 
+    def others_full(self, pod: Pod, diagnosis: Diagnosis, messages: PodMessages) -> Disagreement | None:
+        """Return the nodes outside of Karpenter that alone have the labels a pod selects; None if there are none."""
+        rejections = diagnosis.error.rejections if diagnosis.error is not None else ()
+        if not rejections or not all(isinstance(rejection, RequirementsUnmet) for _, rejection in rejections):
+            return None
+        nodes = [node for node in self._nodes.values() if selects(pod, node)]
+        if not nodes or any(NODEPOOL in node.labels for node in nodes):
+            return None
+        names, message = tuple(sorted(node.name for node in nodes)), messages.scheduler
+        refusals = _refusals(message.message) if message is not None else ""
+        return Disagreement(DisagreementCode.OTHERS_FULL, message=refusals, nodes=names)
+
     def disagreements(
         self,
         diagnosis: Diagnosis,
@@ -561,6 +576,10 @@ def _is_due(diagnosis: Diagnosis) -> bool:
 
 def _rare_reasons(message: str) -> str:
     """Return the reasons of kube-scheduler's message that Karpenter's rules may not have; empty if there are none."""
+    return _refusals(message, _COMMON)
+
+
+def _refusals(message: str, left_out: Sequence[str] = ("affinity/selector",)) -> str:
+    """Return the reasons of kube-scheduler's message about nodes, except some."""
     reasons = message.partition(" are available: ")[2].partition(" preemption: ")[0].rstrip(".")
-    rare = [reason for reason in reasons.split(", ") if not any(words in reason for words in _COMMON)]
-    return ", ".join(rare)
+    return ", ".join(reason for reason in reasons.split(", ") if not any(words in reason for words in left_out))

@@ -157,7 +157,9 @@ def fold(
             now_ns,
             nodes,
             scheduler="" if is_kube_scheduled(pod) else pod.template.scheduler_name,
-            held=held_by(pod, pod_messages) or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns),
+            held=held_by(pod, pod_messages)
+            or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns)
+            or nominations.others_full(pod, diagnosis, pod_messages),
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))

@@ -107,6 +107,8 @@ class NearestMiss(msgspec.Struct, frozen=True):
     instance_type: str
     shortages: tuple[Shortage, ...]
     capacity: ResourceList = resources.EMPTY
+    unoffered: frozenset[str] = frozenset()
+    """Resources that no compatible and available type has."""
 
 
 class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -422,5 +424,7 @@ def _nearest(
                 best = worst, i, need, room
     if best is None:
         return None
-    instance_type = template.catalogue.types[best[1]]
-    return NearestMiss(instance_type.name, shortages_of(names, best[2], best[3]), instance_type.capacity)
+    instance_type, short = template.catalogue.types[best[1]], shortages_of(names, best[2], best[3])
+    offered = {name for i in bits(types) for name, amount in template.catalogue.allocatable_of(i).items() if amount}
+    unoffered = frozenset(shortage.resource for shortage in short) - offered
+    return NearestMiss(instance_type.name, short, instance_type.capacity, unoffered)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
-from karptui.decode.controller import namespaces_of
+from karptui.decode.controller import USUAL_NAMESPACE, namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.nodeclass import EC2_KIND
@@ -77,7 +77,14 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
         old_api=_old_api(view),
+        namespace_deleted_ns=0 if pods or deployment is not None else _namespace_deleted_ns(view),
     )
+
+
+def _namespace_deleted_ns(view: ClusterView) -> int:
+    """Return when Karpenter's own namespace was deleted if it is still terminating, else 0."""
+    namespace = view.state.of(Kind.NAMESPACE).get(USUAL_NAMESPACE)
+    return namespace.deletion_ns if namespace is not None and namespace.is_deleting else 0
 
 
 def _replicas(info: ControllerInfo | None, deployment: Workload | None, pods: int) -> int | None:

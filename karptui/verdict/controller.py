@@ -44,7 +44,7 @@ def is_running(controller: Controller) -> bool:
     """Return whether Karpenter acts, as far as its pods and its lease show; True if neither is seen."""
     if controller.pods:
         return any(pod.is_ready for pod in controller.pods)
-    return controller.replicas is None
+    return controller.replicas is None and not controller.namespace_deleted_ns
 
 
 def has_leader(controller: Controller) -> bool:
@@ -178,7 +178,8 @@ def _descheduler(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     controller = case.controller
-    since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=None)
+    deleted_ns = controller.namespace_deleted_ns or None
+    since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=deleted_ns)
     is_short = _is_restarting(controller.pods, since, case.now_ns)
     controller_pods = {pod.key for pod in controller.pods}
     explained = pending.take(lambda group: controller_pods.issuperset(group.pods) or _needs_karpenter(group))
@@ -192,7 +193,7 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         ),
         names=(controller.deployment or "karpenter",),
         of_nodes=controller.replicas if controller.replicas is not None else len(controller.pods),
-        manner=Manner.PLAIN if controller.pods else Manner.MISSING,
+        manner=Manner.PLAIN if controller.pods else Manner.LEAVING if deleted_ns else Manner.MISSING,
         controller_pod=max(controller.pods, key=_tells, default=None),
         detail=controller.old_api,
         pending=explained,

@@ -28,6 +28,8 @@ _LIMIT_RANGE: Final = re.compile(r"(?:maximum|minimum) \S+ usage per (?:Containe
 _FORBIDDEN: Final = re.compile(
     r'(?:Error creating: |create Pod .+? failed error: )?(?:pods "[^"]*" is forbidden: )?(.+)', re.DOTALL
 )
+_TRIED_AGAIN: Final = "the object has been modified"
+"""End of messages about two writers at the same time: the next try, a moment later, succeeds."""
 _NAMESPACE_ENDS: Final = "because it is being terminated"
 NAMESPACE_ENDS_NS: Final = 10 * 60 * NS_PER_SECOND
 """The deletion of a namespace takes minutes: meanwhile its controllers may not create pods."""
@@ -64,10 +66,13 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for event in case.recent(FAILED_CREATE, within_ns=RECENT_NS):
         if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
             continue
+        running, wanted = case.replicas.get(_owner(event), (0, 1))
+        if _TRIED_AGAIN in event.message or running >= wanted:
+            continue
         refusal = read_refusal(event.message)
         groups[refusal.manner, refusal.name or refusal.message].append(event)
     for (manner, name), events in groups.items():
-        owners = dict.fromkeys(f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events)
+        owners = dict.fromkeys(map(_owner, events))
         latest = max(events, key=lambda event: event.last_ns)
         counts = [case.replicas[owner] for owner in owners if owner in case.replicas]
         yield ClusterFinding(
@@ -82,3 +87,7 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner=manner,
             screen="events",
         )
+
+
+def _owner(event: Event) -> str:
+    return f"{event.involved_kind}/{event.involved_namespace}/{event.involved_name}"

@@ -659,6 +659,8 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """Its events about denied permissions."""
     old_api: str = ""
     """The version of its API that the cluster serves, if Karpenter reads a newer one."""
+    namespace_deleted_ns: int = 0
+    """When its namespace was deleted, if that is all that is left of it; else 0."""
 
 
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):

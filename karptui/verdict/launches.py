@@ -63,6 +63,8 @@ _UNREGISTERED: Final = "RegistrationFailed"
 _SHARED_WORDS: Final = {"agent", "csi", "node"}
 """Words in names of DaemonSets of different projects."""
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
+_NO_CIDR: Final = "CIDRNotAvailable"
+"""Reason of the controller manager's events about nodes that get no part of the cluster's range for pods."""
 FEWEST_ENDS: Final = 2
 """One instance may fail; from this many on something is wrong."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -554,6 +556,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             nodes=len(lines),
             detail=why_not_ready(lines) or obstacles.text,
             words=_denied_to_cni(case),
+            reasons=tuple({e.reason for e in case.recent(_NO_CIDR, kind="Node") if e.involved_name in names}),
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
             overlays=tuple(
                 o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     idle = f". No node is launched or removed{pods_pending(finding)}"
+    if finding.manner == "leaving":
+        gone = f"its namespace {finding.names[0]} has been terminating{lasting(finding, now_ns)}"
+        return f"Karpenter is not running: {gone}{idle}"
     if finding.manner == "missing":
         has = "has no pods" if finding.of_nodes else "is scaled to 0 replicas"
         return f"Karpenter is not running: Deployment {finding.names[0]} {has}{idle}"

@@ -30,11 +30,12 @@ _CODES: Final = (
 )
 """EC2's error codes that replace a complete message."""
 _BOILERPLATE: Final = re.compile(
-    r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |\.? (?:To do so,? )?please visit https?://\S+"
-    r"| \(will try a different [^)]+\)$",
+    r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |^creating instance failed[:,] "
+    r"|\bresource Pod/\S+ was blocked due to the following policies |\.? (?:To do so,? )?please visit https?://\S+"
+    r"|\. To scale beyond this limit, .+| \(will try a different [^)]+\)$",
     re.IGNORECASE,
 )
-"""The beginning of CreateFleet's errors, links, and the end of Azure's, which leave little room for the cause."""
+"""The beginnings of errors of launches and of Kyverno, links, and the end of Azure's errors, which leave little room."""
 _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _HIDDEN: Final = "Instance launch failed"

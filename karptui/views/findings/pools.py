@@ -155,6 +155,8 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
     if finding.words and "network" in why:
         why += f", as aws-node is not authorized to perform {finding.words}"
+    if finding.reasons and "network" in why:
+        why += f", and no pod CIDR is left for {verb(finding.nodes, 'it', 'them')} ({finding.reasons[0]})"
     why += next((f", {words}" for resource, words in _OFFERED_IF.items() if resource in finding.detail), "")
     if finding.overlays:
         promise = verb(len(finding.overlays), "promises", "promise")

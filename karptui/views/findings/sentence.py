@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import saved_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import clock_text, counted, first_of, verb
+from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
 from karptui.views.findings import blocked, karpenter, nodes, pods, pools
 from karptui.views.findings.parts import QUOTED, Reasons, Say, names_text, nodes_text, pods_pending
@@ -53,6 +53,9 @@ def pending_reasons(view: ClusterView) -> Reasons:
             return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             why = ": no event says why, Karpenter's log may" if view.state.events else ""
+            longest_ns = round(view.evidence.settings.batch_max_seconds * NS_PER_SECOND)
+            if LATE_NS < longest_ns > report.now_ns - group.since_ns:
+                why = f": Karpenter first collects pods for up to {span_text(longest_ns)} (BATCH_MAX_DURATION)"
             return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but none was launched{why}"
         if group.cause in FAULTY or not reasons:
             return now_words(group)

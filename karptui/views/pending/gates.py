@@ -44,8 +44,11 @@ _WELL_KNOWN_DOMAINS: Final = frozenset(
 )
 _DOMAINS_NAMED: Final = 4
 _GIGABYTE_NANO: Final = 10**9 * NANO
+_MEBIBYTE_NANO: Final = 2**20 * NANO
 _LARGE_PART: Final = 4
 """A reservation is named from this part of the capacity on: a quarter."""
+_LARGE_SHARE: Final = 10
+"""Memory that Karpenter deducts beforehand is named from this part on: a tenth."""
 
 
 def miss_text(pool: PoolExplanation, *, is_short: bool = False, is_confirmed: bool = False) -> str:
@@ -116,9 +119,10 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
     if rejection.kind == TopologyKind.AFFINITY and not any(counts.values()):
         where = f"namespace{'s' * (len(rejection.namespaces) > 1)} {first_of(sorted(rejection.namespaces), 2)}"
         return clean(f"{text}: no pod {rejection.selector} is on a node in {where}")
-    if rejection.kind == TopologyKind.AFFINITY and rejection.key != HOSTNAME:
+    if rejection.kind != TopologyKind.SPREAD and rejection.key != HOSTNAME and any(counts.values()):
         where = first_of(sorted(domain for domain, count in counts.items() if count), _DOMAINS_NAMED)
-        return clean(f"{text}: pods {rejection.selector} are only in {where}")
+        only = "only " if rejection.kind == TopologyKind.AFFINITY else ""
+        return clean(f"{text}: pods {rejection.selector} are {only}in {where}")
     if rejection.kind != TopologyKind.SPREAD or rejection.key == HOSTNAME:
         return text
     if not counts:
@@ -194,7 +198,9 @@ def _nearest_text(nearest: NearestMiss) -> str:
     short, name = [shortage for shortage in nearest.shortages if shortage not in absent], clean(nearest.instance_type)
     parts = [f"{shortages_text(short)} on {name}{_set_by_class(nearest)}"] if short else []
     if absent:
-        parts.append(f"{name} has no {clean(', '.join(shortage.resource for shortage in absent))}")
+        who = "no allowed type" if all(s.resource in nearest.unoffered for s in absent) else name
+        has = "has" if who != name else "has no"
+        parts.append(f"{who} {has} {clean(', '.join(shortage.resource for shortage in absent))}")
     return "; ".join(parts)
 
 
@@ -204,11 +210,15 @@ def _set_by_class(nearest: NearestMiss) -> str:
         name, lacking = shortage.resource, shortage.lacking_nano
         whole = resources.nano(nearest.capacity, name)
         reserved = whole - shortage.room.nano
+        facts = instance_type_facts().get(nearest.instance_type)
+        advertised = facts.memory_mib * _MEBIBYTE_NANO if facts is not None and name == MEMORY else 0
         if name == EPHEMERAL_STORAGE:
-            facts = instance_type_facts().get(nearest.instance_type)
             local = (facts.store_gb or 0) * _GIGABYTE_NANO if facts is not None and facts.store_nvme else 0
             unused = "; its local disks count only with instanceStorePolicy RAID0" if local > whole else ""
             parts.append(f"its disk has {amount_text(name, whole)}{unused}")
+        elif lacking <= advertised - whole and (advertised - whole) * _LARGE_SHARE >= advertised:
+            amounts = f"{amount_text(name, whole)} of its {amount_text(name, advertised)}"
+            parts.append(f"Karpenter counts on {amounts}: VM_MEMORY_OVERHEAD_PERCENT")
         elif lacking <= reserved and reserved * _LARGE_PART >= whole:
             amounts = f"{amount_text(name, reserved)} of {amount_text(name, whole)}"
             parts.append(f"the kubelet and the system reserve {amounts} of {name}")

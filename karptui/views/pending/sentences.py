@@ -289,7 +289,9 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         ready = "ready " if any(each.takes_no_part for each in group.explanation.pools) else ""
         return f"every {ready}NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
-        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
+        text = f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
+        others = [each for each in group.disagreements if each.code is DisagreementCode.OTHERS_FULL]
+        return "; ".join((text, *map(disagreement_text, [] if is_short or is_skipped else others)))
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
     gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
@@ -484,6 +486,11 @@ def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
         nodes = f"{counted(len(disagreement.nodes), 'node')} that the selector matches ({where}) {have} had the taint"
         age = age_text(disagreement.since_ns, disagreement.now_ns)
         return f"{nodes} {disagreement.name} for {age}: the Cluster Autoscaler has removed neither taint nor node"
+    if disagreement.code is DisagreementCode.OTHERS_FULL:
+        them = "it" if len(disagreement.nodes) == 1 else "them"
+        nodes = f"only {counted(len(disagreement.nodes), 'node')} that Karpenter does not manage ({where})"
+        refused = f", and kube-scheduler refuses {them}: {clean(disagreement.message)}"
+        return f"{nodes} {have} all labels it requires{refused if disagreement.message else ''}"
     pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
     nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
     taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
@@ -499,7 +506,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
             return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
         case DisagreementCode.VOLUME_NOT_CREATED:
             error = _driver_error(disagreement.message, disagreement.drivers)
-            return f"its volume {clean(disagreement.name)} cannot be created: {error}"
+            return f"volume {clean(disagreement.name)} cannot be created: {error}"
         case DisagreementCode.GATE_UNSERVED:
             gate = f"scheduling gate {clean(disagreement.name)} is not removed"
             return f"{gate}: {clean(disagreement.user)} has no ready pod"
@@ -526,6 +533,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
         case (
             DisagreementCode.POD_REQUESTS
             | DisagreementCode.LEFT_TAINT
+            | DisagreementCode.OTHERS_FULL
             | DisagreementCode.FOREIGN_TAINT
             | DisagreementCode.CROWDED
         ):
