@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import NO_TYPE, big_fleet, fleet, nominated, refused, unschedulable, usual
 from tests.incidents.incident import LAUNCHES, quiet
@@ -119,7 +121,12 @@ def fine_daemonset_is_updated(c: Cluster) -> None:
             }
         }
     }
-    pod = {"parent": parent, "cpu": "20m", "memory": "30Mi", "labels": {"app.kubernetes.io/name": "node-exporter"}}
+    pod: dict[str, Any] = {
+        "parent": parent,
+        "cpu": "20m",
+        "memory": "30Mi",
+        "labels": {"app.kubernetes.io/name": "node-exporter"},
+    }
     ports = [{"containerPort": 9100, "hostPort": 9100}]
     add_pod(
         c,

@@ -35,7 +35,7 @@ _BOILERPLATE: Final = re.compile(
     r"|\. To scale beyond this limit, .+| \(will try a different [^)]+\)$",
     re.IGNORECASE,
 )
-"""The beginnings of errors of launches and of Kyverno, links, and the end of Azure's errors, which leave little room."""
+"""Beginnings of errors of launches and of Kyverno, links, and the end of Azure's: they leave little room."""
 _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _HIDDEN: Final = "Instance launch failed"
