@@ -80,13 +80,10 @@ class DaemonPod:
         self._strict = None
         return True
 
-    def is_like(self, other: DaemonPod) -> bool:
-        """Return whether another pod gives the same results; the pod's name matters only if it has host ports."""
-        mine, theirs = (
-            (pod.daemonset_key, pod.host_ports and pod.key, pod.template, [id(term) for term in pod.given_terms])
-            for pod in (self, other)
-        )
-        return mine == theirs
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """What pods with equal results have in common; the pod's name matters only if it has host ports."""
+        return self.daemonset_key, self.host_ports and self.key, self.template, self.given_terms
 
     def compatible_types(
         self, taints: tuple[Taint, ...], requirements: Requirements, catalogue: Catalogue, types: int

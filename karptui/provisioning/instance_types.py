@@ -28,6 +28,7 @@ from karptui.kube import resources
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity
+from karptui.kube.recent import Recent
 from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.kube.units import counted
@@ -49,6 +50,9 @@ from karptui.provisioning.pool_types import (
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import template_requirements, unmet_min_values
 from karptui.provisioning.type_index import NO_PRICE
+
+_READINGS: Final[Recent[tuple[object, ...], list[PoolTypes]]] = Recent(most=4, patience=16)
+"""The last readings of types: a node that reports itself changes none of their inputs."""
 
 InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
 """One list for all NodePools, or a list by NodePool name; a missing NodePool has no types."""
@@ -111,38 +115,69 @@ def pool_types(
         names: NodePools to include; None for all.
     """
     by_pool = types_by_pool(inventory, instance_types, settings)
-    tried = usable_pools(inventory.nodepools)
-    others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
-    daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
-    waiting = [pod for pod in inventory.pods if not pod.node_name and pod.is_active]
+    pools = [pool for pool in inventory.nodepools if names is None or pool.name in names]
+    waiting = {id(pod.template): pod for pod in inventory.pods if not pod.node_name and pod.is_active}
     # Limits depend on the nodes' capacity, not on their pods.
     nodes = track_nodes(msgspec.structs.replace(inventory, pods=()))
     states = group_by((state for state in nodes if not state.is_marked_for_deletion), lambda state: state.nodepool_name)
+    remaining = {pool.name: remaining_limits(pool, states.get(pool.name, [])) for pool in pools}
+    daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
+    key = (
+        settings,
+        names,
+        inventory.nodepools,
+        [by_pool[pool.name] for pool in pools],
+        remaining,
+        [daemon.likeness for daemon in daemons],
+        [pod.template for pod in waiting.values()],
+    )
+    results = _READINGS.get(
+        key,
+        lambda: _read(
+            inventory, settings, by_pool=by_pool, remaining=remaining, daemons=daemons, waiting=waiting.values()
+        ),
+    )
+    return tuple(
+        msgspec.structs.replace(
+            result,
+            used=_capacity(states.get(result.pool.name, ())),
+            unlisted=_unlisted(result, states.get(result.pool.name, ())),
+        )
+        for result in results
+    )
+
+
+def _read(
+    inventory: Inventory,
+    settings: Settings,
+    *,
+    by_pool: Mapping[str, Sequence[InstanceType]],
+    remaining: Mapping[str, Mapping[str, int]],
+    daemons: Sequence[DaemonPod],
+    waiting: Iterable[Pod],
+) -> list[PoolTypes]:
+    """Read the types of the NodePools that have remaining limits."""
+    tried = usable_pools(inventory.nodepools)
+    others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
     served = {pool.name for pool in served_pools(inventory.nodepools)}
     rejected: dict[tuple[int, str], TypeVerdict] = {}
     results = []
     for index, pool in enumerate((*tried, *others)):
-        if names is not None and pool.name not in names:
+        if pool.name not in remaining:
             continue
-        pool_states = states.get(pool.name, [])
         rank = index + 1 if index < len(tried) else None
-        result = _PoolReader(
+        reader = _PoolReader(
             pool,
             catalogue_of(tuple(by_pool[pool.name]), settings.rules),
             # Karpenter permanently drops DaemonSet affinity terms; skipped pools must not do so.
             daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
-            remaining_limits(pool, pool_states),
+            remaining[pool.name],
             rejected,
-        ).read(
-            rank=rank,
-            why_not="" if (reason := skip_reason(pool, is_served=pool.name in served)) is None else _WHY_NOT[reason],
-            pods=waiting,
-            is_strict=settings.min_values_policy != "BestEffort",
         )
-        results.append(
-            msgspec.structs.replace(result, used=_capacity(pool_states), unlisted=_unlisted(result, pool_states))
-        )
-    return tuple(results)
+        why_not = "" if (reason := skip_reason(pool, is_served=pool.name in served)) is None else _WHY_NOT[reason]
+        is_strict = settings.min_values_policy != "BestEffort"
+        results.append(reader.read(rank=rank, why_not=why_not, pods=waiting, is_strict=is_strict))
+    return results
 
 
 def _unlisted(result: PoolTypes, states: Iterable[StateNode]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
-from karptui.provisioning.daemonsets import DaemonPod, daemon_pods, newest_daemons
+from karptui.provisioning.daemonsets import daemon_pods, newest_daemons
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft
@@ -211,8 +211,7 @@ class Prepared:
         """
         if not pods.keys() >= self._daemon_uids:
             then = daemon_pods(inventory, ignore_dra=self.settings.ignore_dra_requests)
-            are_like = map(DaemonPod.is_like, self.daemons, then)
-            if len(then) != len(self.daemons) or not all(are_like):
+            if [daemon.likeness for daemon in then] != [daemon.likeness for daemon in self.daemons]:
                 return Prepared(
                     inventory,
                     self.given_types,
