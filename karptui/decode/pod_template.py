@@ -76,9 +76,21 @@ def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str
 
 def build_template(parts: TemplateParts) -> PodTemplate:
     """Return the template of a pod spec."""
-    spec, requests = parts.spec, _requests(parts)
+    spec = parts.spec
     containers = _container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits)
     inits = _container_requests(spec.init_containers, _INITS, copies_limits=parts.copies_limits)
+    overhead = quantities(spec.overhead, "spec.overhead")
+    requests = effective_requests(
+        containers=containers,
+        init_containers=inits,
+        statuses={
+            **_reported(parts.status.container_statuses, "status.containerStatuses"),
+            **_reported(parts.status.init_container_statuses, "status.initContainerStatuses"),
+        },
+        is_resize_infeasible=is_resize_infeasible(parts.status),
+        pod_level=quantities(spec.resources.requests if spec.resources else None, "spec.resources.requests"),
+        overhead=overhead,
+    )
     affinity = spec.affinity or wires.WireAffinity()
     node_affinity = affinity.node_affinity or wires.WireNodeAffinity()
     pod_affinity = affinity.pod_affinity or wires.WirePodAffinity()
@@ -89,8 +101,8 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         annotations=parts.annotations or EMPTY_LABELS,
         owners=owners(parts.owners),
         requests=requests,
-        init_peaks=_init_peaks(spec, requests),
-        overhead=quantities(spec.overhead, "spec.overhead") if spec.overhead else resources.EMPTY,
+        init_peaks=_init_peaks(containers, inits, requests),
+        overhead=overhead,
         limits=resources.add(*(container.limits for container in containers)),
         containers=(*containers, *inits),
         has_pod_level_requests=bool(spec.resources and spec.resources.requests),
@@ -167,35 +179,20 @@ def _volume(wire: wires.WireVolume) -> PodVolume:
     )
 
 
-def _init_peaks(spec: wires.WirePodSpec, requests: ResourceList) -> Mapping[str, str]:
+def _init_peaks(
+    containers: Sequence[ContainerRequests], inits: Sequence[ContainerRequests], requests: ResourceList
+) -> Mapping[str, str]:
     """Return the init containers that alone request as much as the pod does in effect, by resource."""
-    if not spec.init_containers:
+    if not inits:
         return EMPTY_LABELS
-    apps = resources.add(
-        *(request.requests for request in _container_requests(spec.containers, "spec.containers", copies_limits=False))
-    )
+    apps = resources.add(*(container.requests for container in containers))
     peaks = {
-        name: request.name
-        for request in _container_requests(spec.init_containers, _INITS, copies_limits=False)
-        for name, amount in request.requests.items()
-        if not request.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
+        name: container.name
+        for container in inits
+        for name, amount in container.requests.items()
+        if not container.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
     }
     return peaks or EMPTY_LABELS
-
-
-def _requests(parts: TemplateParts) -> ResourceList:
-    spec = parts.spec
-    return effective_requests(
-        containers=_container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits),
-        init_containers=_container_requests(spec.init_containers, _INITS, copies_limits=parts.copies_limits),
-        statuses={
-            **_reported(parts.status.container_statuses, "status.containerStatuses"),
-            **_reported(parts.status.init_container_statuses, "status.initContainerStatuses"),
-        },
-        is_resize_infeasible=is_resize_infeasible(parts.status),
-        pod_level=quantities(spec.resources.requests if spec.resources else None, "spec.resources.requests"),
-        overhead=quantities(spec.overhead, "spec.overhead"),
-    )
 
 
 def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
