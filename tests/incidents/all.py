@@ -8,6 +8,7 @@ from tests.incidents import (
     changes_in_progress,
     constraints,
     controllers,
+    dependencies,
     disruption,
     drains,
     groups_and_devices,
@@ -101,6 +102,7 @@ MODULES = (
     healthy_changes,
     missing_prerequisites,
     healthy_lookalikes,
+    dependencies,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
