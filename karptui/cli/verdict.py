@@ -130,7 +130,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
         RequestError: when it cannot be read.
     """
     from karptui.cli.loading import analysed, load
-    from karptui.pending.study import study_pending
+    from karptui.pending.study import study_pending, waiting_pods
     from karptui.session.advising import advice_of
     from karptui.session.pending_report import answer_of
     from karptui.session.prepare import prepare_view
@@ -139,7 +139,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
     loaded = analysed(load(args, needed), simulates=args.simulate, asks_next=True)
     view, notes = loaded.view, loaded.notes
-    if view.state.pending_pods and not is_out_of_reach(view):
+    if next(waiting_pods(view.state), None) is not None and not is_out_of_reach(view):
         prepared, more = prepare_view(view, loaded.now_ns)
         pending_report = study_pending(
             prepared, view.state, prices=view.evidence.price_settings, version=view.evidence.karpenter_version

@@ -141,6 +141,10 @@ _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
 _SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
 """Schedulers in the control planes of EKS and GKE: no pod of the cluster is theirs."""
+GATED_NS: Final = 24 * 3600 * NS_PER_SECOND
+"""Controllers remove their scheduling gates within minutes, queues when it is the pod's turn."""
+_QUEUES: Final = ("kueue.x-k8s.io/", "scheduling.volcano.sh/")
+"""Domains of scheduling gates by which queues hold pods."""
 _CONTROLLERS: Final = frozenset({"controller", "manager", "operator"})
 """Parts of the names of controllers."""
 _RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -247,7 +251,7 @@ def held_by(
     if refused is not None and (pod.trouble.gates or now_ns - refused.last_ns <= SHORT_PATIENCE_NS):
         name, message = f"{refused.involved_kind} {refused.involved_name}", refused.message
         return Disagreement(DisagreementCode.NOT_ADMITTED, name=name, user=refused.source, message=message)
-    if pod.trouble.gates and (unserved := _unserved_gate(pod, state)) is not None:
+    if pod.trouble.gates and (unserved := _unserved_gate(pod, state, now_ns)) is not None:
         gate, controller = unserved
         return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
     scheduler = pod.template.scheduler_name
@@ -345,10 +349,10 @@ def _crowded(pod: Pod, messages: PodMessages, state: ClusterState, now_ns: int) 
     return Disagreement(code, pod.created_ns, now_ns, name=daemonset, nodes=nodes, user=resource, message=label)
 
 
-def _unserved_gate(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
+def _unserved_gate(pod: Pod, state: ClusterState, now_ns: int) -> tuple[str, str] | None:
     """Return a scheduling gate and the controller that removes it if that runs no pod; None if it may run.
 
-    The domain of a gate names its project: ``kueue.x-k8s.io/admission`` is removed by ``kueue-controller-manager``.
+    A gate that has been there for a day without a known controller counts too, except gates of queues. The domain of a gate names its project: ``kueue.x-k8s.io/admission`` is removed by ``kueue-controller-manager``.
     """
     for gate in pod.trouble.gates:
         project = gate.partition("/")[0].partition(".")[0]
@@ -366,6 +370,9 @@ def _unserved_gate(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
         )
         if controllers and not runs:
             return gate, f"{controllers[0].kind} {controllers[0].key}"
+        is_old = now_ns - pod.created_ns >= GATED_NS and not gate.startswith(_QUEUES)
+        if is_old and not controllers and not {Kind.DEPLOYMENT, Kind.STATEFULSET} & set(state.unread):
+            return gate, ""
     return None
 
 

@@ -11,16 +11,18 @@ import msgspec
 
 from karptui.disruption.owner import OriginIndex
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
 from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
 from karptui.pending.messages import FAILED, NO_MESSAGES, PodMessages, with_condition
-from karptui.provisioning import PodExplanation
+from karptui.provisioning import PlacementGate, PodExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 
 MOST_NUMBERS: Final = 6
 """Ordinals that are listed one by one; more are shown as a range or by their number."""
+PASSING_NS: Final = 60 * NS_PER_SECOND
+"""A pod that other pods keep off, or that is bound to a node that is gone, may only be pending for this long."""
 _ORDINAL: Final = re.compile(r"(.+-)(\d+)")
 MOST_DESTINATIONS: Final = 3
 
@@ -70,7 +72,12 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         scheduler = self.messages.scheduler
         is_refused = scheduler is None or scheduler.reason == FAILED
         may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and is_refused)
-        return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
+        error = self.diagnosis.error
+        by_others = error is not None and any(r.gate is PlacementGate.TOPOLOGY for _, r in error.rejections)
+        # Pods of a rollout, and those of a node that is gone, end within a minute.
+        may_pass = by_others or self.cause is Cause.LOST_NODE
+        is_lasting = not may_pass or now_ns - _waits_since(self.first) >= PASSING_NS
+        return (self.cause in FAULTY and is_lasting) or (is_late and (may_come or bool(self.disagreements)))
 
     @cached_property
     def messages(self) -> PodMessages:

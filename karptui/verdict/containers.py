@@ -52,6 +52,7 @@ _NETWORK_ERRORS: Final = (
     "context deadline exceeded",
 )
 """Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
+_VOLUME: Final = re.compile(r'(?<=volume )"[^"]+"')
 _ERROR: Final = "Error: "
 """Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
 
@@ -132,7 +133,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
         elif told is not None and told.reason != "Failed":
-            groups[told.reason, told.message if told.reason == "FailedMount" else ""].append(pod)
+            groups[told.reason, _of_any_pod(told) if told.reason == "FailedMount" else ""].append(pod)
         elif pod.waiting_reason not in CREATING:
             groups[pod.waiting_reason, messages[key]].append(pod)
     for (reason, image), pods in _with_common_errors(groups, messages).items():
@@ -151,6 +152,11 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=_platforms(lines, nodes) if is_platform else (),
         )
+
+
+def _of_any_pod(event: Event) -> str:
+    """Return an event's message without the names of its pod and of the volume."""
+    return _VOLUME.sub("", event.message.replace(event.involved_name, ""))
 
 
 def _with_common_errors(

@@ -160,7 +160,7 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
         name = clean(pod.template.scheduler_name)
         return f"its scheduler {name} has not refused it yet; until then Karpenter ignores it"
     if cause is Cause.LOST_NODE:
-        return f"spec.nodeName binds it to {clean(pod.node_name)}, which does not exist: the pod can never start"
+        return f"spec.nodeName names {clean(pod.node_name)}, which does not exist"
     if cause is Cause.PREEMPTING:
         return f"{_SENTENCES[cause]} (nominated to {short_name(clean(pod.nominated_node_name))})"
     return _SENTENCES[cause]
@@ -329,7 +329,7 @@ def now_words(group: PendingGroup) -> str:
     """Return the engine's verdict as a clause."""
     if group.cause is Cause.IGNORED:
         return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
-    if group.cause in (Cause.SILENT, Cause.UNTRIED):
+    if group.cause in (Cause.SILENT, Cause.UNTRIED, Cause.LOST_NODE):
         return waiting_sentence(group)
     text = now_text(group)
     if not text.startswith("→"):
@@ -490,7 +490,7 @@ def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
         them = "it" if len(disagreement.nodes) == 1 else "them"
         nodes = f"only {counted(len(disagreement.nodes), 'node')} that Karpenter does not manage ({where})"
         refused = f", and kube-scheduler refuses {them}: {clean(disagreement.message)}"
-        return f"{nodes} {have} all labels it requires{refused if disagreement.message else ''}"
+        return f"{nodes} {have} all the required labels{refused if disagreement.message else ''}"
     pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
     nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
     taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
@@ -509,7 +509,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
             return f"volume {clean(disagreement.name)} cannot be created: {error}"
         case DisagreementCode.GATE_UNSERVED:
             gate = f"scheduling gate {clean(disagreement.name)} is not removed"
-            return f"{gate}: {clean(disagreement.user)} has no ready pod"
+            return f"{gate}: {clean(disagreement.user)} has no ready pod" if disagreement.user else gate
         case DisagreementCode.NOT_ADMITTED:
             error = _cut_words(clean(_POD_SET.sub("", disagreement.message)), MOST_QUOTED)
             return f"{clean(disagreement.user)} does not admit {clean(disagreement.name)}: {error}"
