@@ -352,7 +352,8 @@ def _crowded(pod: Pod, messages: PodMessages, state: ClusterState, now_ns: int) 
 def _unserved_gate(pod: Pod, state: ClusterState, now_ns: int) -> tuple[str, str] | None:
     """Return a scheduling gate and the controller that removes it if that runs no pod; None if it may run.
 
-    A gate that has been there for a day without a known controller counts too, except gates of queues. The domain of a gate names its project: ``kueue.x-k8s.io/admission`` is removed by ``kueue-controller-manager``.
+    A gate that has been there for a day without a known controller counts too, except gates of queues. The domain of a
+    gate names its project: ``kueue.x-k8s.io/admission`` is removed by ``kueue-controller-manager``.
     """
     for gate in pod.trouble.gates:
         project = gate.partition("/")[0].partition(".")[0]
