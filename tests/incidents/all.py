@@ -20,6 +20,7 @@ from tests.incidents import (
     healthy_everyday,
     healthy_launches,
     healthy_lookalikes,
+    healthy_lives,
     healthy_oddities,
     healthy_operations,
     healthy_pods,
@@ -31,6 +32,7 @@ from tests.incidents import (
     limits,
     missing_prerequisites,
     node_faults,
+    node_lives,
     nodeclasses,
     nodes,
     odd_demands,
@@ -103,6 +105,8 @@ MODULES = (
     missing_prerequisites,
     healthy_lookalikes,
     dependencies,
+    node_lives,
+    healthy_lives,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
