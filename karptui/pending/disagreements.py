@@ -129,8 +129,13 @@ DECISIVE: Final = frozenset(
 """Disagreements about what keeps a pod pending whatever Karpenter launches."""
 _GROUP_KINDS: Final = frozenset({"PodGroup", "Workload"})
 """Kinds by which Volcano and Kueue admit the pods of a workload together."""
-_NOT_ADMITTED: Final = ("queue resource quota insufficient", "> maximum capacity (")
-"""In Volcano's messages about a full queue, and in Kueue's about a request above the quota."""
+_NOT_ADMITTED: Final = (
+    "queue resource quota insufficient",
+    "> maximum capacity (",
+    " is inactive",
+    "match ClusterQueue selector",
+)
+"""In Volcano's messages about a full queue, and in Kueue's about a request above the quota or a queue at fault."""
 _ADMITTED_LATER: Final = "insufficient unused quota"
 """In Kueue's messages about quota that other Workloads use: the group is next in turn."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"

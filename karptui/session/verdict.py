@@ -67,6 +67,8 @@ _USED: Final = (Kind.EVENT, Kind.LEASE, Kind.DEPLOYMENT, Kind.REPLICASET, Kind.S
 """Kinds that some findings need."""
 _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
+_REMOVED_NS: Final = 3 * 60 * NS_PER_SECOND
+"""A node group removes instances without a word; their nodes are gone within this time."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
@@ -107,7 +109,11 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             unchecked=tuple(_unchecked(view, now_ns)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(limit_lines(view)),
-            closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
+            closed_pdbs={
+                pdb.key: (pdb.desired_healthy, pdb.expected_pods)
+                for pdb in view.state.pdbs.values()
+                if is_always_closed(pdb)
+            },
             namespace_pdbs={
                 pdb.key: pdb.expected_pods for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()
             },
@@ -155,8 +161,10 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     if findings is not None and findings.outlook is not None and findings.outlook.now.goes:
         would_save = share_saved(entry, findings.outlook.now)
     ready = node.ready if node is not None else None
-    is_joined = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry, now_ns)
+    is_joined = node is not None and not entry.is_deleting and _has_joined(entry, now_ns)
     is_down = is_joined and (ready is None or ready.status != "True")
+    if not entry.is_managed and (ready is None or now_ns - ready.last_transition_ns < _REMOVED_NS):
+        is_down = False
     line = VerdictNode(
         name=entry.name,
         pool=entry.pool,

@@ -18,6 +18,7 @@ from karptui.karpenter.labels import TERMINATION_FINALIZER
 from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
+from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
     ClusterFinding,
     CountBound,
@@ -144,6 +145,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         reasons=closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         words=_method(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
+        demands=_demands(blockers, case) if code is FindingCode.PDB else (0, 0),
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
@@ -174,6 +176,13 @@ def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
     budgets = {blocker.value for blocker in blockers}
     pods = case.namespace_pdbs.get(budgets.pop(), 0) if len(budgets) == 1 else 0
     return pods if pods > 1 else 0
+
+
+def _demands(blockers: Sequence[Blocker], case: VerdictCase) -> tuple[int, int]:
+    """Return how many healthy pods the only PodDisruptionBudget of blockers demands of how many, if more."""
+    budgets = {blocker.value for blocker in blockers}
+    demanded, pods = case.closed_pdbs.get(budgets.pop(), (0, 0)) if len(budgets) == 1 else (0, 0)
+    return (demanded, pods) if demanded > pods else (0, 0)
 
 
 def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:
@@ -259,7 +268,15 @@ def _holder(line: VerdictNode) -> WhyCode | None:
 
 
 _ENDED_BY_GRACE: Final = frozenset(
-    {Leaving.WAITS, Leaving.ENDING, Leaving.EVICTED, Leaving.UNDRAINED, Leaving.DRAINING, Leaving.VOLUMES}
+    {
+        Leaving.WAITS,
+        Leaving.ENDING,
+        Leaving.EVICTED,
+        Leaving.UNEVICTED,
+        Leaving.UNDRAINED,
+        Leaving.DRAINING,
+        Leaving.VOLUMES,
+    }
 )
 """Stages that terminationGracePeriod ends."""
 
@@ -267,11 +284,14 @@ _ENDED_BY_GRACE: Final = frozenset(
 def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings for nodes whose deletion takes long, without those reported as blocked."""
     groups: dict[tuple[Leaving, Manner], list[VerdictNode]] = {}
+    acts = bool(case.controller.pods) and is_running(case.controller) and has_leader(case.controller)
     for line in case.nodes:
         is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS
         if not is_long or (_holder(line) in _HELD and line.findings is not None and line.findings.is_held):
             continue
         stage = _leaving(line, sees_nodes=case.sees_nodes, sees_claims=case.sees_claims)
+        if stage is Leaving.EVICTED and acts and "PodDisruptionBudgets" not in case.hidden:
+            stage = Leaving.UNEVICTED
         groups.setdefault((stage, _ended(line, stage, case.now_ns)), []).append(line)
     for (stage, ended), lines in groups.items():
         of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns

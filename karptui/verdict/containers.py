@@ -236,7 +236,8 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from _single_crashes([pod for pod in single if pod not in agents], FindingSeverity.INFO)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
-        difference = _difference(lines, nodes, case.running_on.get(controller, ()), len(pods))
+        runs = case.running_on.get(controller, ())
+        difference = _difference(lines, nodes, runs, len(pods))
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
@@ -246,7 +247,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods,
             pods[0].image,
             words=next((told[pod.key] for pod in pods if pod.key in told), ""),
-            severity=FindingSeverity.WARNING if difference is None else FindingSeverity.ERROR,
+            severity=FindingSeverity.WARNING if difference is None and runs else FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
             detail=str(codes.pop()) if len(codes) == 1 else "",
             reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else reasons,

@@ -24,8 +24,8 @@ from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, key_o
 
 SCALED_UP: Final = "TriggeredScaleUp"
 """Reason of the Cluster Autoscaler's event about a pod that it adds a node for."""
-DESCHEDULER: Final = "sigs.k8s.io/descheduler"
-"""Source of the descheduler's events about pods that it evicts."""
+EVICTORS: Final = {"sigs.k8s.io/descheduler": "the descheduler", "vpa-updater": "the VerticalPodAutoscaler"}
+"""Controllers that evict pods, by the source of their events."""
 MANY_DESCHEDULED: Final = 10
 _CONSOLIDATED: Final = {Removal.UNDERUTILIZED, Removal.EMPTY}
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
@@ -78,7 +78,8 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
     yield from _restarting(case, pending)
     yield from _second_karpenter(case)
     yield from _second_autoscaler(case)
-    yield from _descheduler(case)
+    for source, name in EVICTORS.items():
+        yield from _evictor(case, source, name)
     if controller.denials:
         latest = max(controller.denials, key=lambda event: event.last_ns)
         yield ClusterFinding(
@@ -151,9 +152,9 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     )
 
 
-def _descheduler(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that the descheduler spreads pods while Karpenter consolidates their nodes in a loop."""
-    evictions = [e for e in case.events if DESCHEDULER in e.source and case.now_ns - e.last_ns <= HOUR_NS]
+def _evictor(case: VerdictCase, source: str, name: str) -> Iterator[ClusterFinding]:
+    """Yield that another controller evicts pods while Karpenter consolidates their nodes in a loop."""
+    evictions = [e for e in case.events if source in e.source and case.now_ns - e.last_ns <= HOUR_NS]
     pods, loops = pods_of(evictions), case.advice.loops if case.advice is not None else ()
     pools = {
         loop.pool
@@ -171,6 +172,7 @@ def _descheduler(case: VerdictCase) -> Iterator[ClusterFinding]:
         names=folded_by_namespace(pods),
         pools=tuple(sorted(pools)),
         pods=len(pods),
+        words=name,
         manner=Manner.DESCHEDULED,
         screen="events",
     )

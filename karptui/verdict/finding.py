@@ -187,6 +187,8 @@ class Manner(StrEnum):
     """Nodes that are not ready again and again, for a short time each."""
     REBOOTING = "rebooting"
     """Nodes that reboot again and again."""
+    OUT_OF_MEMORY = "out-of-memory"
+    """Nodes that are ready, and on which the kernel kills processes again and again."""
     FILLING_UP = "filling-up"
     """Nodes whose disks fill up."""
     DEVICES = "devices"
@@ -220,7 +222,7 @@ class Manner(StrEnum):
     RESTARTS = "restarts"
     """Pods that are ready, and whose containers end again and again."""
     DESCHEDULED = "descheduled"
-    """The descheduler and Karpenter."""
+    """A controller that evicts pods, such as the descheduler, and Karpenter."""
     SAME_KIND = "same-kind"
     """Two installations of Karpenter."""
     WEIGHT = "weight"
@@ -287,6 +289,8 @@ class Leaving(StrEnum):
     """Its pods are terminating."""
     EVICTED = "evicted"
     """Its pods are still being evicted."""
+    UNEVICTED = "unevicted"
+    """Its pods are not evicted, although nothing protects them and Karpenter runs."""
     UNDRAINED = "undrained"
     """No pod is in the way, and it is not called drained."""
     DRAINING = "draining"
@@ -424,6 +428,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
     """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
+    demands: tuple[int, int] = (0, 0)
+    """Healthy pods that a PodDisruptionBudget demands, and the fewer pods that it selects; zeros for others."""
     others: int = 0
     """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()
@@ -704,8 +710,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
-    closed_pdbs: Collection[str] = ()
-    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
+    closed_pdbs: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    """Healthy pods that PodDisruptionBudgets (``namespace/name``) demand, and their pods, if they allow no eviction."""
     namespace_pdbs: Mapping[str, int] = MappingProxyType({})
     """Pods of each PodDisruptionBudget (``namespace/name``) that selects every pod of its namespace."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS

@@ -44,15 +44,22 @@ NOTICE_NS: Final = 120 * NS_PER_SECOND
 WAVE_SHARE: Final = 0.2
 """From this share of a capacity type on, interruptions are an error."""
 FEWEST_OF_A_ZONE: Final = 2
+FEWEST_OF_ALL: Final = 3
 _BEFORE_NS: Final = 60 * NS_PER_SECOND
 NODE_NOT_READY: Final = "NodeNotReady"
 """Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
 SYSTEM_OOM: Final = "SystemOOM"
 """Reason of the kubelet's events about processes that the kernel kills because the node has no memory left."""
+_VICTIM: Final = re.compile(r"victim process: ([^\s,]+)")
 REBOOTED: Final = "Rebooted"
 """Reason of the kubelet's events about nodes with a new boot ID."""
 FEWEST_FLAPS: Final = 3
 """A node may reboot, or be not ready, once for an update; from this many times within an hour on it is ill."""
+_RECURRING: Final = {
+    Manner.REBOOTING: REBOOTED,
+    Manner.FLAPPING: NODE_NOT_READY,
+    Manner.OUT_OF_MEMORY: SYSTEM_OOM,
+}
 FEWEST_VANISHED: Final = 3
 _DRAINING: Final = frozenset({"FailedDraining", TERMINATING, "NodeNotSchedulable", "CordonAndDrain", "ScaleDown"})
 """Reasons of events about nodes that Karpenter, a user, a termination handler or an autoscaler drains."""
@@ -75,8 +82,13 @@ _PRESSURES: Final[Mapping[str, Sequence[str]]] = {
     "NetworkUnavailable": (),
 }
 """Conditions of nodes that are short of something, and its names in the kubelet's events about evictions."""
-_PROBLEM: Final = re.compile(r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Unhealthy|Deadlock|Shutdown|ErrorFatal)")
-"""Conditions of node problem detectors that are True while something is wrong."""
+_PROBLEM: Final = re.compile(
+    r"(?:Frequent|Corrupt|Readonly)\w+|\w*(?:Problem|Unhealthy|Deadlock|Shutdown|ErrorFatal)|VMEventScheduled"
+)
+"""Conditions of node problem detectors that are True while something is wrong, or while Azure plans a restart.
+
+While Azure freezes a machine for some seconds, its condition's message begins with Freeze.
+"""
 _OVER_NS: Final = 15 * 60 * NS_PER_SECOND
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
 _MANY_EVICTED: Final = 3
@@ -125,6 +137,9 @@ def _is_bound_to(group: PendingLine, *, zone: str) -> bool:
 
 def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     sick = [line for line in case.nodes if line.not_ready_ns is not None]
+    if len(sick) >= FEWEST_OF_ALL and len(sick) == sum(line.has_node for line in case.nodes):
+        yield replace(_not_ready_finding(case, sick, pending, is_all=True), severity=FindingSeverity.ERROR)
+        return
     by_zone: defaultdict[str, list[VerdictNode]] = defaultdict(list)
     for line in sick:
         by_zone[line.zone].append(line)
@@ -152,9 +167,9 @@ def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
 
 
 def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes that rebooted, or were not ready, several times within the last hour, and are ready now."""
+    """Yield nodes that rebooted, were not ready or ran out of memory several times in the last hour, and are ready."""
     told: set[str] = set()
-    for manner, reason in ((Manner.REBOOTING, REBOOTED), (Manner.FLAPPING, NODE_NOT_READY)):
+    for manner, reason in _RECURRING.items():
         times: dict[str, dict[str, Event]] = {}
         for event in case.recent(reason, kind="Node"):
             times.setdefault(event.involved_name, {})[f"{event.source} {event.key}"] = event
@@ -177,18 +192,19 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
                 since_ns=min(event.first_ns for event in events) or None,
                 last_ns=max(event.last_ns for event in events),
                 of_nodes=sum(counts[line.name] for line in lines),
+                words=", ".join(sorted({match[1] for e in events if (match := _VICTIM.search(e.message)) is not None})),
                 manner=manner,
                 screen="events",
             )
 
 
 def _not_ready_finding(
-    case: VerdictCase, lines: Sequence[VerdictNode], pending: PendingPods, *, zone: str = ""
+    case: VerdictCase, lines: Sequence[VerdictNode], pending: PendingPods, *, zone: str = "", is_all: bool = False
 ) -> ClusterFinding:
     since = min((line.not_ready_ns for line in lines if line.not_ready_ns), default=None)
     is_long = since is not None and case.now_ns - since >= SICK_NS
     zones = {line.zone for line in lines}
-    explained = pending.take(lambda group: bool(zone) and _belongs_to(group, zone, since))
+    explained = pending.take(lambda group: is_all or (bool(zone) and _belongs_to(group, zone, since)))
     ran_out = {event.involved_name for event in case.recent(SYSTEM_OOM)}
     return _of_nodes(
         FindingCode.ZONE_NOT_READY if zone else FindingCode.UNHEALTHY,
@@ -196,6 +212,7 @@ def _not_ready_finding(
         is_priced=True,
         severity=FindingSeverity.ERROR if is_long or zone else FindingSeverity.WARNING,
         since_ns=since,
+        of_nodes=len(lines) if is_all else 0,
         zones=(zone,) if zone else tuple(zones) if len(zones) == 1 else (),
         pending=explained,
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
@@ -399,6 +416,7 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
         for condition in line.node.conditions if line.node is not None and not line.goes else ():
             is_repaired = line.claim is not None and any(policy.holds_for(condition) for policy in case.repair_policies)
             is_problem = condition.status == "True" and _PROBLEM.fullmatch(condition.type) is not None
+            is_problem = is_problem and not condition.message.startswith("Freeze")
             if condition.type == "Ready" or not (is_repaired or is_problem):
                 continue
             key = condition.type, condition.status

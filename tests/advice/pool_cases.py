@@ -555,7 +555,21 @@ CASES = [
         name="beside one that leaves",
         per_hour=0.192,
     ),
-    *quiet("pool-consolidation-never", three_nodes, lambda: pools(a_nodepool(consolidate_after_ns=None))),
+    Case(
+        "pool-consolidation-never",
+        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=2 * DAY_NS),
+        ("3 empty nodes of general ($0.29/h) stay for at least 41h more: consolidateAfter is 48h",),
+        WARNING,
+        name="after days",
+        per_hour=0.288,
+    ),
+    *quiet(
+        "pool-consolidation-never",
+        three_nodes,
+        lambda: pools(a_nodepool(consolidate_after_ns=None)),
+        lambda: churning(quiet_ns=5 * HOUR_NS, after_ns=2 * DAY_NS),
+        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=23 * HOUR_NS),
+    ),
     Case(
         "pool-when-empty",
         lambda: three_nodes(consolidation_policy="WhenEmpty"),

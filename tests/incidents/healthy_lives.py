@@ -106,12 +106,12 @@ def fine_kubelet_restarts_once(c: Cluster) -> None:
 
 
 @quiet(
-    story="A reader sends lists of nodes, NodeClaims and NodePools of a German team's cluster. Two nodes drifted four minutes ago, and the first is being replaced.",
+    story="A reader sends lists of pods, nodes, NodeClaims and NodePools of a German team's cluster. Two nodes drifted four minutes ago, and the first is being replaced.",
     cause="the lists show a drift that has just begun.",
     thread="kubernetes-sigs/karpenter#2705",
     must_not=["stuck|does not advance|no progress|never", r"do-not-disrupt"],
     karpenter_version="1.14.0",
-    listed=("Node", "NodeClaim", "NodePool"),
+    listed=("Node", "NodeClaim", "NodePool", "Pod"),
 )
 def fine_lists_of_a_drift_that_begins(c: Cluster) -> None:
     add_nodeclass(c)

@@ -82,7 +82,7 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
 @pytest.mark.parametrize(
     ("pods", "minutes", "text"),
     [
-        (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled)"),
+        (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled), no other runs"),
         (1, 15, "pod ml/embed-0 crashes again and again (OOMKilled)"),
         (2, 14, ""),
         (1, 14, ""),
@@ -93,7 +93,7 @@ def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, m
     crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
     assert crash_text([a_line("n1")], crashes, ()) == text
     findings = [*crashing_findings(VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], crashing=crashes))]
-    assert [finding.severity for finding in findings] == (["warning" if pods > 1 else "info"] if text else [])
+    assert [finding.severity for finding in findings] == (["error" if pods > 1 else "info"] if text else [])
 
 
 def test_an_init_container_that_crashes_is_named() -> None:
@@ -143,14 +143,18 @@ def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
         (
             "Failed",
             'Error: failed to create containerd task: unable to start container process: exec: "/app": not found',
-            '2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128): exec: "/app": not found',
+            '2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs: exec: "/app": not found',
         ),
         (
             "Killing",
             "Container app failed liveness probe, will be restarted",
             "the kubelet restarts 2 pods ml/embed-{0,1} on 1 node again and again: Liveness probe failed: timeout",
         ),
-        ("Killing", "Stopping container app", "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128)"),
+        (
+            "Killing",
+            "Stopping container app",
+            "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs",
+        ),
     ],
 )
 def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, message: str, text: str) -> None:

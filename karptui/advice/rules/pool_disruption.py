@@ -27,6 +27,8 @@ from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
 
+_LONG_AFTER_NS: Final = 24 * 3600 * NS_PER_SECOND
+_LONG_EMPTY_NS: Final = 6 * 3600 * NS_PER_SECOND
 _CONSOLIDATE_AFTER: Final = ("spec", "disruption", "consolidateAfter")
 
 
@@ -155,7 +157,7 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
 @rule(
     "pool-consolidation-never",
     title="consolidation is switched off",
-    what="A NodePool with nodes has consolidateAfter Never.",
+    what="A NodePool with nodes has consolidateAfter Never, or of a day or more and nodes that have been empty for 6h.",
     why="With consolidateAfter Never the Consolidatable condition is never set, which emptiness and consolidation "
     "require; consolidationPolicy has no effect. Drift, expiration and deletion still apply.",
     source="pkg/controllers/nodeclaim/disruption/consolidation.go",
@@ -164,10 +166,14 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
 def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         nodes = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
-        if pool.is_static or pool.consolidate_after_ns is not None or not nodes:
+        after_ns = pool.consolidate_after_ns
+        if pool.is_static or (after_ns is not None and after_ns < _LONG_AFTER_NS) or not nodes:
             continue
         unused = (node for node in nodes if context.fleet.is_empty(node) and node.name not in context.fleet.nominated)
         empty = [node for node in unused if node.is_initialized]
+        if after_ns is not None:
+            yield from _empty_for_long(context, pool, empty, after_ns)
+            continue
         cost = context.cost(empty)
         of_these = f"; {counted(len(empty), 'of them is', 'of them are')} empty{at_cost(cost)}" if empty else ""
         yield Finding(
@@ -175,6 +181,23 @@ def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
             objects=(pool_ref(pool),),
             fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilized nodes are removed, whatever "
             f"consolidationPolicy is ({pool.consolidation_policy}). It has {counted(len(nodes), 'node')}{of_these}.",
+            edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m"),),
+            per_hour=cost,
+        )
+
+
+def _empty_for_long(
+    context: AdviceContext, pool: NodePool, empty: Sequence[StateNode], after_ns: int
+) -> Iterator[Finding]:
+    late = [node for node in empty if _LONG_EMPTY_NS <= _quiet_ns(node, context.now_ns) < after_ns]
+    if late:
+        left = span(after_ns - max(_quiet_ns(node, context.now_ns) for node in late))
+        cost = context.cost(late)
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=f"{counted(len(late), 'empty node')} of {pool.name}{at_cost(cost)} "
+            f"{verb(len(late), 'stays', 'stay')} for at least {left} more: consolidateAfter is {span(after_ns)}.",
             edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m"),),
             per_hour=cost,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -22,6 +23,8 @@ TERMINATING: Final = "DisruptionTerminating"
 """Reason of events about NodeClaims and nodes that a disruption command deletes."""
 NO_CAPACITY: Final = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
 """Event reasons of NodeClaims that Karpenter could not launch, and then deletes."""
+REGISTERED: Final = "RegisteredNode"
+"""Reason of the node controller's events about new nodes."""
 _UNHEALTHY: Final = "Unhealthy"
 """Karpenter's name for the reason of a repair, since 1.15."""
 _COMMAND: Final = re.compile(r"(?:Disrupting (?:NodeClaim|Node)|Launching NodeClaim): (\w+)")
@@ -171,6 +174,8 @@ class _EventIndex:
     def __init__(self, events: Iterable[Event]) -> None:
         self.claims: dict[str, list[Event]] = {}
         self._nodes: dict[str, list[Event]] = {}
+        self._joined_ns: dict[str, int] = {}
+        self._ended: defaultdict[tuple[int, Removal | None], list[str]] = defaultdict(list)
         self.nominated_ns: dict[str, int] = {}
         """When a pod was first nominated to each NodeClaim, about its creation."""
         for event in events:
@@ -178,12 +183,22 @@ class _EventIndex:
                 self.claims.setdefault(event.involved_name, []).append(event)
             elif event.involved_kind == "Node":
                 self._nodes.setdefault(event.involved_name, []).append(event)
+                if event.reason == REGISTERED:
+                    self._joined_ns[event.involved_name] = event.first_ns
+                elif event.reason == TERMINATING:
+                    self._ended[event.first_ns, command_reason(event.message)].append(event.involved_name)
             elif event.reason == "Nominated" and (match := _NOMINATED.search(event.message)) is not None:
                 earliest_ns = self.nominated_ns.get(match[1], event.first_ns)
                 self.nominated_ns[match[1]] = min(earliest_ns, event.first_ns)
 
     def about(self, claim: str, node: str = "") -> list[Event]:
         return [*self.claims.get(claim, ()), *(self._nodes.get(node, ()) if node else ())]
+
+    def joined_ns(self, events: Iterable[Event]) -> int:
+        """Return when a removed NodeClaim's node joined, 0 if unknown; the node was disrupted at the same time."""
+        keys = [(e.first_ns, command_reason(e.message)) for e in events if e.reason == TERMINATING]
+        nodes = [self._ended[key].pop() for key in keys if self._ended.get(key)]
+        return next((self._joined_ns[node] for node in nodes if node in self._joined_ns), 0)
 
     def made_for(self, claim: str) -> Removal | None:
         """Return the reason of the command that launched a NodeClaim, or None."""
@@ -218,6 +233,7 @@ def _from_events(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool
     events = by_object.claims[name]
     starts = [event.first_ns for event in events if event.reason == LAUNCHING]
     starts += [by_object.nominated_ns[name]] if name in by_object.nominated_ns else []
+    starts += [joined_ns] if (joined_ns := by_object.joined_ns(events)) else []
     ends = [event.first_ns for event in events if event.reason == TERMINATING]
     return Life(
         claim=name,

@@ -121,7 +121,7 @@ NODE_EVENTS: Final = _events(
     "involvedObject.kind=Node,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=Starting,reason!=NodeReady,reason!=NodeAllocatableEnforced,reason!=InvalidDiskCapacity"
     ",reason!=NodeHasSufficientMemory,reason!=NodeHasNoDiskPressure,reason!=NodeHasSufficientPID"
-    ",reason!=RegisteredNode,reason!=Synced"
+    ",reason!=Synced"
 )
 """Events of kubelets and other controllers about nodes, without those of every start."""
 LEADER_LEASE: Final = _resource(

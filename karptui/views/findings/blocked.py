@@ -130,7 +130,10 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         how = f"PodDisruptionBudget {single[0]} "
         if finding.of_namespace:
             how += f"selects all {counted(finding.of_namespace, 'pod')} of its namespace and "
-        how += "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
+        demanded, pods = finding.demands
+        never = "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
+        too_many = f"demands {counted(demanded, 'healthy pod')} and has {count_text(pods)}, so it allows no eviction"
+        how += too_many if demanded else never
     if finding.detail:
         how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {quoted(finding.detail)})"
     return f"{how}{both}: {blocked}"
@@ -159,6 +162,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "waits": "{its} drain has not begun",
     "ending": "{pods} {take} long to terminate",
     "evicted": "{pods} {are} still being evicted",
+    "unevicted": "{pods} {are} not evicted, although nothing known protects {them}: Karpenter's log may say why",
     "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
     "draining": "{its} drain is not finished",
     "volumes": "drained, but volumes are still attached",
@@ -187,6 +191,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         s="s" if is_one else "",
         take="takes" if is_one_pod else "take",
         are="is" if is_one_pod else "are",
+        them="it" if is_one_pod else "them",
         are_gone="is gone" if is_one else "are gone",
         s_many="" if is_one else "s",
         finalizer=first_of(finding.reasons, NAMED),

@@ -144,7 +144,7 @@ def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = f"{counted(finding.pods, 'pod')} ({names})"
     if finding.manner == "descheduled":
         loop = f"while Karpenter consolidates nodes of {first_of(finding.pools, NAMED)} again and again"
-        return f"the descheduler evicted {pods} in the last hour, {loop}"
+        return f"{finding.words} evicted {pods} in the last hour, {loop}"
     both = "Cluster Autoscaler and Karpenter both add nodes for the same pods"
     return f"{both}: {pods} in the last hour{last_text(finding, now_ns)}"
 

@@ -36,6 +36,13 @@ _USED: Final = re.compile(r"\d+(?:\.\d+)? ?%")
 """The share of a disk in a kubelet's message."""
 
 
+_RECURRING: Final[Mapping[str, tuple[str, str]]] = {
+    "flapping": ("was not ready", "were not ready"),
+    "rebooting": ("rebooted", "rebooted"),
+    "out-of-memory": ("ran out of memory", "ran out of memory"),
+}
+
+
 def _zone_not_ready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     count = count_text(finding.nodes)
     nodes = f"{count} of {count} Karpenter nodes have not been ready{lasting(finding, now_ns)}"
@@ -72,22 +79,25 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" in {finding.zones[0]}" if finding.zones and finding.nodes > 1 else ""
     why = why_not_ready(finding)
-    if finding.manner in ("flapping", "rebooting"):
+    if finding.manner in _RECURRING:
         nodes = f"node {names_text(finding.names)}{of_pools(finding)}"
         if finding.nodes > 1:
             nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
-        nodes += " rebooted" if finding.manner == "rebooting" else verb(finding.nodes, " was", " were") + " not ready"
+        nodes += f" {verb(finding.nodes, *_RECURRING[finding.manner])}"
         times = f"{count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
         are = verb(finding.nodes, "it is", "they are")
-        return f"{nodes} {times}{last_text(finding, now_ns)}; {are} ready now"
+        killed = f", and the kernel killed processes (SystemOOM{f': {finding.words}' if finding.words else ''})"
+        killed = killed if finding.manner == "out-of-memory" else ""
+        return f"{nodes} {times}{last_text(finding, now_ns)}{killed}; {are} ready now"
     if finding.reasons:
         why += f"; its memory ran out before ({finding.reasons[0]})"
     if finding.manner == "emptied":
         why = "; cordoned and emptied before, as for a reboot"
     if finding.nodes == 1:
         return f"node {names_text(finding.names)} has not been ready{lasting(finding, now_ns)}{why}"
-    nodes = f"{nodes_text(finding)}{of_pools(finding)}{where} ({names_text(finding.names)})"
-    return f"{nodes} have not been ready{lasting(finding, now_ns)}{why}"
+    every = "all " if finding.of_nodes else ""
+    nodes = f"{every}{nodes_text(finding)}{of_pools(finding) * (not every)}{where} ({names_text(finding.names)})"
+    return f"{nodes} have not been ready{lasting(finding, now_ns)}{why}{pods_pending(finding)}"
 
 
 def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:

@@ -118,7 +118,8 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
         crash = f"{its} init container {finding.container} crashes{exit_words}"
         return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
-    return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{words}"
+    alone = ", no other runs" if finding.severity == "error" else ""
+    return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{alone}{words}"
 
 
 def _crashing_apart(finding: ClusterFinding, _: int, __: Reasons) -> str:
