@@ -143,7 +143,10 @@ def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
         (
             "Failed",
             'Error: failed to create containerd task: unable to start container process: exec: "/app": not found',
-            '2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs: exec: "/app": not found',
+            (
+                "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs: "
+                'exec: "/app": not found'
+            ),
         ),
         (
             "Killing",
