@@ -39,7 +39,7 @@ FLEETS: Final = (
     GOLDENS / "k115" / "k115-repair.jsonl.gz",
 )
 GIVEN: Final = GOLDENS / "incidents"
-EVERY: Final = {"fleets": 60, "incidents": 24, "screens": 90}
+EVERY: Final = {"fleets": 60, "incidents": 40, "screens": 90}
 """One of so many is asked in a normal run: each takes one or two seconds."""
 COMMANDS: Final = (
     "nodes",

@@ -215,7 +215,7 @@ def krr_of(pods: list[dict[str, Any]]) -> dict[str, Any]:
     return {"scans": [{"object": {**document, "container": name}, "recommended": amounts}]}
 
 
-@pytest.mark.parametrize("source", ["story-d", "mixed"], indirect=True)
+@pytest.mark.parametrize("source", ["story-d", "runners"], indirect=True)
 def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
     check("simulate", printed(capsys, "simulate", "--disruption", source[1]))
     scenario = tmp_path / "scenario.yaml"

@@ -16,6 +16,7 @@ from karptui.cli import verdict
 from karptui.cli.loading import Loaded
 from tests.incidents.all import INCIDENTS
 from tests.incidents.judge import judge
+from tests.incidents.live import shown_by_a_cluster
 from tests.looked_once import look_once
 
 HERE: Final = Path(__file__).resolve().parent
@@ -41,10 +42,14 @@ def check(name: str, expect: dict[str, Any], snapshot: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
-def test_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = tmp_path / "snapshot.json"
-    snapshot.write_text(json.dumps(INCIDENTS[name].snapshot()))
-    check(name, INCIDENTS[name].expectation(), snapshot, monkeypatch)
+def test_own(name: str, tmp_path: Path) -> None:
+    """A snapshot is judged, and the part of it that karptui reads of a live cluster."""
+    document, snapshot = INCIDENTS[name].snapshot(), tmp_path / "snapshot.json"
+    for seen in (document, shown_by_a_cluster(name, document)):
+        if seen is not None:
+            snapshot.write_text(json.dumps(seen))
+            with pytest.MonkeyPatch.context() as patch:
+                check(name, INCIDENTS[name].expectation(), snapshot, patch)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -36,8 +36,8 @@ def names(app: KarptuiApp) -> list[str]:
     return [rows[index].cells[0].short or rows[index].cells[0].text for index in range(len(rows))]
 
 
-async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, _):
+async def test_every_node_and_claim_is_a_row_with_its_explanation(make_app: MakeApp) -> None:
+    async with running(make_app(), SIZE) as (app, pilot):
         text = screen_text(app)
         assert "Nodes [13]" in text
         assert "11 nodes" in text
@@ -52,6 +52,9 @@ async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
             "(general-x7k2p)",
         ):
             assert word in text
+        assert "Launching for 38s: the instance is not launched yet" in screen_text(app)
+        await pilot.press("down")
+        assert "no capacity for g6.2xlarge" in screen_text(app)
 
 
 def bar(app: KarptuiApp) -> str:
@@ -79,7 +82,7 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         assert bar(app) == whole
 
 
-async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
+async def test_keys_sort_filter_and_release_and_a_bad_filter_leaves_the_rows(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("S")
         assert names(app)[0] == "ip-10-0-44-2"
@@ -102,10 +105,6 @@ async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
         assert "1 marked" in screen_text(app)
         await pilot.press("escape", "escape")
         assert "1 marked" not in screen_text(app)
-
-
-async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("slash", *"cpu")
         await pilot.press("greater_than_sign")
         assert "cpu> takes a value such as 500m or 2 or 80%; nothing follows" in screen_text(app)
@@ -129,13 +128,6 @@ async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
         assert "EXPIRES" not in screen_text(app)
 
 
-async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        assert "Launching for 38s: the instance is not launched yet" in screen_text(app)
-        await pilot.press("down")
-        assert "no capacity for g6.2xlarge" in screen_text(app)
-
-
 def told(app: KarptuiApp) -> str:
     """Return what stands below the table, as drawn."""
     info = app.screen.query_one("#info", InfoLine)
@@ -157,7 +149,7 @@ async def test_the_line_tells_the_columns_that_have_no_room(
         assert "Δ claim" not in told(app)
 
 
-async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:
+async def test_nodes_and_claims_open_and_escape_comes_back(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         assert isinstance(app.screen, NodeDetailScreen)
@@ -170,6 +162,25 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
         await pilot.press("escape", "q")
         assert isinstance(app.screen, NodesScreen)
         assert names(app)[app.screen.query_one(RowTable).cursor_index] == "ip-10-0-5-160"
+        await pilot.press("home")
+        await pilot.press("o")
+        assert isinstance(app.screen, NodesScreen)
+        await press(pilot, "y")
+        assert "kind: NodeClaim" in screen_text(app)
+        await pilot.press("q", "enter")
+        assert "launched for pods requesting cpu 6500m mem 21Gi" in screen_text(app)
+        await press(pilot, "y")
+        assert "name: general-x7k2p" in screen_text(app)
+        await pilot.press("escape", "escape", "home")
+        assert isinstance(app.screen, NodesScreen)
+        await pilot.press("down", "down", "enter")
+        await pilot.press("o")
+        assert "it has no NodeClaim" in screen_text(app)
+        await press(pilot, "d")
+        assert "none: Karpenter does not manage this node" in screen_text(app)
+        await pilot.press("q", "q", "down", "enter")
+        await press(pilot, "o")
+        assert "kind: NodeClaim" in screen_text(app)
 
 
 async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
@@ -252,18 +263,6 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         assert "node=ip-10-0-8-41" in screen_text(app)
 
 
-async def test_claims_without_a_node(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        await pilot.press("o")
-        assert isinstance(app.screen, NodesScreen)
-        await press(pilot, "y")
-        assert "kind: NodeClaim" in screen_text(app)
-        await pilot.press("q", "enter")
-        assert "launched for pods requesting cpu 6500m mem 21Gi" in screen_text(app)
-        await press(pilot, "y")
-        assert "name: general-x7k2p" in screen_text(app)
-
-
 async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
     async with running(make_app(screen="claims"), (120, 40)) as (app, pilot):
         names = [entry.name for entry in app.follower.view.node_entries if entry.node is None]
@@ -271,18 +270,6 @@ async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
         await pilot.press("slash", *names[0], "enter", "e")
         assert isinstance(app.screen, NodeDetailScreen)
         assert names[0] in screen_text(app)
-
-
-async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        await pilot.press("down", "down", "enter")
-        await pilot.press("o")
-        assert "it has no NodeClaim" in screen_text(app)
-        await press(pilot, "d")
-        assert "none: Karpenter does not manage this node" in screen_text(app)
-        await pilot.press("q", "q", "down", "enter")
-        await press(pilot, "o")
-        assert "kind: NodeClaim" in screen_text(app)
 
 
 async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:

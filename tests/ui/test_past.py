@@ -111,19 +111,7 @@ async def test_the_top_bar_tells_the_past_from_the_present(app: KarptuiApp, widt
         assert "Earlier" not in screen_text(app).splitlines()[-1]
 
 
-async def test_brackets_step_from_change_to_change_on_any_screen(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("4", "left_square_bracket")(pilot)
-        first = moment_ns(app)
-        await pressing("left_square_bracket", "left_square_bracket")(pilot)
-        third = moment_ns(app)
-        assert third < first < at(SECONDS)
-        assert app.current_mode == "pods"
-        await pressing("right_square_bracket", "right_square_bracket")(pilot)
-        assert moment_ns(app) == first
-
-
-async def test_both_ends_of_the_history_are_told(app: KarptuiApp) -> None:
+async def test_brackets_braces_and_times_go_through_a_history(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("right_square_bracket")(pilot)
         assert "this is the newest recorded moment" in notice(app)
@@ -134,10 +122,16 @@ async def test_both_ends_of_the_history_are_told(app: KarptuiApp) -> None:
         await pressing("colon", *"at 13:59", "enter")(pilot)
         assert "nothing was recorded then: the history begins later" in notice(app)
         assert moment_ns(app) == BEGIN_NS
-
-
-async def test_braces_go_to_marks(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("full_stop")(pilot)
+        await pressing("4", "left_square_bracket")(pilot)
+        first = moment_ns(app)
+        await pressing("left_square_bracket", "left_square_bracket")(pilot)
+        third = moment_ns(app)
+        assert third < first < at(SECONDS)
+        assert app.current_mode == "pods"
+        await pressing("right_square_bracket", "right_square_bracket")(pilot)
+        assert moment_ns(app) == first
+        await pressing("full_stop")(pilot)
         await pressing("left_curly_bracket")(pilot)
         assert moment_ns(app) == at(40.5)
         assert "disrupted: ip-10-0-1-96: Empty" in notice(app)
@@ -151,10 +145,7 @@ async def test_braces_go_to_marks(app: KarptuiApp) -> None:
         await pressing("right_curly_bracket")(pilot)
         assert "there is no later mark" in notice(app)
         assert moment_ns(app) == at(40.5)
-
-
-async def test_a_time_is_gone_to_and_another_text_refused(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("full_stop")(pilot)
         await pressing("colon", *"at soon", "enter")(pilot)
         assert "'soon' is not a time of day in UTC" in notice(app)
         assert app.moments.shown is None
@@ -163,10 +154,6 @@ async def test_a_time_is_gone_to_and_another_text_refused(app: KarptuiApp) -> No
             app.run_command(f"at {text}")
             await pressing()(pilot)
             assert moment_ns(app) // NS_PER_SECOND == at(second) // NS_PER_SECOND
-
-
-async def test_a_first_screen_of_the_past_is_left_for_now(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
         for key in ("escape", "q", "full_stop"):
             await pressing("1", "left_square_bracket", "left_square_bracket", "2")(pilot)
             assert app.moments.shown is not None
@@ -174,9 +161,12 @@ async def test_a_first_screen_of_the_past_is_left_for_now(app: KarptuiApp) -> No
             assert app.moments.shown is None
             assert app.current_mode == "pools"
             assert app.is_running
+        await pressing("slash", "left_square_bracket", "full_stop", "left_curly_bracket")(pilot)
+        assert app.moments.shown is None
+        assert "[.{" in screen_text(app)
 
 
-async def test_details_and_recorded_objects_of_a_moment(app: KarptuiApp) -> None:
+async def test_details_forecasts_and_what_ifs_of_a_moment(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at 14:00:30", "enter", "enter")(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
@@ -186,10 +176,6 @@ async def test_details_and_recorded_objects_of_a_moment(app: KarptuiApp) -> None
         await pressing("full_stop")(pilot)
         assert app.moments.shown is None
         assert app.is_running
-
-
-async def test_a_forecast_of_the_past_and_the_way_back(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at 14:00:30", "enter", "F", "enter")(pilot)
         assert isinstance(app.moments.shown, PlayMoment)
         assert app.moments.shown.at_ns >= at(30)
@@ -201,6 +187,12 @@ async def test_a_forecast_of_the_past_and_the_way_back(app: KarptuiApp) -> None:
         await pressing("q")(pilot)
         assert app.moments.shown is None
         assert app.is_running
+        await pressing("full_stop")(pilot)
+        await pressing("colon", *"at 14:00:30", "enter", "2", "ctrl+t")(pilot)
+        assert "Edit" in screen_text(app)
+        await pressing("right_square_bracket")(pilot)
+        assert moment_ns(app) > at(30)
+        assert "Edit" in screen_text(app)
 
 
 async def test_the_followed_cluster_goes_on_meanwhile(path: Path) -> None:
@@ -260,22 +252,6 @@ async def test_a_damaged_history_is_told(tmp_path: Path) -> None:
         await pressing("left_square_bracket")(pilot)
         assert "is not a history that karptui has recorded" in notice(app)
         assert app.moments.shown is None
-
-
-async def test_brackets_are_text_in_a_prompt(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("slash", "left_square_bracket", "full_stop", "left_curly_bracket")(pilot)
-        assert app.moments.shown is None
-        assert "[.{" in screen_text(app)
-
-
-async def test_a_step_while_a_what_if_is_open(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("colon", *"at 14:00:30", "enter", "2", "ctrl+t")(pilot)
-        assert "Edit" in screen_text(app)
-        await pressing("right_square_bracket")(pilot)
-        assert moment_ns(app) > at(30)
-        assert "Edit" in screen_text(app)
 
 
 async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do_not(path: Path) -> None:

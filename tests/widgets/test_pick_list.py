@@ -320,7 +320,7 @@ async def test_lines_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch)
         assert canvas.at(pick_list.region) == drawn_anew(pick_list)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

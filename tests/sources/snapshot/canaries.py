@@ -458,9 +458,10 @@ class Canaries:
 
     def left_in(self, text: str) -> dict[str, str]:
         """Return the words and literals that stand in a text, with where they were planted."""
-        lowered = text.lower()
-        texts = {word: where for word, where in self.places.items() if word in lowered}
-        return texts | {literal: "literal" for literal in LITERALS if literal in text}
+        words = self.places.keys() & set(re.findall("zq[b-m]+q", text.lower()))
+        return {word: self.places[word] for word in words} | {
+            literal: "literal" for literal in LITERALS if literal in text
+        }
 
     def _word(self, path: str) -> str:
         word = f"zq{_letters(len(self.places))}"

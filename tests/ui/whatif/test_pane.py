@@ -36,14 +36,32 @@ async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None
         assert len(app.whatif.book.sheet.edits) == 1
 
 
-async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
-    async with open_whatif() as (app, _, screen):
+async def test_a_pool_opens_with_its_class_and_takes_a_mode_and_offerings() -> None:
+    async with open_whatif() as (app, pilot, screen):
         assert [document.kind for document in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
         assert app.whatif.book.is_untouched
         assert delta(screen, "nodes")[2] == "0"
         assert "Still unschedulable" in shown(screen)
         assert shown(screen).startswith("Nothing is edited: ")
         assert "Exact, except" in shown(screen)
+        await press(pilot, "m", "down", "down", "down", "enter")
+        assert app.whatif.book.sheet.replay is Replay.NEXT
+        assert "Karpenter's next command" in shown(screen)
+        await press(pilot, "m", "up", "up", "enter")
+        assert app.whatif.book.sheet.replay is Replay.SCRATCH
+        assert "New nodes" in shown(screen)
+        await press(pilot, "a", *"offering", "enter", *"m7i* spot", "enter")
+        assert app.whatif.book.sheet.edits == (TakeOut("m7i*", "", "spot"),)
+        await control(pilot, "edit", "backspace")
+        assert app.whatif.book.sheet.edits == ()
+        await press(pilot, "a", *"offering", "enter", "enter")
+        assert app.whatif.book.sheet.edits == ()
+        for what, name in product(("save to", "open"), ("~a-user-whom-nobody-knows/x.yaml", "a" * 300)):
+            await press(pilot, "s", *what, "enter")
+            app.screen.query_one(Input).value = name
+            await press(pilot, "enter")
+            assert app.screen is screen
+            assert screen.info.pieces[0][0].startswith(f"{name} cannot be ")
 
 
 async def test_every_line_of_the_result_opens_and_comes_back() -> None:
@@ -79,9 +97,16 @@ async def test_every_line_of_the_result_opens_and_comes_back() -> None:
         lines.move_to(drift)
         await press(pilot, "enter")
         await opens(f"{drift}#0", "enter")
+        await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
+        screen.result.lines.focus()
+        screen.result.lines.move_to("pool/trino")
+        await press(pilot, "o", "ctrl+t")
+        assert app.screen is screen
+        assert sum(isinstance(screen, WhatIfScreen) for screen in app.screen_stack) == 1
+        assert "name: trino" in screen.edit_pane.editor.text
 
 
-async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
+async def test_a_workload_is_scaled_and_documents_are_opened_once() -> None:
     async with open_whatif() as (app, pilot, screen):
         await press(pilot, "o")
         assert "R focuses the result" in "".join(text for text, _ in screen.info.pieces)
@@ -92,9 +117,20 @@ async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
         await press(pilot, "o")
         assert app.screen is screen
         assert "is only in this scenario" in "".join(text for text, _ in screen.info.pieces)
+        await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
+        assert delta(screen, "pending")[2].startswith("+")
+        assert "web/front" in shown(screen)
+        await press(pilot, "a", *"open", "enter", *"PodDisruptionBudget web/front", "enter")
+        assert "kind: PodDisruptionBudget" in screen.edit_pane.editor.text
+        for _ in range(2):
+            await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
+            assert screen.edit_pane.document is not None
+            assert screen.edit_pane.document.kind == "Job"
+        kinds = [item.kind for item in screen.whatif.documents.parsed.documents]
+        assert kinds == ["NodePool", "EC2NodeClass", "PodDisruptionBudget", "Job"]
 
 
-async def test_undo_and_redo_go_step_by_step() -> None:
+async def test_quick_edits_are_undone_and_their_values_checked() -> None:
     async with open_whatif() as (app, pilot, screen):
         await control(pilot, "weight", "right")
         await control(pilot, "VM overhead", "right")
@@ -108,10 +144,6 @@ async def test_undo_and_redo_go_step_by_step() -> None:
         assert value(pilot, "VM overhead") == "0.08"
         await control(pilot, "VM overhead", "left")
         assert app.whatif.book.sheet.edits == ()
-
-
-async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
-    async with open_whatif() as (app, pilot, screen):
         await control(pilot, "weight", "enter", "ctrl+u", *"500", "enter")
         assert "must be a whole number from 1 to 100" in str(app.screen.query_one("Static").render())
         await press(pilot, "backspace", "enter")
@@ -129,7 +161,7 @@ async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
         assert SetSetting("PREFERENCE_POLICY", "Ignore") in app.whatif.book.sheet.edits
 
 
-async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
+async def test_typing_is_checked_line_by_line_and_undone() -> None:
     async with open_whatif() as (_, pilot, screen):
         result = shown(screen)
         await press(pilot, "e")
@@ -140,10 +172,15 @@ async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
         assert "last valid result" in "".join(text for text, _ in screen.explain())
         await press(pilot, "u")
         assert not screen.whatif.documents.is_broken
-
-
-async def test_wrong_fields_are_named_at_their_line() -> None:
-    async with open_whatif() as (_, pilot, screen):
+        before = screen.edit_pane.editor.text
+        await press(pilot, "e")
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
+        await press(pilot, "backspace", "1", "enter", *"limits", "escape")
+        await press(pilot, "u")
+        assert "  weight: 51\n" in screen.edit_pane.editor.text
+        assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
+        await press(pilot, "u")
+        assert screen.edit_pane.editor.text == before
         screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
         await settled(pilot)
         row = screen.edit_pane.editor.text.split("\n").index("  wieght: 500")
@@ -154,35 +191,6 @@ async def test_wrong_fields_are_named_at_their_line() -> None:
         screen.edit_pane.editor.show_place(row)
         await settled(pilot)
         assert "spec.weight" in "".join(text for text, _ in screen.explain())
-
-
-async def test_a_mode_is_chosen_from_a_list() -> None:
-    async with open_whatif() as (app, pilot, screen):
-        await press(pilot, "m", "down", "down", "down", "enter")
-        assert app.whatif.book.sheet.replay is Replay.NEXT
-        assert "Karpenter's next command" in shown(screen)
-        await press(pilot, "m", "up", "up", "enter")
-        assert app.whatif.book.sheet.replay is Replay.SCRATCH
-        assert "New nodes" in shown(screen)
-
-
-async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
-    async with open_whatif() as (app, pilot, _):
-        await press(pilot, "a", *"offering", "enter", *"m7i* spot", "enter")
-        assert app.whatif.book.sheet.edits == (TakeOut("m7i*", "", "spot"),)
-        await control(pilot, "edit", "backspace")
-        assert app.whatif.book.sheet.edits == ()
-        await press(pilot, "a", *"offering", "enter", "enter")
-        assert app.whatif.book.sheet.edits == ()
-
-
-async def test_a_workload_is_scaled_and_a_document_opened() -> None:
-    async with open_whatif() as (_, pilot, screen):
-        await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
-        assert delta(screen, "pending")[2].startswith("+")
-        assert "web/front" in shown(screen)
-        await press(pilot, "a", *"open", "enter", *"PodDisruptionBudget web/front", "enter")
-        assert "kind: PodDisruptionBudget" in screen.edit_pane.editor.text
 
 
 async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path: Path) -> None:
@@ -223,35 +231,12 @@ async def test_the_base_follows_the_cluster() -> None:
         assert "cluster changed" not in str(screen.result.border_title), "the answer follows an edit again"
 
 
-async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
-    async with open_whatif() as (_, pilot, screen):
-        before = screen.edit_pane.editor.text
-        await press(pilot, "e")
-        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
-        await press(pilot, "backspace", "1", "enter", *"limits", "escape")
-        await press(pilot, "u")
-        assert "  weight: 51\n" in screen.edit_pane.editor.text
-        assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
-        await press(pilot, "u")
-        assert screen.edit_pane.editor.text == before
-
-
 async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
     async with open_whatif(size=(80, 24)) as (_, pilot, screen):
         assert (screen.edit_pane.controls.size.height, screen.edit_pane.editor.size.height) == (8, 0)
         await press(pilot, "e")
         assert screen.edit_pane.controls.size.height == 0
         assert screen.edit_pane.editor.size.height >= 6
-
-
-async def test_a_path_that_cannot_be_is_said() -> None:
-    async with open_whatif() as (app, pilot, screen):
-        for what, name in product(("save to", "open"), ("~a-user-whom-nobody-knows/x.yaml", "a" * 300)):
-            await press(pilot, "s", *what, "enter")
-            app.screen.query_one(Input).value = name
-            await press(pilot, "enter")
-            assert app.screen is screen
-            assert screen.info.pieces[0][0].startswith(f"{name} cannot be ")
 
 
 async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() -> None:
@@ -279,17 +264,6 @@ async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() 
         assert "1 scenario not saved last time is here again" in "".join(text for text, _ in screen.info.pieces)
 
 
-async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane() -> None:
-    async with open_whatif("whatif NodePool runners") as (app, pilot, screen):
-        await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
-        screen.result.lines.focus()
-        screen.result.lines.move_to("pool/trino")
-        await press(pilot, "o", "ctrl+t")
-        assert app.screen is screen
-        assert sum(isinstance(screen, WhatIfScreen) for screen in app.screen_stack) == 1
-        assert "name: trino" in screen.edit_pane.editor.text
-
-
 async def test_packing_is_drawn_before_and_after() -> None:
     async with open_whatif() as (app, pilot, _):
         await press(pilot, "p")
@@ -304,12 +278,3 @@ async def test_packing_is_drawn_before_and_after() -> None:
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
-
-
-async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None:
-    async with open_whatif() as (_, pilot, screen):
-        for _ in range(2):
-            await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
-            assert screen.edit_pane.document is not None
-            assert screen.edit_pane.document.kind == "Job"
-        assert [item.kind for item in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]

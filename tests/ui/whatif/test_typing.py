@@ -13,8 +13,12 @@ def result_text(screen: WhatIfScreen) -> str:
     return "".join(text for text, _ in screen.explain())
 
 
-async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_whatif() as (_, pilot, screen):
+        titles = [control.title for control in screen.edit_pane.controls.controls]
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
+        await settled(pilot)
+        assert [control.title for control in screen.edit_pane.controls.controls] != titles
         await press(pilot, "e")
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await settled(pilot)
@@ -31,11 +35,3 @@ async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.Mon
         screen.ask()
         assert screen.whatif.documents.is_taken_apart
         assert "spec.weight" in result_text(screen)
-
-
-async def test_quick_edits_follow_the_cursor_into_another_document() -> None:
-    async with open_whatif() as (_, pilot, screen):
-        titles = [control.title for control in screen.edit_pane.controls.controls]
-        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
-        await settled(pilot)
-        assert [control.title for control in screen.edit_pane.controls.controls] != titles

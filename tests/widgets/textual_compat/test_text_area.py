@@ -214,7 +214,7 @@ async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> s
     return kind
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 async def test_whatever_is_done_the_terminal_shows_what_textual_would(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
