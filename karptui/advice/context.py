@@ -131,11 +131,7 @@ class AdviceContext:
             setting: The environment's name, e.g. ``FEATURE_GATES``.
 
         """
-        controller = self.evidence.controller
-        if setting in self.settings.environment:
-            return False
-        is_read = controller is not None and bool(controller.settings)
-        return not is_read or controller is None or setting in controller.unknown or bool(controller.from_elsewhere)
+        return self.evidence.is_assumed(setting, self.settings)
 
     def doubt(self, setting: str) -> str:
         """Return a note that a setting is assumed, or an empty string."""

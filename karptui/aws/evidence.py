@@ -101,6 +101,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return self.settings_origin
         return self.setting_origins.get(setting, DEFAULTS)
 
+    def is_assumed(self, setting: str, settings: Settings) -> bool:
+        """Return whether a setting was not read, and is not among those given: its default is assumed."""
+        controller = self.controller
+        if setting in settings.environment:
+            return False
+        is_read = controller is not None and bool(controller.settings)
+        return not is_read or controller is None or setting in controller.unknown or bool(controller.from_elsewhere)
+
     @property
     def karpenter_version(self) -> str:
         """Karpenter's version from the user, its metrics or its Deployment; empty if unknown."""

@@ -65,6 +65,8 @@ class Price(msgspec.Struct, frozen=True):
     origin: PriceOrigin
     is_reservation: bool = False
     """Whether it is a reserved node, at the on-demand price: a reservation is billed whether or not it is used."""
+    counted_with: str = ""
+    """The other Node of the same instance, whose price counts; empty if this one counts."""
 
 
 class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -174,7 +174,7 @@ def _pod_lines(pods: tuple[PodEntry, ...], detail: NodeDetail | None, now_ns: in
     rows = build_rows(spec, pods, sort=Sort("cpu", is_descending=True), now_ns=now_ns)
     shown = [index for index, heading in enumerate(spec.headings()) if heading.id in _SHOWN]
     text = as_text(spec.headings(), rows, shown)
-    return [(), (("Pods, and where each would go if the node went", Tone.STRONG),), *(
+    return [(), (("Pods, and where each would land if the node were removed", Tone.STRONG),), *(
         ((line, Tone.NORMAL),) for line in text.splitlines()
     )]  # fmt: skip
 

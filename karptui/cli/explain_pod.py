@@ -107,7 +107,7 @@ def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     entry = view.pod_entry(pod.key) or PodEntry(pod, node.pool if node is not None else "")
     values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}
     sentence = pod_sentence(entry, loaded.now_ns)
-    ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"
+    ended = "has ended" if pod.is_terminal else f"is not pending: it is on {clean(pod.node_name)}"
     lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]
     lines += _findings_about(pod.key, view, loaded.now_ns)
     if pod.node_name and not pod.is_terminal:

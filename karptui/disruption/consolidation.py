@@ -103,6 +103,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """The cheaper types, cheapest first, if there are too few."""
     others_need: OthersNeed | None = None
     """New nodes for pods of other nodes and pending pods, if requested."""
+    is_assumed: bool = False
+    """Whether it follows from a default of Karpenter, assumed because its settings were not read."""
 
 
 def missing_conditions(candidate: Candidate) -> Iterator[tuple[str, str]]:

@@ -170,6 +170,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The code, then those of other blockers of methods that want the node, worst first."""
     method: str = ""
     """The method it is from; empty if none wants the node."""
+    is_assumed: bool = False
+    """Whether it follows from a default of Karpenter, assumed because its settings were not read."""
 
 
 class NodeCase(NamedTuple):
@@ -231,6 +233,7 @@ def _why_by_lanes(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> 
             of=SPOT_TO_SPOT_TYPES if code is WhyCode.SPOT else 0,
             score=now.score if is_refusal_now else 0.0,
             method=held.method,
+            is_assumed=is_refusal_now and now.is_assumed,
         )
     return _of_blocker(fleet, case, held)
 

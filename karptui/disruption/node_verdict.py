@@ -63,6 +63,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The score of the Balanced policy, if it rejects the node."""
     cheaper_types: tuple[str, ...] = ()
     """The cheaper types, cheapest first, if spot-to-spot consolidation needs more of them."""
+    is_assumed: bool = False
+    """Whether the refusal follows from a default of Karpenter, assumed because its settings were not read."""
 
     refused: tuple[Refused, ...] = ()
     """The refusals of all methods that were tried."""
@@ -121,6 +123,7 @@ def verdict_of(removal: RemovalResult) -> Verdict:
         count=0 if refusal is None else refusal.count,
         score=_score(refusal),
         cheaper_types=() if refusal is None else refusal.type_names,
+        is_assumed=refusal is not None and refusal.is_assumed,
         refused=tuple(
             Refused(str(method), refusal.code, refusal.message) for method, refusal in removal.refusals.items()
         ),

@@ -244,7 +244,9 @@ class RemovalSimulator:
         is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
         consolidated = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
         if isinstance(consolidated, Refusal):
-            return _without_run(consolidated, {pod.key for pod in candidate.reschedulable_pods})
+            refusal = _without_run(consolidated, {pod.key for pod in candidate.reschedulable_pods})
+            is_assumed = refusal.code == RefusalCode.SPOT_OFF and self._fleet.settings.are_gates_assumed
+            return msgspec.structs.replace(refusal, is_assumed=is_assumed)
         score = next((score for score in self._policy.scores(consolidated).values() if not score.is_approved), None)
         if score is not None:
             message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"

@@ -82,6 +82,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The provider's policies if given; None for the AWS provider's."""
     reboot_history: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     """Reboot times by NodeClaim name since the controller started, in nanoseconds since the epoch, as far as known."""
+    are_gates_assumed: bool = False
+    """Whether the feature gates were not read, so that Karpenter's defaults are assumed."""
     unread: tuple[str, ...] = ()
     """Names whose values Karpenter cannot parse and silently ignores; their defaults apply."""
 

@@ -45,7 +45,7 @@ class Question(NamedTuple):
 
 QUESTIONS: Final = (
     Question("Why is {} still here?", kinds=("Node", "NodeClaim"), action="explain_why"),
-    Question("Why is {} pending, or its node still here?", kinds=("Pod",), action="explain_why"),
+    Question("Why is {} pending? If it runs: why is its node still here?", kinds=("Pod",), action="explain_why"),
     Question("What happens if I change {}?", kinds=("Node", "NodePool", "NodeClass", "Pod"), action="whatif"),
     Question("Which instance types can {} launch?", "types {}", ("NodePool",)),
     Question("How many more pods fit within the limits of {}?", "headroom NodePool {}", ("NodePool",)),
@@ -54,7 +54,7 @@ QUESTIONS: Final = (
     Question("How do I pause disruption of {}?", "pause {}", ("NodePool",)),
     Question("How do I keep a ratio between {} and another pool?", kinds=("NodePool",), action="share_out"),
     Question("How many more copies of {} fit?", "headroom Pod {}", ("Pod",)),
-    Question("Actions… on {}: cordon, do-not-disrupt, evict, delete", "do", ("Node", "NodeClaim", "Pod")),
+    Question("Which actions can I take on {}?", "do", ("Node", "NodeClaim", "Pod")),
     Question("What does Karpenter do next?", "next"),
     Question("What happens in the next hours?", "forward"),
     Question("What happens if I change something?", "whatif"),

@@ -24,7 +24,6 @@ from karptui.views.findings.sentence import sentence
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table
-from karptui.views.nodes.resources import DELTA_WORDS, delta_text
 from karptui.views.nodes.sentences import (
     cluster_facts,
     explain_node,
@@ -208,9 +207,6 @@ class NodesScreen(ListScreen[NodeEntry]):
     def row_facts(self) -> Sequence[Pieces]:
         """Return the values of columns that do not fit, and further facts about the node."""
         item, facts = self.current, super().row_facts()
-        if item is not None and item.delta is not None and delta_text(item.delta):
-            # A node that differs from its NodeClaim is always reported.
-            facts = sorted(facts, key=lambda fact: not fact[0][0].startswith(DELTA_WORDS))
         if item is None or item.findings is None:
             return facts
         details = node_details(item, has_prices=not self.host.config.disable_pricing)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
 from karptui.aws.prices import NodePrices, Price
 from karptui.aws.region import Place, place_of
@@ -268,19 +270,25 @@ class ClusterView:
     def _tie_nodes(self, before: Mapping[str, NodeEntry]) -> _Nodes:
         state = self.state
         entries: dict[str, NodeEntry] = {}
+        first: dict[str, str] = {}
         for name, node in state.nodes.items():
             key = f"Node/{name}"
-            entries[key] = self._entry(before.get(key), node, state.claim_of(name))
+            twin = first.setdefault(node.provider_id or name, name)
+            entries[key] = self._entry(before.get(key), node, state.claim_of(name), twin if twin != name else "")
         for claim in state.claims_without_node():
             key = f"NodeClaim/{claim.name}"
             entries[key] = self._entry(before.get(key), None, claim)
         return _Nodes(entries, tuple(entries.values()))
 
-    def _entry(self, entry: NodeEntry | None, node: Node | None, claim: NodeClaim | None) -> NodeEntry:
+    def _entry(
+        self, entry: NodeEntry | None, node: Node | None, claim: NodeClaim | None, counted_with: str = ""
+    ) -> NodeEntry:
         usage = self.state.node_usage.get(node.name) if node is not None else None
         used = self.live_usage.nodes.get(node.name) if node is not None else None
         findings = self._findings_of(node, claim)
         is_same_object = entry is not None and entry.node is node and entry.claim is claim and self._is_same_book
+        if entry is not None and entry.price is not None and entry.price.counted_with != counted_with:
+            is_same_object = False
         if (
             entry is not None
             and is_same_object
@@ -292,6 +300,8 @@ class ClusterView:
         ):
             return entry
         price = entry.price if entry is not None and is_same_object else self._price(NodeEntry(node, claim))
+        if counted_with and price is not None:
+            price = replace(price, per_hour=0.0, counted_with=counted_with)
         return NodeEntry(node, claim, usage, self.access, price, findings, self.hidden, used)
 
     def _findings_of(self, node: Node | None, claim: NodeClaim | None) -> NodeFindings | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from karptui.aws.evidence import Evidence, prices_of
 from karptui.aws.prices import NodePrices
 from karptui.aws.region import place_of
@@ -91,10 +93,13 @@ def open_cluster(
     """
     if unread is None:
         unread = UnreadClasses(unread_ec2(inventory.nodepools, inventory.nodeclasses))
+    settings = evidence.settings
+    if evidence.is_assumed("FEATURE_GATES", settings):
+        settings = replace(settings, are_gates_assumed=True)
     return WhatIfBase(
         inventory,
         types_for(evidence, unread),
-        evidence.settings,
+        settings,
         now_ns,
         karpenter_version=evidence.karpenter_version,
         prices=prices or prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses)),

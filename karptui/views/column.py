@@ -58,7 +58,7 @@ class Field(msgspec.Struct, Generic[ItemT], frozen=True):
 Fields: TypeAlias = Mapping[str, Field[ItemT]]
 
 _EXAMPLES: Final = {
-    FieldKind.TEXT: "spot*",
+    FieldKind.TEXT: "word*",
     FieldKind.CPU: "500m or 2",
     FieldKind.BYTES: "4Gi",
     FieldKind.COUNT: "10",

@@ -14,6 +14,7 @@ from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, filter_help, named
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.sanitize import clean
 from karptui.views.top_bar import Fact
 
 
@@ -90,7 +91,9 @@ def _origin_words(price: Price) -> str:
     words = price.origin.label
     if price.is_reservation:
         words += ", on-demand rate: the reservation is billed whether it is used or not"
-    if price.per_hour != price.listed_per_hour:
+    if price.counted_with:
+        words += f": the same instance as Node {clean(price.counted_with)}, whose price counts"
+    elif price.per_hour != price.listed_per_hour:
         words += f", listed {node_price_text(price.listed_per_hour, price.currency)}"
     return words
 

@@ -25,16 +25,19 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
 
 
 def money_text(finding: ClusterFinding) -> str:
-    """Return ``$2.03/h``, or ``$2.03/h in 7m`` by forecast; empty if unknown or already in the text.
+    """Return a cost, ``$2.03/h``, or savings: ``can save up to $2.03/h``, by forecast ``can save $2.03/h in 7m``.
 
-    A plus marks a lower bound.
+    Empty if unknown or already in the text.
     """
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
-    bound = "up to " if finding.is_upper_bound else ""
-    text = f"{bound}{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
-    seconds = finding.saves_in_seconds
-    return text if seconds is None else f"{text} in {duration_text(seconds)}"
+    text = per_hour_text(finding.price_per_hour, "USD")
+    if finding.is_upper_bound:
+        return f"can save up to {text}{' (incomplete)' if finding.is_partial else ''}"
+    text += "+" if finding.is_partial else ""
+    if finding.saves_in_seconds is not None:
+        return f"can save {text} in {duration_text(finding.saves_in_seconds)}"
+    return text
 
 
 class Room(NamedTuple):

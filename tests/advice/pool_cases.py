@@ -53,6 +53,19 @@ def three_nodes(**pool: Any) -> Inventory:
     return an_inventory(nodepools=(a_nodepool(**pool),))
 
 
+def two_pools_that_never_consolidate() -> Inventory:
+    """Return a cluster whose nodes belong to two NodePools, neither of which consolidates."""
+    never = (a_nodepool(consolidate_after_ns=None), a_nodepool(name="spot", consolidate_after_ns=None))
+    inventory = an_inventory(nodepools=never)
+    node, claim = inventory.nodes[0], inventory.nodeclaims[0]
+    other = {labels.NODEPOOL: "spot"}
+    return replace(
+        inventory,
+        nodes=(replace(node, labels={**node.labels, **other}), *inventory.nodes[1:]),
+        nodeclaims=(replace(claim, labels={**claim.labels, **other}), *inventory.nodeclaims[1:]),
+    )
+
+
 def with_one_leaving(inventory: Inventory) -> Inventory:
     """Return a cluster whose first NodeClaim is being deleted."""
     first, *others = inventory.nodeclaims
@@ -536,8 +549,15 @@ CASES = [
     Case(
         "pool-consolidation-never",
         lambda: three_nodes(consolidate_after_ns=None),
-        ("consolidateAfter Never", "It has 3 nodes."),
+        ("general has consolidateAfter Never", "It has 3 nodes."),
         INFO,
+    ),
+    Case(
+        "pool-consolidation-never",
+        two_pools_that_never_consolidate,
+        ("general, spot have consolidateAfter Never", "They have 3 nodes."),
+        INFO,
+        name="several NodePools",
     ),
     Case(
         "pool-consolidation-never",

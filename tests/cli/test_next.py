@@ -56,6 +56,17 @@ def test_errors_are_sentences(file: str, tmp_path: Path, run: Run) -> None:
     assert "missing.json" in run("next", "--snapshot", str(tmp_path / "missing.json"), status=2).err
 
 
+def test_no_launch_is_promised_while_karpenter_is_down(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(INCIDENTS["karpenter-scaled-to-zero"].snapshot()))
+    groups = json.loads(run("pending", "--snapshot", str(path), "-o", "json").out)
+    pod = next(group for group in groups if group["turn"] == "new node")
+    printed = run("explain", "pod", f"{pod['namespace']}/{pod['pods'][0]}", "--snapshot", str(path), "--no-remedies")
+    assert "Karpenter is not running" in printed.out
+    assert "Karpenter's rules call for a new node" in printed.out
+    assert "Karpenter would launch" not in printed.out
+
+
 @pytest.mark.parametrize(
     ("incident", "idle"),
     [

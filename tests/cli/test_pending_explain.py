@@ -81,7 +81,7 @@ class TestExplainPod:
         path = a_file(tmp_path)
         status, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path)
         assert status == 0
-        assert out.startswith("web/api-1 does not wait: it is on node-1")
+        assert out.startswith("web/api-1 is not pending: it is on node-1")
         assert "`karptui explain node node-1`" in out
         _, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path, "-o", "json")
         assert json.loads(out)[0]["turn"] == "bound"

@@ -15,9 +15,11 @@ from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
-from karptui.karpenter.settings import parse_settings
+from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
+from karptui.views.why.labels import why_code, why_label
+from karptui.views.why.sentences import refusal_text
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -144,6 +146,15 @@ BLOCKED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)
 def test_code(code: str, cluster: Mapping[str, Any]) -> None:
     assert findings_of(**cluster).why.code == code
+
+
+def test_a_gate_that_was_not_read_is_assumed_to_be_off() -> None:
+    unread = findings_of(**SPOT_CLUSTER, settings=Settings(are_gates_assumed=True))
+    assert (why_label(unread.why, NOW_NS), why_code(unread.why, NOW_NS)) == ("spot-to-spot off?", "GATE-OFF")
+    assert unread.outlook is not None
+    assert "which is off by default and was not read" in refusal_text(unread.outlook.now)
+    read = findings_of(**SPOT_CLUSTER)
+    assert (why_label(read.why, NOW_NS), why_code(read.why, NOW_NS)) == ("spot-to-spot off", "GATE-OFF")
 
 
 def lanes(findings: NodeFindings) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class TestTurns:
     @pytest.mark.parametrize(
         ("pod", "cause", "words"),
         [
-            (a_pod(), Cause.CLAIM, "launch a node"),
+            (a_pod(), Cause.CLAIM, "call for a new node"),
             (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool or existing node"),
             (a_pod(has_resource_claims=True), Cause.UNPLACED, "Karpenter does not support ResourceClaims"),
             (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
@@ -150,11 +150,12 @@ class TestTurns:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
-        assert waiting_sentence(group) == "it fits on a node that exists or is starting: Karpenter launches no other"
+        assert waiting_sentence(group) == "it fits on a node that exists or is starting, so Karpenter launches none"
         assert now_words(group) == "it fits on node-1 of general"
 
     def test_within_a_sentence_no_mark_stands(self) -> None:
         assert now_words(only(report(a_pod()))).startswith("Karpenter would launch ")
+        assert waiting_sentence(only(report(a_pod()))) == "Karpenter's rules call for a new node"
         assert now_words(only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))) == "no NodePool accepts pods"
 
     @pytest.mark.parametrize(

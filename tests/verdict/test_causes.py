@@ -388,7 +388,7 @@ def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() ->
     by_code = findings(nodes=[node], pending=[waiting])
     assert FindingCode.PENDING not in by_code
     assert text(by_code[FindingCode.NOT_INITIALIZED]) == (
-        "1 node (gpu-1) has not been initialized for 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
+        "1 node (gpu-1) is still not initialized after 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
     )
 
 
@@ -435,7 +435,7 @@ def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     template = a_pod_template(tolerations=tuple(Toleration(key, "Exists") for key in tolerated))
     daemonset = DaemonSet(name=name, namespace="k", template=template)
     result = text(findings(nodes=[node], daemonsets=[daemonset])[FindingCode.NOT_INITIALIZED])
-    assert result.endswith(f"for 34m: startup taint fsx.csi/agent:NoExecute{end}")
+    assert result.endswith(f"after 34m: startup taint fsx.csi/agent:NoExecute{end}")
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
     lines = [VerdictNode(name, "general", claim, has_node=True, per_hour=0.2) for name in ("localhost", "ip-1")]
     finding = findings(nodes=lines)[FindingCode.CLAIM_STUCK]
     assert (finding.nodes, finding.price_per_hour) == (1, 0.2)
-    result = "1 instance of general joined as 2 nodes (localhost, ip-1) and has not been registered for 9m"
+    result = "1 instance of general joined as 2 nodes (localhost, ip-1) and is still not registered after 9m"
     assert text(finding).startswith(f"{result}: matched multiple nodes")
 
 

@@ -39,11 +39,11 @@ OTHER = claim("other", MINUTE, pool="trino")
     [
         ([], ""),
         ([NEVER, LEAVING, OTHER], ""),
-        ([claim("a", HOUR), NEVER], "of 1 NodeClaim of general expire 0 in 30m · 1 in 24h · 1 in 7d"),
-        ([claim("a", 200 * HOUR), NEVER], "of 1 NodeClaim of general none expires within 7d"),
+        ([claim("a", HOUR), NEVER], "general: of 1 NodeClaim expire 0 in 30m · 1 in 24h · 1 in 7d"),
+        ([claim("a", 200 * HOUR), NEVER], "general: none of 1 NodeClaim expires within 7d"),
         (
             [claim("a", 20 * MINUTE), claim("b", 30 * HOUR), LEAVING, OTHER],
-            "of 2 NodeClaims of general expire 1 in 30m · 1 in 24h · 2 in 7d",
+            "general: of 2 NodeClaims expire 1 in 30m · 1 in 24h · 2 in 7d",
         ),
     ],
 )
@@ -54,8 +54,8 @@ def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
 def test_how_many_expire_at_once() -> None:
     wave = [claim(f"w{minute}", 50 * HOUR + minute * MINUTE) for minute in (0, 10, 25)]
     line = expiry_text([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
-    assert " · most at once: 3 within 30m, in 2d2h, from 2026" in line
-    assert "most at once" not in expiry_text(wave[:2])
+    assert " · 3 of them within 30m, from 2026" in line
+    assert "of them within 30m" not in expiry_text(wave[:2])
 
 
 def test_a_drain_that_nothing_ends_comes_first() -> None:

@@ -246,7 +246,7 @@ def lines_of(entry: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "Launched after 3 s, Registered after 41 s, Initialized after 30m",
-                "waiting for: its turn among drifted nodes",
+                "waiting: its turn among drifted nodes",
                 DRIFT_AND_EXPIRY,
             ],
         ),
@@ -255,8 +255,8 @@ def lines_of(entry: ClaimEntry) -> list[str]:
             [
                 "general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)",
                 "not Launched after 38 s",
-                "waiting for: the instance is not launched yet",
-                "never expires · no terminationGracePeriod: nothing bounds its drain",
+                "waiting: the instance is not launched yet",
+                "never expires · no terminationGracePeriod, so no time limit for its drain",
             ],
         ),
         (
@@ -264,8 +264,8 @@ def lines_of(entry: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created at an unknown time",
                 "Launched after ?, Registered after ?, Initialized after ?",
-                "waiting for: its turn among drifted nodes",
-                "drifted: no reason given · never expires · no terminationGracePeriod: nothing bounds its drain",
+                "waiting: its turn among drifted nodes",
+                "drifted: no reason given · never expires · no terminationGracePeriod, so no time limit for its drain",
             ],
         ),
         (

@@ -335,8 +335,7 @@ def info_text(entry: NodeEntry) -> str:
 
 def test_a_node_in_words() -> None:
     assert info_text(entry_of("12-88")) == (
-        "Ready · 46 pods request cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · free 3530m 33.6Gi 188 slots"
-        " · cpu is the scarcest resource"
+        "Ready · 46 pods request cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · cpu is the scarcest resource"
     )
     assert info_text(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
     assert info_text(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSettings, PriceSource, PriceTable
@@ -99,6 +100,17 @@ def test_nodes_have_prices() -> None:
     assert values["price_per_hour"] == 1.808
     assert values["price_source"] == "built-in list, 2026-07-06"
     assert nodes_table().values(entries["spot"], builders.NOW_NS)["price_source"] is None
+
+
+def test_two_nodes_of_one_instance_are_priced_once() -> None:
+    cheap = NODES[0]
+    state = state_of(Inventory(nodes=(cheap, replace(cheap, name="again", uid="again"))))
+    both = ClusterView(state, {}, evidence=Evidence())
+    first, second = both.node_entries
+    assert (total_of(both.node_entries).per_hour, price_cell(second).text) == (0.096, "$0.0000")
+    assert price_sentence(second).endswith(f": the same instance as Node {first.name}, whose price counts")
+    alone = ClusterView(state_of(Inventory(nodes=(replace(cheap, name="again", uid="again"),))), {}, both)
+    assert [entry.price and entry.price.per_hour for entry in alone.node_entries] == [0.096]
 
 
 def test_entries_stay_while_prices_stay() -> None:

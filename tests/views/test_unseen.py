@@ -99,7 +99,6 @@ class TestNodes:
             "$0.0961/h",
             "1/10 pods",
             "m5.large on-demand us-east-1a",
-            "Δ claim 0",
             "team=web␛[31m",
             "free 4000m 8,192Mi",
             "expires in 3d",
@@ -113,7 +112,7 @@ class TestNodes:
 
     def test_what_is_less_than_promised_comes_before_everything(self) -> None:
         smaller = a_node(claim=a_claim(allocatable=amounts(cpu="4", memory="9Gi", pods="14")))
-        assert words_of(SPEC, smaller)[:2] == ["Δ claim −1,024Mi −4 pods", "price n/a"]
+        assert words_of(SPEC, smaller)[:2] == ["vs NodeClaim −1,024Mi −4 pods", "price n/a"]
 
     @pytest.mark.parametrize(
         ("entry", "fact"),

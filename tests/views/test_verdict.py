@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.findings.sentence import sentence
@@ -274,6 +275,10 @@ def test_money_says_that_more_may_come() -> None:
     assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0)) == "$2.00/h"
     assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0, is_partial=True)) == "$2.00/h+"
     assert money_text(a_finding(FindingCode.NEXT, price_per_hour=2.0)) == ""
+    bound = a_finding(FindingCode.PDB, price_per_hour=2.0, is_upper_bound=True)
+    assert money_text(bound) == "can save up to $2.00/h"
+    assert money_text(replace(bound, is_partial=True)) == "can save up to $2.00/h (incomplete)"
+    assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0, saves_in_seconds=420)) == "can save $2.00/h in 7m"
 
 
 WORDS = st.lists(st.text("abcdefgh-節点", min_size=1, max_size=60), min_size=1, max_size=20).map(" ".join)

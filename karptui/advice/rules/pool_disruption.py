@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median_low
 from typing import Final
 
@@ -164,26 +164,37 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
     remedy="Set consolidateAfter to a duration if empty or underutilized nodes should be removed.",
 )
 def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
-    for pool in context.pools:
-        nodes = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
-        after_ns = pool.consolidate_after_ns
-        if pool.is_static or (after_ns is not None and after_ns < _LONG_AFTER_NS) or not nodes:
-            continue
-        unused = (node for node in nodes if context.fleet.is_empty(node) and node.name not in context.fleet.nominated)
-        empty = [node for node in unused if node.is_initialized]
-        if after_ns is not None:
-            yield from _empty_for_long(context, pool, empty, after_ns)
-            continue
-        cost = context.cost(empty)
-        of_these = f"; {counted(len(empty), 'of them is', 'of them are')} empty{at_cost(cost)}" if empty else ""
-        yield Finding(
-            severity=Severity.WARNING if empty else Severity.INFO,
-            objects=(pool_ref(pool),),
-            fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilized nodes are removed, whatever "
-            f"consolidationPolicy is ({pool.consolidation_policy}). It has {counted(len(nodes), 'node')}{of_these}.",
-            edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m"),),
-            per_hour=cost,
-        )
+    by_pool = {
+        pool.name: [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
+        for pool in context.pools
+        if not pool.is_static and (pool.consolidate_after_ns is None or pool.consolidate_after_ns >= _LONG_AFTER_NS)
+    }
+    pools = [pool for pool in context.pools if by_pool.get(pool.name)]
+    never = [pool for pool in pools if pool.consolidate_after_ns is None]
+    for pool in pools:
+        if pool.consolidate_after_ns is not None:
+            yield from _empty_for_long(context, pool, _empty(context, by_pool[pool.name]), pool.consolidate_after_ns)
+    if not never:
+        return
+    nodes = [node for pool in never for node in by_pool[pool.name]]
+    empty = _empty(context, nodes)
+    cost = context.cost(empty)
+    of_these = f"; {counted(len(empty), 'of them is', 'of them are')} empty{at_cost(cost)}" if empty else ""
+    has, it_has = ("has", "It has") if len(never) == 1 else ("have", "They have")
+    yield Finding(
+        severity=Severity.WARNING if empty else Severity.INFO,
+        objects=tuple(map(pool_ref, never)),
+        fact=f"{listed(pool.name for pool in never)} {has} consolidateAfter Never: neither empty nor underutilized "
+        f"nodes are removed, whatever consolidationPolicy is. {it_has} {counted(len(nodes), 'node')}{of_these}.",
+        edits=tuple(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "5m") for pool in never),
+        per_hour=cost,
+    )
+
+
+def _empty(context: AdviceContext, nodes: Iterable[StateNode]) -> list[StateNode]:
+    """Return the initialized nodes without pods, except those on which a pod is expected."""
+    unused = (node for node in nodes if context.fleet.is_empty(node) and node.name not in context.fleet.nominated)
+    return [node for node in unused if node.is_initialized]
 
 
 def _empty_for_long(

@@ -103,7 +103,7 @@ def claim_sentences(
     waits: Pieces = (("is waiting for nothing", Tone.MUTED),)
     if text:
         # The text about a drain already names the pods it waits for.
-        waits = ((text, tone),) if entry.claim.is_deleting else (("waiting for: ", Tone.MUTED), (text, tone))
+        waits = ((text, tone),) if entry.claim.is_deleting else (("waiting: ", Tone.MUTED), (text, tone))
     return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)
 
 
@@ -150,7 +150,7 @@ def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
         written = "" if not deadline.is_provisional else ", computed from its terminationGracePeriod"
         return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"
     if grace_ns is None:
-        return "no terminationGracePeriod: nothing bounds its drain"
+        return "no terminationGracePeriod, so no time limit for its drain"
     return f"a drain would end by force after {span_text(grace_ns)}"
 
 
@@ -169,12 +169,12 @@ def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo 
     many = counted(len(coming), "NodeClaim")
     if counts[-1]:
         soon = " · ".join(f"{count_text(count)} in {span}" for count, span in zip(counts, spans, strict=True))
-        pieces = [(f"of {many} of {clean(pool)} expire {soon}", Tone.WARNING if counts[0] else Tone.MUTED)]
+        pieces = [(f"{clean(pool)}: of {many} expire {soon}", Tone.WARNING if counts[0] else Tone.MUTED)]
     else:
-        pieces = [(f"of {many} of {clean(pool)} none expires within {spans[-1]}", Tone.MUTED)]
+        pieces = [(f"{clean(pool)}: none of {many} expires within {spans[-1]}", Tone.MUTED)]
     wave = expiry_wave(coming)
     if len(wave) >= LEAST_WAVE:
         at_ns = wave[0].at_ns
-        when = f"{in_text(at_ns, now_ns)}, from {instant_text(at_ns, local)}"
-        pieces.append((f" · most at once: {count_text(len(wave))} within 30m, {when}", Tone.NORMAL))
+        when = f"from {instant_text(at_ns, local)} ({in_text(at_ns, now_ns)})"
+        pieces.append((f" · {count_text(len(wave))} of them within 30m, {when}", Tone.NORMAL))
     return tuple(pieces)

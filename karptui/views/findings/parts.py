@@ -58,6 +58,11 @@ def lasting(finding: ClusterFinding, now_ns: int) -> str:
     return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
 
 
+def after(finding: ClusterFinding, now_ns: int) -> str:
+    r"""Return ``\ after 5m``; empty without a beginning."""
+    return f" after {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+
+
 def age_in_brackets(finding: ClusterFinding, now_ns: int) -> str:
     r"""Return ``\ (5m)``; empty without a beginning."""
     return f" ({age_text(finding.since_ns, now_ns)})" if finding.since_ns else ""

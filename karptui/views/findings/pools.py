@@ -12,6 +12,7 @@ from karptui.views.findings.parts import (
     NAMED,
     Reasons,
     Say,
+    after,
     age_in_brackets,
     kubelet_words,
     last_text,
@@ -111,12 +112,13 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         first = "on the first " if many else ""
         gives_up = f"; Karpenter should have given up {first}{age_text(finding.until_ns, now_ns)} ago"
     if finding.manner == "unregistered":
-        has, several = verb(finding.nodes, "has", "have"), counted(len(finding.names), "node")
+        several = counted(len(finding.names), "node")
         nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)}) joined"
         if len(finding.names) > finding.nodes:
             instances = f"{counted(finding.nodes, 'instance')}{of_pools(finding)}"
             nodes = f"{instances} joined as {several} ({names_text(finding.names)})"
-        joined = f"{nodes} and {has} not been registered{lasting(finding, now_ns)}: {quoted(finding.detail)}"
+        still = f"{verb(finding.nodes, 'is', 'are')} still not registered{after(finding, now_ns)}"
+        joined = f"{nodes} and {still}: {quoted(finding.detail)}"
         return f"{joined}{gives_up}{pods_pending(finding, now_ns)}"
     if finding.detail:
         state = f"{claims} cannot launch{lasting(finding, now_ns)}: {quoted(finding.detail)}"
@@ -149,7 +151,6 @@ _OFFERED_IF: Final[Mapping[str, str]] = {
 
 
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    have = verb(finding.nodes, "has", "have")
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
     nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
@@ -163,7 +164,8 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
     if finding.agent:
         why += f", and DaemonSet {finding.agent[0]} does not tolerate {first_of(finding.agent[1:], NAMED)}"
-    return f"{nodes} {have} not been initialized{lasting(finding, now_ns)}{why}{pods_pending(finding)}"
+    still = f"{verb(finding.nodes, 'is', 'are')} still not initialized{after(finding, now_ns)}"
+    return f"{nodes} {still}{why}{pods_pending(finding)}"
 
 
 def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:

@@ -39,15 +39,20 @@ def _access(entry: NodeEntry, share: Share) -> PodAccess:
     return entry.access if share.capacity else PodAccess.KNOWN
 
 
-DELTA_WORDS: Final = "Δ claim "
-
-
 def _delta_cell(entry: NodeEntry, _: int) -> Cell:
     delta = entry.delta
     if delta is None:
         return NOT_APPLICABLE
     text = delta_text(delta)
     return Cell(text or "0", Tone.WARNING if delta.is_smaller else Tone.NORMAL if text else Tone.MUTED)
+
+
+def _delta_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
+    """Return the difference from the NodeClaim as text, if there is one."""
+    delta = entry.delta
+    if delta is None or not (text := delta_text(delta)):
+        return NOTHING
+    return f"vs NodeClaim {text}", Tone.WARNING if delta.is_smaller else Tone.NORMAL
 
 
 def delta_text(delta: Delta) -> str:
@@ -225,7 +230,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
         lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
         "claim and node differ: delta=−*",
     ),
-    words=Words(6, lambda entry, now_ns: cell_words(_delta_cell(entry, now_ns), DELTA_WORDS)),
+    words=Words(0, _delta_words),
 )
 
 

@@ -81,11 +81,11 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
     asks = f"{ask} cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
     daemons = f"DaemonSets {cpu_text(cpu.daemons)} {memory_text(memory.daemons)}"
     free = f"free {cpu_text(cpu.free)} {memory_text(memory.free)} {count_text(pods.free)} slots"
-    is_over = min(cpu.free, memory.free, pods.free) < 0
+    over = [(free, Tone.WARNING)] if min(cpu.free, memory.free, pods.free) < 0 else []
     return [
         (f"{asks} mem {memory_pair_text(memory.requested, memory.capacity)}", Tone.NORMAL),
         (daemons, Tone.MUTED),
-        (free, Tone.WARNING if is_over else Tone.NORMAL),
+        *over,
         *fullest(entry),
     ]
 

@@ -198,7 +198,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
             filters={},
         ),
         text_column(
-            Heading("of", "OF", "The change.", 8, 34, drop_order=4),
+            Heading("of", "OBJECT", "The object that is changed.", 8, 34, drop_order=4),
             lambda entry: entry.remedy.subject,
             filters=Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, "NodePool general…"),
         ),
@@ -208,7 +208,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
             lambda entry: entry.remedy.gain.placed,
         ),
         text_column(
-            Heading("gives", "GIVES", "Where they are scheduled.", 20, 60),
+            Heading("gives", "RESULT", "Where they are scheduled.", 20, 60),
             lambda entry: gain_text(entry.remedy.gain),
             short=lambda entry: _short_gain(entry.remedy.gain),
             filters={},
@@ -219,7 +219,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
             lambda entry: entry.remedy.gain.price_per_hour or 0.0,
         ),
         Column(
-            Heading("loses", "LOSES", "Other pods that become unschedulable.", 5, 40, drop_order=3),
+            Heading("loses", "DISPLACES", "Other pods that become unschedulable.", 5, 40, drop_order=3),
             _loses,
             lambda entry: len(entry.remedy.gain.displaced) or None,
         ),

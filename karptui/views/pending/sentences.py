@@ -127,13 +127,14 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         "only full reservations fit: Karpenter waits until one has room, tries no NodePool of lower weight,"
         " and reports nothing"
     ),
-    Cause.IGNORED: "Karpenter refuses it: a selector or volume is invalid, so no NodePool is tried",
+    Cause.IGNORED: "Karpenter refuses it and tries no NodePool, because a selector or volume is invalid",
     Cause.SILENT: (
-        "silently ignored by Karpenter: karpenter.sh/nodepool DoesNotExist in the node affinity, even as a preference"
+        "silently ignored by Karpenter, because its node affinity has karpenter.sh/nodepool DoesNotExist"
+        " (a preference is enough)"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
-    Cause.NODE: "it fits on a node that exists or is starting: Karpenter launches no other",
-    Cause.CLAIM: "Karpenter would launch a node for it",
+    Cause.NODE: "it fits on a node that exists or is starting, so Karpenter launches none",
+    Cause.CLAIM: "Karpenter's rules call for a new node",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
     Cause.UNTRIED: "kube-scheduler has not tried yet; Karpenter ignores pods until kube-scheduler refuses them",
     Cause.PREEMPTING: "kube-scheduler is preempting other pods for it: Karpenter leaves it alone",
@@ -145,7 +146,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
 
 CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
     *((str(cause), sentence) for cause, sentence in _SENTENCES.items()),
-    (str(Cause.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
+    (str(Cause.OTHER_SCHEDULER), "its own scheduler has not refused it yet, and until then Karpenter ignores it"),
     (str(Cause.LOST_NODE), "spec.nodeName names a node that does not exist"),
 )
 """Causes of pending pods, with explanations."""
@@ -232,8 +233,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
     if group.destinations:
         first = group.destinations[0]
         if is_short and not first.node:
-            more = f" +{count_text(len(group.destinations) - 1)}" if len(group.destinations) > 1 else ""
-            return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
+            return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{_more(group.destinations)}"
         return f"→ {first_of([destination_text(destination) for destination in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool accepts pods"
@@ -284,9 +284,11 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         names = clean(first_of(sorted(named), 2))
         return f"no NodePool {names}" if is_short else f"NodePool {names}, selected by {NODEPOOL}, does not exist"
     is_skipped = pool is not None and bool(pool.takes_no_part)
-    if not (is_short or is_skipped) and (taints := _taints_of_all(group.explanation)):
+    if not is_skipped and (taints := _taints_of_all(group.explanation)):
         assert group.explanation is not None
         ready = "ready " if any(each.takes_no_part for each in group.explanation.pools) else ""
+        if is_short:
+            return f"every {ready}NodePool: taint {clean(taints[0].partition(':')[0])}{_more(taints)}"
         return f"every {ready}NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
         text = f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
@@ -296,6 +298,10 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         return "no NodePool has any type" if is_short else NO_TYPES
     gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
     return clean(", ".join(gates)) or "no destination"
+
+
+def _more(items: Sequence[object]) -> str:
+    return f" +{count_text(len(items) - 1)}" if len(items) > 1 else ""
 
 
 def _taints_of_all(explanation: PodExplanation | None) -> list[str]:

@@ -308,7 +308,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         NumberHeading(
             "created",
             "NEW",
-            "NodeClaims created: by Karpenter's own counters, or else in the last day (see the check below).",
+            "NodeClaims created: by Karpenter's own counters, or else in the last day (shown below the table).",
             4,
             12,
             drop_order=12,

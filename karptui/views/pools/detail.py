@@ -136,7 +136,7 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
         lines.append(((named, Tone.WARNING),))
     expires = span_text(pool.expire_after_ns) if pool.expire_after_ns is not None else "never"
     grace_ns = pool.termination_grace_period_ns
-    grace = span_text(grace_ns) if grace_ns is not None else "none: nothing bounds a drain"
+    grace = span_text(grace_ns) if grace_ns is not None else "none: a drain has no time limit"
     lines.append(((f"nodes expire after: {expires} · terminationGracePeriod: {grace}", Tone.NORMAL),))
     return tuple(lines)
 

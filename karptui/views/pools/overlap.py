@@ -47,7 +47,7 @@ def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool
     head = f"{count_text(overlap.several)} of {count_text(overlap.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if overlap.several else Tone.MUTED)]
     if where := _where_they_go(overlap):
-        pieces.append((f"{',' if is_short else ' and'} land on {where}", Tone.NORMAL))
+        pieces.append((f", new nodes for them: {where}", Tone.NORMAL))
     if overlap.stranded:
         pieces.append((f" · {_matching(overlap.stranded)} pools whose limits are used up", Tone.FAULT))
     if overlap.none:
@@ -97,12 +97,12 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
         why = f" · {clean(source.why_not)}" if source.why_not and not is_short else ""
-        label = f"check: NodeClaims of the last {hours} h{' that still exist' * (not is_short)}: "
+        label = f"NodeClaims created in the last {hours} h{' that still exist' * (not is_short)}: "
         return ((label, Tone.MUTED), (named, Tone.NORMAL), (why, Tone.MUTED))
     since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
-    label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
+    label = f"NodeClaims created{since}, by Karpenter's own counters ({clean(source.endpoint)}): "
     if is_short:
-        label = "check: NodeClaims created: "
+        label = "NodeClaims created: "
     lately = [(count.since_look or 0, count.name) for count in around.counts]
     has_two = any(count.since_look is not None for count in around.counts)
     seen = ""

@@ -315,7 +315,7 @@ def overlap_line(row: PoolRow) -> Pieces:
 def _from_here(overlap: PoolOverlap) -> str:
     """Return the number of its pods that would launch a node from it."""
     if overlap.matching == 1:
-        return f"this pool {'launches' if overlap.goes_here else 'does not launch'} its node"
+        return f"its new node would {'' if overlap.goes_here else 'not '}come from this pool"
     amount = (
         count_text(overlap.goes_here)
         if 0 < overlap.goes_here < overlap.matching
@@ -323,7 +323,7 @@ def _from_here(overlap: PoolOverlap) -> str:
         if overlap.goes_here
         else "none"
     )
-    return f"this pool launches the nodes for {amount} of them"
+    return f"new nodes for {amount} of them would come from this pool"
 
 
 def _by_name(counts: Mapping[str, int]) -> str:

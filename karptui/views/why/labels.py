@@ -31,7 +31,7 @@ class Label(NamedTuple):
 
 
 LABELS: Final[Mapping[WhyCode, Label]] = {
-    WhyCode.DRAIN: Label("draining {}", "drain {}", "Karpenter evicts its pods, for this long", Tone.LEAVING),
+    WhyCode.DRAIN: Label("draining {}", "drain {}", "Karpenter has been evicting its pods for this long", Tone.LEAVING),
     WhyCode.DELETING: Label(
         "deleting", "deleting", "its NodeClaim is deleted; not drained yet, or terminating", Tone.LEAVING
     ),
@@ -71,7 +71,10 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
         is_blocker=True,
     ),
     WhyCode.AFTER: Label(
-        "idle{}", "idle{}", "consolidateAfter ends in this time; if due, Karpenter has yet to mark it", Tone.ACTIVE
+        "idle{}",
+        "idle{}",
+        "consolidateAfter ends in this time; due: it ended, and Karpenter has yet to mark the node",
+        Tone.ACTIVE,
     ),
     WhyCode.NEVER: Label("consolidate: Never", "Never", "consolidateAfter is Never"),
     WhyCode.POLICY: Label("WhenEmpty policy", "WhenEmpty", "consolidationPolicy is WhenEmpty, and it has pods"),
@@ -97,7 +100,11 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.SPOT: Label(
         "spot: {} types", "spot {}", "cheaper types found / needed to replace spot with spot (simulated)"
     ),
-    WhyCode.GATE_OFF: Label("spot-to-spot off", "spot off", "the feature gate SpotToSpotConsolidation is off"),
+    WhyCode.GATE_OFF: Label(
+        "spot-to-spot off{}",
+        "spot off{}",
+        "the feature gate SpotToSpotConsolidation is off; ? if it was not read: off is Karpenter's default",
+    ),
     WhyCode.SCORE: Label("score {}", "score {}", "score; the Balanced policy needs 0.50 (simulated)"),
     WhyCode.STATIC: Label("static pool", "static", "its NodePool is static: only drift replaces it", Tone.MUTED),
     WhyCode.REPAIR: Label(
@@ -151,6 +158,8 @@ def why_code(why: Why, now_ns: int) -> str:
     match why.code:
         case WhyCode.DND | WhyCode.PDB:
             return f"{why.code}×{number}"
+        case WhyCode.GATE_OFF:
+            return str(why.code)
         case WhyCode.OK:
             return f"{why.code}→{why.outcome}"
         case WhyCode.AFTER:
@@ -187,6 +196,8 @@ def _number(why: Why, now_ns: int, *, is_short: bool = False) -> str:
             return f"{why.count}/{why.of}"
         case WhyCode.SCORE:
             return f"{why.score:.2f}"
+        case WhyCode.GATE_OFF:
+            return "?" if why.is_assumed else ""
         case _:
             return ""
 

@@ -91,7 +91,7 @@ def _wanting(findings: NodeFindings) -> str:
     if code == "WAITS" and findings.why.outcome is None:
         return f"{_method_words(findings.why.method)} wants it, "
     if code == "WAITS":
-        return f"{_method_words(findings.why.method)} takes it once disruption resumes: "
+        return f"{_method_words(findings.why.method)} takes it once disruption resumes; it "
     return "no method wants it: " if not findings.why.method and code in _LACKED else ""
 
 
@@ -200,7 +200,7 @@ def drain_text(findings: NodeFindings, now_ns: int, *, names_blockers: bool = Tr
 _PLAIN: Final = {
     "NOT_CHEAPER": "its pods fit no cheaper node",
     "NEEDS_N_NODES": "its pods would need {nodes}, and Karpenter replaces a node with at most one",
-    "SPOT_TO_SPOT_OFF": "spot is replaced with spot only with the feature gate SpotToSpotConsolidation, which is off",
+    "SPOT_TO_SPOT_OFF": "spot replaces spot only with the feature gate SpotToSpotConsolidation, which is {gate}",
     "SPOT_FLEXIBILITY": "Karpenter requires 15 cheaper types to replace spot with spot, and {count} are cheaper",
 }
 """Refusals in plain words, by Karpenter's reason."""
@@ -209,15 +209,21 @@ _PLAIN: Final = {
 def refusal_parts(verdict: Verdict) -> tuple[str, str]:
     """Return the reason why a node stays, plainly and in Karpenter's words; empty if it is removed."""
     message = verdict.refusal_message
-    plain = _PLAIN.get(str(verdict.refusal_code), "") if message else ""
+    plain = _plain(verdict) if message else ""
     if verdict.no_place is not None:
         words = clean(no_place_text(verdict.no_place))
         return words, f"Karpenter: {message if len(message) <= QUOTED else message[: QUOTED - 1] + '…'}"
     if plain and verdict.others_need is not None:
         return clean(_with_others(verdict, verdict.others_need)), ""
     if plain:
-        return plain.format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node")), ""
+        return plain, ""
     return message, ""
+
+
+def _plain(verdict: Verdict) -> str:
+    gate = "off by default and was not read" if verdict.is_assumed else "off"
+    plain = _PLAIN.get(str(verdict.refusal_code), "")
+    return plain.format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node"), gate=gate)
 
 
 def _with_others(verdict: Verdict, need: OthersNeed) -> str:
@@ -234,7 +240,7 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
     )
     which = f"{who}, which {being}{'' if need.is_waiting else ' other nodes'}"
     code = str(verdict.refusal_code)
-    plain = _PLAIN[code].format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node"))
+    plain = _plain(verdict)
     if code == "NEEDS_N_NODES" and not need.is_only:
         return f"{plain}; {counted(need.nodes, 'node')} of these {verb(need.nodes, 'is', 'are')} for {which}"
     if not need.is_only:

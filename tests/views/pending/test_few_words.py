@@ -78,14 +78,16 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
     pools = tuple(a_nodepool(name=name, taints=(Taint(name, "NoSchedule"),)) for name in ("a", "b"))
     types = (an_instance_type(),)
 
-    def text(*others: NodePool) -> str:
+    def text(*others: NodePool, is_short: bool = False) -> str:
         inventory = Inventory(pods=(a_pod(cpu="64"),), nodepools=(*pools, *others))
         (group,) = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
-        return now_text(group)
+        return now_text(group, is_short=is_short)
 
     assert text() == "✘ every NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
     unready = a_nodepool(name="c", taints=(Taint("c", "NoSchedule"),), is_ready=False)
     assert text(unready) == "✘ every ready NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
+    assert text(is_short=True) == "✘ every NodePool: taint b +1"
+    assert text(unready, is_short=True) == "✘ every ready NodePool: taint b +1"
     assert text(a_nodepool(name="c", is_ready=False)).startswith("✘ c: it is not ready")
     assert text(a_nodepool(name="c")).startswith("✘ c: cpu short")
     assert "every" not in text(a_nodepool(name="c", limits=amounts({"cpu": "0"})))

@@ -58,24 +58,26 @@ def test_story_a_limits() -> None:
 def test_story_a_overlap() -> None:
     assert text_of(overlap_line(ROWS["primary"])) == (
         "matches 64 pods, all of which also match others (spare 64, secondary 64, extra 64 and 1 more); "
-        "this pool launches the nodes for all of them"
+        "new nodes for all of them would come from this pool"
     )
     assert text_of(overlap_line(ROWS["rest"])) == (
         "matches 65 pods, 64 of which also match others (primary 64, spare 64, secondary 64 and 1 more); "
-        "primary 64 would get them first; this pool launches the nodes for 1 of them"
+        "primary 64 would get them first; new nodes for 1 of them would come from this pool"
     )
-    assert text_of(overlap_line(ROWS["extra"])).endswith("this pool launches the nodes for none of them")
+    assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them would come from this pool")
     assert overlap_line(ROWS["gpu"]) == ()
     lines = plain_text(overlap_of(VIEW)).splitlines()
-    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and land on primary 64 · 1 matches none"
+    assert (
+        lines[0] == "overlap: 64 of 66 pods (96%) match several pools, new nodes for them: primary 64 · 1 matches none"
+    )
     assert "Q tries it as a what-if" in lines[1]
     assert len(overlap_of(VIEW, is_short=True)) == 1
     assert plain_text(lines_of(VIEW, is_short=True)).splitlines() == [
-        "overlap: 64 of 66 pods match several pools, land on primary 64 · 1 matches none",
-        "check: NodeClaims of the last 24 h: primary 2",
+        "overlap: 64 of 66 pods match several pools, new nodes for them: primary 64 · 1 matches none",
+        "NodeClaims created in the last 24 h: primary 2",
     ]
     short = plain_text(lines_of(COUNTED, is_short=True))
-    assert short.endswith("check: NodeClaims created: primary 43, spare 1")
+    assert short.endswith("NodeClaims created: primary 43, spare 1")
 
 
 def test_pods_that_limits_keep_waiting() -> None:
@@ -105,7 +107,7 @@ def test_one_pool_overlaps_with_none() -> None:
 
 
 def test_story_a_counts_by_nodeclaims() -> None:
-    assert text_of(check_of(VIEW)) == "check: NodeClaims of the last 24 h that still exist: primary 2"
+    assert text_of(check_of(VIEW)) == "NodeClaims created in the last 24 h that still exist: primary 2"
     refused = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's metrics need permission")
     view = story_a.story_view(read_evidence=story_a.evidence(metrics_status=refused))
     assert text_of(check_of(view)).endswith(" · Karpenter's metrics need permission")
@@ -117,7 +119,7 @@ def test_story_a_counts_by_nodeclaims() -> None:
 def test_story_a_counts_by_karpenter() -> None:
     rows = pool_rows(COUNTED)
     assert text_of(check_of(COUNTED)) == (
-        "check: NodeClaims created since 2026-11-17 08:00:00Z by Karpenter's own counters "
+        "NodeClaims created since 2026-11-17 08:00:00Z, by Karpenter's own counters "
         "(pod kube-system/karpenter-6f9-abcde): primary 43, spare 1"
     )
     values = pools_table().values(rows[0], NOW_NS)
@@ -136,7 +138,7 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     now = msgspec.structs.replace(story_a.METRICS, pools=pools, started_at_ns=0, pods_by_pool={})
     view = story_a.story_view(read_evidence=Evidence(instance_types=story_a.TYPES, metrics=now, metrics_before=before))
     line = text_of(check_of(view))
-    assert "created by Karpenter's own counters" in line
+    assert "created, by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
     detail = plain_text(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
     assert "1 NodeClaims created, by Karpenter's own counters: 1 for pending pods" in detail

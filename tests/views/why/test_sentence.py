@@ -86,8 +86,8 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             0,
             OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
             (
-                "its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot is"
-                " replaced with spot only with the feature gate SpotToSpotConsolidation, which is off"
+                "its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot"
+                " replaces spot only with the feature gate SpotToSpotConsolidation, which is off"
             ),
         ),
     ],
@@ -128,7 +128,7 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     nodefindings = NodeFindings(
         key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=()
     )
-    assert "consolidation takes it once disruption resumes: would be deleted together" in sentence(nodefindings)
+    assert "consolidation takes it once disruption resumes; it would be deleted together" in sentence(nodefindings)
 
 
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
