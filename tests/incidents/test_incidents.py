@@ -7,6 +7,7 @@ scores`` brings up to date.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import pytest
 
 from karptui.cli import verdict
 from karptui.cli.loading import Loaded
+from karptui.session import verdict as findings
 from tests.incidents.all import INCIDENTS
 from tests.incidents.judge import judge
 from tests.incidents.live import shown_by_a_cluster
@@ -36,6 +38,7 @@ def check(name: str, expect: dict[str, Any], snapshot: Path, monkeypatch: pytest
         "analysed_cluster",
         lambda args: loadeds.get(args.simulate) or loadeds.setdefault(args.simulate, work_out(args)),
     )
+    monkeypatch.setattr(findings, "verdict_of_view", cache(findings.verdict_of_view))
     judged, least = judge(expect, snapshot), SCORES[name]["now"]
     short = "\n  ".join(judged.shortfalls)
     assert judged.points >= least, f"{name}: {judged.points} points instead of {least}:\n  {short}"

@@ -58,7 +58,7 @@ async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) ->
         assert "rules evaluated just now" in screen_text(app)
 
 
-async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
+async def test_findings_have_sentences_details_and_objects(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         text = screen_text(app)
@@ -68,11 +68,16 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
         assert 'has do-not-disrupt "1d", which protects nothing' in screen_text(app)
         await pilot.press("escape", "ctrl+z")
         assert "· info" not in column(app, 0)
-
-
-async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+        await press(pilot, "ctrl+z")
+        for rule, screen in (
+            ("node-receives-pods", NodeDetailScreen),
+            ("pool-wildcard-value", PoolDetailScreen),
+            ("pod-dead-protection", TextScreen),
+        ):
+            await press(pilot, "slash", "ctrl+u", *f"rule={rule}", "enter", "o")
+            assert isinstance(app.screen, screen), rule
+            await press(pilot, "escape")
+        await press(pilot, "escape")
         await press(pilot, "enter")
         assert isinstance(app.screen, AdviceDetailScreen)
         text = screen_text(app)
@@ -90,19 +95,6 @@ async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> N
         await press(pilot, "o")
         assert isinstance(app.screen, TextScreen)
         assert "kind: PodDisruptionBudget" in app.screen.area.text
-
-
-async def test_o_goes_to_the_object(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
-        for rule, screen in (
-            ("node-receives-pods", NodeDetailScreen),
-            ("pool-wildcard-value", PoolDetailScreen),
-            ("pod-dead-protection", TextScreen),
-        ):
-            await press(pilot, "slash", "ctrl+u", *f"rule={rule}", "enter", "o")
-            assert isinstance(app.screen, screen), rule
-            await press(pilot, "escape")
 
 
 async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:

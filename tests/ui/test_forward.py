@@ -59,11 +59,24 @@ async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -
         assert "## Karpenter on own pool for these pods" in screen_text(app)
 
 
-async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:
+async def test_span_and_seeds_are_chosen_by_keys(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "z")(pilot)
         assert "Forward ─ 24h" in screen_text(app)
         assert "then nothing more" in screen_text(app)
+        await pressing("escape")(pilot)
+        await pressing("F", "s")(pilot)
+        assert "chance  5 seeds: " in screen_text(app)
+        await pressing("s")(pilot)
+        assert "chance  20 seeds: " in screen_text(app)
+        await pressing("s")(pilot)
+        assert "seeds: " not in screen_text(app)
+        await pressing("escape")(pilot)
+        await pressing("F", "v", *"3h", "enter", "v", *"90m", "space", "2", "enter")(pilot)
+        assert "Forward ─ 90m ─" in screen_text(app)
+        assert "chance  2 seeds: " in screen_text(app)
+        await pressing("s")(pilot)
+        assert "seeds: " not in screen_text(app)
 
 
 async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: KarptuiApp) -> None:
@@ -89,8 +102,11 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
         assert app.current_mode == "pools"
 
 
-async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
+async def test_a_moment_may_be_played_on_from_and_nothing_of_it_fetched(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("F", "enter", "y")(pilot)
+        assert "exists only in the forecast: no API server has it" in screen_text(app)
+        await pressing("escape", "escape")(pilot)
         await pressing("F", "enter", "left_square_bracket", "F", "enter")(pilot)
         inner = app.moments.shown
         assert isinstance(inner, PlayMoment)
@@ -102,31 +118,6 @@ async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
         assert isinstance(app.screen, ForwardScreen)
         assert app.moments.shown is None
         assert app.is_running
-
-
-async def test_nothing_of_a_moment_can_be_fetched(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("F", "enter", "y")(pilot)
-        assert "exists only in the forecast: no API server has it" in screen_text(app)
-
-
-async def test_five_seeds_tell_what_chance_changes(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("F", "s")(pilot)
-        assert "chance  5 seeds: " in screen_text(app)
-        await pressing("s")(pilot)
-        assert "chance  20 seeds: " in screen_text(app)
-        await pressing("s")(pilot)
-        assert "seeds: " not in screen_text(app)
-
-
-async def test_span_and_seeds_of_ones_own_are_played(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("F", "v", *"3h", "enter", "v", *"90m", "space", "2", "enter")(pilot)
-        assert "Forward ─ 90m ─" in screen_text(app)
-        assert "chance  2 seeds: " in screen_text(app)
-        await pressing("s")(pilot)
-        assert "seeds: " not in screen_text(app)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "1h 0", "1h 101", "1h 2 3", "32d 1", "0s", "1h many"])

@@ -36,7 +36,7 @@ async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(ma
     assert source.stopped == 1
 
 
-async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) -> None:
+async def test_keys_tabs_footer_commands_and_palette_go_to_screens(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("4")
         assert isinstance(app.screen, PodsScreen)
@@ -50,6 +50,32 @@ async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) ->
         await pilot.press("1")
         assert isinstance(app.screen, NodesScreen)
         await pilot.click(TabLine, offset=(100, 0))
+        await pilot.press("escape", "1")
+        line = app.screen.query_one(KeyLine)
+        footer = lines_of(app)[-1]
+        assert footer.split()[:2] == ["enter", "Detail"]
+        await pilot.click(KeyLine, offset=(footer.index("Help"), 0))
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.click(line, offset=(118, 0))
+        await pilot.press("slash")
+        assert lines_of(app)[-1].split() == ["enter", "Apply", "tab", "Complete", "esc", "Cancel"]
+        await pilot.press("escape", "1")
+        keys = app.screen.active_bindings
+        assert not {"ctrl+d", "ctrl+k", "r", "u"} & {key for key in keys if keys[key].binding.id}
+        shown = [active for active in keys.values() if active.binding.show]
+        assert shown
+        assert all(active.binding.id for active in shown)
+        await pilot.press("escape", "1")
+        offered = {command.title: command.callback for command in app.get_system_commands(app.screen)}
+        assert set(offered) == {f":{command.name}" for command in app.commands}
+        offered[":pods"]()
+        await pilot.pause()
+        assert isinstance(app.screen, PodsScreen)
+        offered[":sort"]()
+        await pilot.pause()
+        assert app.screen.query_one(PromptInput).value == "sort "
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -73,8 +99,19 @@ async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
         assert "aws-node-00x" in text
 
 
-async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
+async def test_lines_come_back_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
+        for text in ("one", "two"):
+            await pilot.press("slash", "ctrl+u", *text, "enter")
+        await pilot.press("slash", "ctrl+u", "up")
+        line = app.screen.query_one(PromptInput)
+        assert line.value == "two"
+        await pilot.press("up", "up")
+        assert line.value == "one"
+        await pilot.press("down", "down")
+        assert line.value == ""
+        await pilot.press("tab", "escape")
+        await pilot.press("escape")
         await pilot.press("colon", *"th", "tab")
         line = app.screen.query_one(PromptInput)
         assert line.value == "theme"
@@ -101,20 +138,6 @@ async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> Non
         await pilot.pause()
         assert "Sources [" in screen_text(app)
         await pilot.press("y", "escape")
-
-
-async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        for text in ("one", "two"):
-            await pilot.press("slash", "ctrl+u", *text, "enter")
-        await pilot.press("slash", "ctrl+u", "up")
-        line = app.screen.query_one(PromptInput)
-        assert line.value == "two"
-        await pilot.press("up", "up")
-        assert line.value == "one"
-        await pilot.press("down", "down")
-        assert line.value == ""
-        await pilot.press("tab", "escape")
 
 
 async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
@@ -163,41 +186,6 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
         await pilot.click(offset=(0, 0))
         assert isinstance(app.screen, NodesScreen)
         assert app.theme == "karptui-colour-blind-light"
-
-
-async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        offered = {command.title: command.callback for command in app.get_system_commands(app.screen)}
-        assert set(offered) == {f":{command.name}" for command in app.commands}
-        offered[":pods"]()
-        await pilot.pause()
-        assert isinstance(app.screen, PodsScreen)
-        offered[":sort"]()
-        await pilot.pause()
-        assert app.screen.query_one(PromptInput).value == "sort "
-
-
-async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, _):
-        keys = app.screen.active_bindings
-        assert not {"ctrl+d", "ctrl+k", "r", "u"} & {key for key in keys if keys[key].binding.id}
-        shown = [active for active in keys.values() if active.binding.show]
-        assert shown
-        assert all(active.binding.id for active in shown)
-
-
-async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        line = app.screen.query_one(KeyLine)
-        footer = lines_of(app)[-1]
-        assert footer.split()[:2] == ["enter", "Detail"]
-        await pilot.click(KeyLine, offset=(footer.index("Help"), 0))
-        await pilot.pause()
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.press("escape")
-        await pilot.click(line, offset=(118, 0))
-        await pilot.press("slash")
-        assert lines_of(app)[-1].split() == ["enter", "Apply", "tab", "Complete", "esc", "Cancel"]
 
 
 async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:

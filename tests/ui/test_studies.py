@@ -80,18 +80,28 @@ async def test_a_search_is_made_on_top_of_the_scenario_in_front(app: KarptuiApp)
         assert " on top of " in screen_text(app)
 
 
-async def test_values_seeds_and_span_of_policies_are_chosen_by_keys(app: KarptuiApp) -> None:
+async def test_rollouts_policies_and_pauses_are_asked_for_by_words(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("rollout"))(pilot)
+        assert "NodePool general: " in screen_text(app)
+        await pressing("escape", *typed("rollout batch"))(pilot)
+        assert "Rollout ─ batch" in screen_text(app)
+        assert "NodePool general: " not in screen_text(app)
+        await pressing("escape", *typed("rollout gone"))(pilot)
+        assert "there is no NodeClass gone" in screen_text(app)
+        await pressing("escape", "escape", "1")(pilot)
+        await pressing(*typed("headroom Pod a/none"))(pilot)
+        assert "there is no pod a/none" in screen_text(app)
+        await pressing("escape", *typed("headroom none"))(pilot)
+        assert ":headroom takes a kind and a name" in screen_text(app)
+        await pressing("escape", "escape", "1")(pilot)
         await pressing(*typed("policies"), "v")(pilot)
         await pressing(*"0s", "enter", "s")(pilot)
         text = screen_text(app)
         assert "over 6h, 5 seeds" in text
         assert "WhenEmpty" in text
         assert " 5m " not in text
-
-
-async def test_a_pause_is_asked_for_by_words_and_ended_elsewhere(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("escape", "escape", "1")(pilot)
         await pressing(*typed("pause drifted until 2h"))(pilot)
         assert "pauses Drifted disruption in " in screen_text(app)
         assert "(120m)" in screen_text(app)
@@ -103,17 +113,6 @@ async def test_a_pause_is_asked_for_by_words_and_ended_elsewhere(app: KarptuiApp
         assert "ends 1 pause in 1 NodePool (batch)" in screen_text(app)
         await pressing("escape", *typed("pause gone"))(pilot)
         assert "there is no NodePool gone" in screen_text(app)
-
-
-async def test_a_rollout_is_shown_for_one_object_or_for_all(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing(*typed("rollout"))(pilot)
-        assert "NodePool general: " in screen_text(app)
-        await pressing("escape", *typed("rollout batch"))(pilot)
-        assert "Rollout ─ batch" in screen_text(app)
-        assert "NodePool general: " not in screen_text(app)
-        await pressing("escape", *typed("rollout gone"))(pilot)
-        assert "there is no NodeClass gone" in screen_text(app)
 
 
 async def test_recommended_requests_come_from_the_history_if_there_are_no_vpas(
@@ -148,11 +147,3 @@ async def test_recommended_requests_come_from_the_history_if_there_are_no_vpas(
         await pressing("x")(pilot)
         await worked(pilot)
         assert "kind: StatefulSet" in screen_text(app)
-
-
-async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing(*typed("headroom Pod a/none"))(pilot)
-        assert "there is no pod a/none" in screen_text(app)
-        await pressing("escape", *typed("headroom none"))(pilot)
-        assert ":headroom takes a kind and a name" in screen_text(app)
