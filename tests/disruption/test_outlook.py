@@ -84,16 +84,6 @@ def test_empty_node_is_removed() -> None:
     assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
 
 
-def test_another_blocker_keeps_it() -> None:
-    pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in ("a", "b")]
-    assert _without(_cluster(pods=pods)).outcome is Outcome.NO
-
-
-def test_nothing_wants_it() -> None:
-    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")], pods=[a_pod(node="node-1", annotations=PROTECTED)])
-    assert _without(cluster, code="POD_DND").outcome is Outcome.NO
-
-
 def test_pods_without_another_place_keep_it() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
     prospect = _without(_cluster(pods=pods))
@@ -190,22 +180,6 @@ def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: b
     assert price_of(fleet, node_of(fleet, "node-1")) == savings
 
 
-def test_a_budget_that_opens() -> None:
-    pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))
-    assert _without(_cluster(pool=pool)).outcome is Outcome.DELETE
-
-
-def test_a_quiet_time_that_passes() -> None:
-    pool = a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS)
-    cluster = _cluster(pool=pool, claims=[a_claim(instance_type="m5.2xlarge")])
-    assert _without(cluster, code="CONSOLIDATE_AFTER").outcome is Outcome.DELETE
-
-
-def test_a_policy_that_moves_pods() -> None:
-    pool = a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY)
-    assert _without(_cluster(pool=pool, pods=[a_pod(node="node-1")])).outcome is Outcome.REPLACE
-
-
 def test_static_nodepools() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0"),), replicas=1)
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
@@ -242,9 +216,30 @@ def test_a_score_that_is_too_low() -> None:
     assert (prospect.outcome, present(prospect.refusal).code) == (Outcome.NO, RefusalCode.SCORE)
 
 
+RIPENING = a_claim(instance_type="m5.2xlarge")
+"""A NodeClaim that consolidation does not want yet."""
+
+
 @pytest.mark.parametrize(
     ("cluster", "code", "outcome"),
     [
+        (_cluster(pool=a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))), "BUDGET_ZERO", Outcome.DELETE),
+        (
+            _cluster(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claims=[RIPENING]),
+            "CONSOLIDATE_AFTER",
+            Outcome.DELETE,
+        ),
+        (
+            _cluster(pool=a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY), pods=[a_pod(node="node-1")]),
+            "WHEN_EMPTY_POLICY",
+            Outcome.REPLACE,
+        ),
+        (_cluster(claims=[RIPENING], pods=[a_pod(node="node-1", annotations=PROTECTED)]), "POD_DND", Outcome.NO),
+        (
+            _cluster(pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]),
+            "POD_DND",
+            Outcome.NO,
+        ),
         (_cluster(nodes=[a_node(is_initialized=False)]), "NOT_INITIALIZED", Outcome.UNKNOWN),
         (_cluster(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]), "NODEPOOL_UNRESOLVED", Outcome.UNKNOWN),
         (
@@ -271,7 +266,7 @@ def test_a_score_that_is_too_low() -> None:
         ),
     ],
 )  # fmt: skip
-def test_other_ends(cluster: Prepared, code: str, outcome: Outcome) -> None:
+def test_outcomes_without_a_blocker(cluster: Prepared, code: str, outcome: Outcome) -> None:
     assert _without(cluster, code=code).outcome is outcome
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import Inventory
@@ -37,18 +38,33 @@ def test_the_emptier_node_takes_it() -> None:
     ) == ["node-2"]
 
 
-def test_pods_see_those_before_them() -> None:
-    texts = places([unmanaged("node-1"), unmanaged("node-2")], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)])
-    assert sorted(texts) == ["", "node-1", "node-2"]
+ONE, TWO = unmanaged("node-1"), unmanaged("node-2")
+REPELLING = unmanaged("node-1", taints=[Taint("old", PREFER_NO_SCHEDULE)])
+APART: dict[str, Any] = {"pod_anti_affinity": (PodAffinityTerm(topology_key=HOSTNAME, label_selector=WEB),)}
+ZONES_A_B = tuple(NodeSelectorTerm((a_requirement(ZONE, "In", f"us-east-1{letter}"),)) for letter in "ab")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "placed"),
+    [
+        ([ONE, TWO], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)], ["", "node-1", "node-2"]),
+        ([unmanaged("node-1", deletion_ns=NOW_NS)], [a_pod()], [""]),
+        ([REPELLING], [a_pod()], ["node-1"]),
+        ([REPELLING, TWO], [a_pod()], ["node-2"]),
+        ([ONE, TWO], [a_pod(name=f"p{i}", **APART) for i in range(3)], ["", "node-1", "node-2"]),
+        ([unmanaged("node-1", zone="us-east-1a")], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
+        ([unmanaged("node-1", zone="us-east-1b")], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
+        ([unmanaged("node-1", zone="us-east-1c")], [a_pod(required_node_terms=ZONES_A_B)], [""]),
+    ],
+    ids=["each sees those before", "deleted", "repels", "avoided", "apart", "zone a", "zone b", "no zone"],
+)
+def test_pods_are_placed(nodes: list[Any], pods: list[Any], placed: list[str]) -> None:
+    assert sorted(places(nodes, pods)) == placed
 
 
 def test_higher_priority_is_first() -> None:
     low, high = a_pod(name="a", cpu="1500m"), a_pod(name="b", cpu="1500m", priority=1000)
     assert places([unmanaged("node-1")], [low, high]) == ["", "node-1"]
-
-
-def test_nodes_being_deleted_take_nothing() -> None:
-    assert places([unmanaged("node-1", deletion_ns=NOW_NS)], [a_pod(name="a")]) == [""]
 
 
 def test_cordoned_and_not_ready_nodes_take_only_pods_that_tolerate_it() -> None:
@@ -108,26 +124,6 @@ def test_preferences_do_not_keep_a_pod_from_a_node() -> None:
     pod = a_pod(name="a", preferred_node_terms=(wanted,))
     assert places([unmanaged("node-1")], [pod]) == ["node-1"]
     assert places([unmanaged("node-1"), unmanaged("node-2", zone="us-east-1b")], [pod]) == ["node-2"]
-
-
-def test_taints_that_only_repel_are_avoided() -> None:
-    repelling = unmanaged("node-1", taints=[Taint("old", PREFER_NO_SCHEDULE)])
-    assert places([repelling], [a_pod(name="a")]) == ["node-1"]
-    assert places([repelling, unmanaged("node-2")], [a_pod(name="a")]) == ["node-2"]
-
-
-def test_any_alternative_of_a_required_affinity_will_do() -> None:
-    terms = tuple(NodeSelectorTerm((a_requirement(ZONE, "In", zone),)) for zone in ("us-east-1a", "us-east-1b"))
-    pod = a_pod(name="a", required_node_terms=terms)
-    assert places([unmanaged("node-1", zone="us-east-1b")], [pod]) == ["node-1"]
-    assert places([unmanaged("node-1", zone="us-east-1a")], [pod]) == ["node-1"]
-    assert places([unmanaged("node-1", zone="us-east-1c")], [pod]) == [""]
-
-
-def test_anti_affinity_is_a_filter() -> None:
-    term = PodAffinityTerm(topology_key=HOSTNAME, label_selector=WEB)
-    pods = [a_pod(name=f"p{i}", pod_anti_affinity=(term,)) for i in range(3)]
-    assert sorted(places([unmanaged("node-1"), unmanaged("node-2")], pods)) == ["", "node-1", "node-2"]
 
 
 def test_pods_are_spread_over_the_zones_that_have_nodes() -> None:
