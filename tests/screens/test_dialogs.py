@@ -33,24 +33,14 @@ class Host(App[None]):
         return self.answer
 
 
-async def test_pick_begins_on_the_current_choice() -> None:
+async def test_a_list_begins_on_the_current_choice_and_is_narrowed_by_typing() -> None:
     app = Host()
     async with app.run_test() as pilot:
         assert await app.ask(pilot, PickScreen("Which", FEW, current="b"), "enter") == "b"
         assert await app.ask(pilot, PickScreen("Which", FEW, current="gone"), "down", "down", "up", "enter") == "b"
         assert await app.ask(pilot, PickScreen("Which", FEW), "escape") is None
-
-
-async def test_a_long_list_is_narrowed_by_every_word() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
         assert await app.ask(pilot, PickScreen("Which", MANY), *"odd", "space", "1", "down", "enter") == "n11"
         assert await app.ask(pilot, PickScreen("Which", MANY), *"zzz", "enter") is None
-
-
-async def test_a_short_list_is_narrowed_as_soon_as_something_is_typed() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "enter") == "c"
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "backspace", "b", "enter") == "b"
         assert await app.ask(pilot, PickScreen("Which", FEW), "down", "enter") == "b"
@@ -89,15 +79,7 @@ async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
         assert frame.region.height <= 12
 
 
-async def test_a_checklist_gives_what_is_on() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        given = await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "down", "space", "enter")
-        assert given == {"b"}
-        assert await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "escape") is None
-
-
-async def test_what_is_typed_narrows_a_checklist_and_all_that_is_shown_is_turned_on_at_once() -> None:
+async def test_a_checklist_gives_what_is_on_and_is_narrowed_by_typing() -> None:
     app = Host()
     choices = [Choice(item, item) for item in ("c7i", "c7i-flex", "m7i", "m7i-flex")]
     async with app.run_test() as pilot:
@@ -106,6 +88,9 @@ async def test_what_is_typed_narrows_a_checklist_and_all_that_is_shown_is_turned
         again = ChecklistScreen("Some", choices, given or ())
         assert await app.ask(pilot, again, *"m7i", "ctrl+a", "enter") == {"c7i-flex"}
         assert await app.ask(pilot, ChecklistScreen("Some", choices, []), *"nothing", "space", "enter") == frozenset()
+        given = await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "down", "space", "enter")
+        assert given == {"b"}
+        assert await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "escape") is None
 
 
 async def test_a_refused_line_stays_to_be_corrected() -> None:

@@ -9,8 +9,15 @@ from tests.ui.fleet import screen_text
 from tests.ui.stage import press, running, settled
 
 
-async def test_parts_are_told_apart_by_three_things_and_lead_to_their_nodes(make_app: MakeApp) -> None:
+async def test_packing_parts_and_dollars_lead_to_nodes_and_pods(make_app: MakeApp) -> None:
     async with running(make_app(), (120, 40)) as (app, pilot):
+        await press(pilot, "p")
+        by_cpu = screen_text(app)
+        assert all(word in by_cpu for word in ("─ general ", "─ trino ", "10-0-71-204", "▓", "by requested cpu"))
+        await press(pilot, "b", "pagedown")
+        assert "by requested memory" in screen_text(app)
+        await press(pilot, "q")
+        assert isinstance(app.screen, NodesScreen)
         for key, words in (
             ("z", ("Capacity by zones and capacity types", "eu-west-1", "spot", "is the largest: ")),
             ("b", ("Capacity by NodePools", "general", "trino")),
@@ -24,21 +31,6 @@ async def test_parts_are_told_apart_by_three_things_and_lead_to_their_nodes(make
         assert isinstance(app.screen, NodesScreen)
         assert "zone=eu-west-1" in text
         assert "cap=" in text
-
-
-async def test_packing_is_a_picture_of_pools_nodes_and_pods(make_app: MakeApp) -> None:
-    async with running(make_app(), (120, 40)) as (app, pilot):
-        await press(pilot, "p")
-        by_cpu = screen_text(app)
-        assert all(word in by_cpu for word in ("─ general ", "─ trino ", "10-0-71-204", "▓", "by requested cpu"))
-        await press(pilot, "b", "pagedown")
-        assert "by requested memory" in screen_text(app)
-        await press(pilot, "q")
-        assert isinstance(app.screen, NodesScreen)
-
-
-async def test_dollars_by_namespace_owner_and_label_add_up_and_lead_to_pods(make_app: MakeApp) -> None:
-    async with running(make_app(), (120, 40)) as (app, pilot):
         app.run_command("capacity namespace")
         await settled(pilot)
         text = screen_text(app)

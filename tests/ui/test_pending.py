@@ -84,7 +84,7 @@ async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
         assert "silently ignored by Karpenter" in cell_text(app, "#story")
 
 
-async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:
+async def test_story_d_is_explained_with_nodes_and_changes_that_open(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 50)) as (app, pilot):
         await press(pilot, "down", "enter")
         assert isinstance(app.screen, PendingDetailScreen)
@@ -95,21 +95,7 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
         assert column(app)[:2] == ["VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488", "request at most 238,914Mi (233Gi) of memory"]
         assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in column(app)
         assert "6 changes tried, one at a time: 5 help" in screen_text(app)
-
-
-async def test_a_change_opens_as_text_and_as_a_what_if(make_story: MakeStory) -> None:
-    async with running(make_story(), (160, 50)) as (app, pilot):
-        await press(pilot, "down", "e")
-        await press(pilot, "enter")
-        assert isinstance(app.screen, TextScreen)
-        assert "settings.vmMemoryOverheadPercent=0.0488" in app.screen.area.text
-        await press(pilot, "escape", "ctrl+t")
-        assert isinstance(app.screen, WhatIfScreen)
-        assert "VM_MEMORY_OVERHEAD_PERCENT" in screen_text(app)
-
-
-async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) -> None:
-    async with running(make_story(), (160, 50)) as (app, pilot):
+        await press(pilot, "escape", "home")
         await press(pilot, "down", "enter")
         await press(pilot, "x")
         assert isinstance(app.screen, PendingNodesScreen)
@@ -117,6 +103,14 @@ async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) 
         assert "3 tried: 3 memory" in screen_text(app)
         await press(pilot, "c", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
+        await press(pilot, "escape", "escape", "escape", "home")
+        await press(pilot, "down", "e")
+        await press(pilot, "enter")
+        assert isinstance(app.screen, TextScreen)
+        assert "settings.vmMemoryOverheadPercent=0.0488" in app.screen.area.text
+        await press(pilot, "escape", "ctrl+t")
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "VM_MEMORY_OVERHEAD_PERCENT" in screen_text(app)
 
 
 async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) -> None:
@@ -148,21 +142,9 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStor
         assert not [char for char in frame if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\n"]
 
 
-async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None:
-    async with running(make_story(), (120, 40)) as (app, _):
-        for kind, key, said_of_it in (
-            ("Pod", "web/gone", "pod web/gone no longer exists"),
-            ("Node", "gone", "gone no longer exists"),
-            ("NodeClaim", "gone", "gone no longer exists"),
-            ("NodePool", "gone", "NodePool gone no longer exists"),
-            ("EC2NodeClass", "default", "EC2NodeClass is described (d)"),
-        ):
-            explanation = explanation_of(host_of(app), kind, key)
-            assert isinstance(explanation, str)
-            assert explanation.startswith(said_of_it)
-
-
-async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_story: MakeStory) -> None:
+async def test_the_ledger_holds_the_pod_against_the_nearest_type_and_what_is_gone_is_said(
+    make_story: MakeStory,
+) -> None:
     async with running(make_story(), (120, 40)) as (app, pilot):
         await pilot.press("t")
         assert "no instance type is close" in screen_text(app)
@@ -173,3 +155,13 @@ async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_stor
         assert "fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488" in text
         await press(pilot, "escape", "enter", "t")
         assert "compared with pending pod trino/worker-" in screen_text(app)
+        for kind, key, said_of_it in (
+            ("Pod", "web/gone", "pod web/gone no longer exists"),
+            ("Node", "gone", "gone no longer exists"),
+            ("NodeClaim", "gone", "gone no longer exists"),
+            ("NodePool", "gone", "NodePool gone no longer exists"),
+            ("EC2NodeClass", "default", "EC2NodeClass is described (d)"),
+        ):
+            explanation = explanation_of(host_of(app), kind, key)
+            assert isinstance(explanation, str)
+            assert explanation.startswith(said_of_it)

@@ -119,14 +119,7 @@ async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
         assert f"Changes tried [{len({row.place for row in listing.items})}]" in screen_text(app)
 
 
-async def test_the_row_under_the_cursor_opens_as_a_scenario_of_its_own(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("colon", *typed("solve pending"), "enter", "enter")(pilot)
-        assert isinstance(app.screen, WhatIfScreen)
-        assert app.screen.whatif.scenario().edits
-
-
-async def test_what_cannot_be_asked_is_said_where_it_was_typed(app: KarptuiApp) -> None:
+async def test_a_bad_question_is_said_where_it_was_typed_and_an_answer_opens_as_a_scenario(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for text, says in (
             ("solve sleep", "unknown goal sleep; goals here: pending, overhead"),
@@ -136,3 +129,6 @@ async def test_what_cannot_be_asked_is_said_where_it_was_typed(app: KarptuiApp) 
         ):
             await pressing("colon", *typed(text), "enter")(pilot)
             assert says in screen_text(app)
+        await pressing("colon", *typed("solve pending"), "enter", "enter")(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert app.screen.whatif.scenario().edits

@@ -76,7 +76,7 @@ async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
         assert isinstance(app.screen, PoolsOfTypesScreen)
 
 
-async def test_pools_follow_each_other_and_all_types_show(make_stories: MakeApp) -> None:
+async def test_pools_follow_each_other_and_lead_to_the_nodes_of_a_type(make_stories: MakeApp) -> None:
     app = make_stories()
     async with app.run_test(size=(120, 40)) as pilot:
         await typing(":types small", ">")(pilot)
@@ -89,11 +89,6 @@ async def test_pools_follow_each_other_and_all_types_show(make_stories: MakeApp)
         assert "trino [8]" in str(screen.table.border_title)
         await typing("a")(pilot)
         assert "trino ─ all [1,392]" in str(screen.table.border_title)
-
-
-async def test_the_nodes_of_a_type(make_stories: MakeApp) -> None:
-    app = make_stories()
-    async with app.run_test(size=(120, 40)) as pilot:
         await typing(":types trino", "o")(pilot)
         assert app.current_mode == "nodes"
 

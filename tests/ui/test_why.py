@@ -38,8 +38,8 @@ def make_story() -> MakeStory:
     return make
 
 
-async def test_every_node_says_why(make_story: MakeStory) -> None:
-    async with running(make_story(), (120, 40)) as (app, _):
+async def test_every_node_says_why_and_is_found_by_it(make_story: MakeStory) -> None:
+    async with running(make_story(), (120, 40)) as (app, pilot):
         text = screen_text(app)
         for code in (
             "do-not-disrupt ×2",
@@ -52,10 +52,6 @@ async def test_every_node_says_why(make_story: MakeStory) -> None:
         ):
             assert code in text
         assert "held up to $4.56/h" in text
-
-
-async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
-    async with running(make_story(), (120, 40)) as (app, pilot):
         await pilot.press("slash", *"why=DND", "enter")
         assert column(app) == ["ip-10-0-17-9", "ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
         await pilot.press("escape", "ctrl+z")
