@@ -105,7 +105,7 @@ def _counting(each: Each) -> Each:
 
 def _import_engine() -> None:
     """Import the engine, so that forked processes have it."""
-    names = ("cli.evidence", "session.prepare", "sources.snapshot.reader", "whatif.sweep", "plan.rollout")
+    names = ("cli.evidence", "session.prepare", "sources.snapshot.reader", "whatif.sweep", "studies.rollout")
     for name in names:
         import_module(f"karptui.{name}")
 
