@@ -31,6 +31,7 @@ from tests.incidents import (
     launches,
     limits,
     missing_prerequisites,
+    node_ends,
     node_faults,
     node_lives,
     nodeclasses,
@@ -107,6 +108,7 @@ MODULES = (
     dependencies,
     node_lives,
     healthy_lives,
+    node_ends,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import big_fleet, fleet, gone_claim, usual
+from tests.incidents.fleets import big_fleet, fleet, usual
 from tests.incidents.incident import quiet
-from tests.incidents.node_lives import add_scaler
+from tests.incidents.node_lives import add_node_events, add_scaler
 from tests.incidents.node_objects import add_node, both, conditions
-from tests.incidents.objects import condition, uid
+from tests.incidents.objects import condition
 from tests.incidents.pods import add_pdb, add_queued, add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
 
@@ -75,15 +75,7 @@ def fine_build_nodes_live_forty_minutes(c: Cluster) -> None:
     for number, pair in enumerate(hosts):
         add_workload(c, f"ci/build-{number}", kind="Job", on=[pair] * 2, age=f"{1 + number}m", cpu="3", memory="10Gi", spec={"nodeSelector": {"team": "ci"}})  # fmt: skip
     for number in range(7):
-        claim, last = gone_claim(c, "ci", number), 3 + 8 * number
-        name = f"ip-10-24-94-{20 + number}.ec2.internal"
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": uid(c.name, name)}}
-        joined = f"Node {name} event: Registered Node {name} in Controller"
-        if last + 41 < 60:
-            c.event(node, "RegisteredNode", joined, last=f"{last + 41}m", kind="Normal", source="node-controller")
-        for manifest in (claim, node):
-            text = f"Disrupting {manifest['kind']}: Empty"
-            c.event(manifest, "DisruptionTerminating", text, last=f"{last}m", kind="Normal")
+        add_node_events(c, "ci", number, last=180 + 480 * number, lived=2460, reason="Empty")
 
 
 @quiet(

@@ -27,6 +27,18 @@ def add_scaler(c: Cluster, workload: str, *, low: int, high: int, now: int) -> N
     c.add("HorizontalPodAutoscaler", name, namespace, age="90d", spec=spec, status=status)
 
 
+def add_node_events(c: Cluster, pool: str, number: int, *, last: int, lived: int, reason: str) -> None:
+    """Add the events of a node that joined, and was removed ``lived`` seconds later and ``last`` seconds ago."""
+    name = f"ip-10-24-92-{20 + number}.ec2.internal"
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": uid(c.name, name)}}
+    joined = f"Node {name} event: Registered Node {name} in Controller"
+    if last + lived < 3600:
+        c.event(node, "RegisteredNode", joined, last=f"{last + lived}s", kind="Normal", source="node-controller")
+    for manifest in (gone_claim(c, pool, number), node):
+        text = f"Disrupting {manifest['kind']}: {reason}"
+        c.event(manifest, "DisruptionTerminating", text, last=f"{last}s", kind="Normal")
+
+
 @incident(
     story="Strimzi's Drain Cleaner answers evictions in namespace kafka by a webhook with failurePolicy Fail. Its only pod has crashed since an upgrade this morning, so the API server refuses each eviction of any pod: four expired nodes have been draining for three hours. No PodDisruptionBudget is involved.",
     cause="4 nodes of general have been draining for 3 hours: evictions fail, because the webhook strimzi-drain-cleaner on pods/eviction has no endpoint (its pod crashes).",
@@ -139,14 +151,7 @@ def scaled_jobs_need_new_nodes_each_time(c: Cluster) -> None:
     fresh = add_node(c, "jobs", "m6i.xlarge", c.zones[0], age="2m10s")
     add_workload(c, "media/resize-tz5wd", kind="Job", on=[fresh] * 3, age="70s", spec={"nodeSelector": {"team": "jobs"}})  # fmt: skip
     for number in range(16):
-        claim, last = gone_claim(c, "jobs", number), 45 + 215 * number
-        name = f"ip-10-24-92-{20 + number}.ec2.internal"
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": uid(c.name, name)}}
-        joined = f"Node {name} event: Registered Node {name} in Controller"
-        c.event(node, "RegisteredNode", joined, last=f"{last + 190}s", kind="Normal", source="node-controller")
-        for manifest in (claim, node):
-            text = f"Disrupting {manifest['kind']}: Empty"
-            c.event(manifest, "DisruptionTerminating", text, last=f"{last}s", kind="Normal")
+        add_node_events(c, "jobs", number, last=45 + 215 * number, lived=190, reason="Empty")
 
 
 @incident(
