@@ -109,10 +109,10 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             unchecked=tuple(_unchecked(view, now_ns)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(limit_lines(view)),
-            closed_pdbs={
-                pdb.key: (pdb.desired_healthy, pdb.expected_pods)
+            closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
+            pdb_counts={
+                pdb.key: (pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods)
                 for pdb in view.state.pdbs.values()
-                if is_always_closed(pdb)
             },
             namespace_pdbs={
                 pdb.key: pdb.expected_pods for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()

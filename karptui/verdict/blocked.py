@@ -145,7 +145,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         reasons=closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         words=_method(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
-        demands=_demands(blockers, case) if code is FindingCode.PDB else (0, 0),
+        pdb_counts=_pdb_counts(blockers, case) if code is FindingCode.PDB else (0, 0, 0),
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
@@ -178,11 +178,10 @@ def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
     return pods if pods > 1 else 0
 
 
-def _demands(blockers: Sequence[Blocker], case: VerdictCase) -> tuple[int, int]:
-    """Return how many healthy pods the only PodDisruptionBudget of blockers demands of how many, if more."""
+def _pdb_counts(blockers: Sequence[Blocker], case: VerdictCase) -> tuple[int, int, int]:
+    """Return the counts of the only PodDisruptionBudget of blockers, else zeros."""
     budgets = {blocker.value for blocker in blockers}
-    demanded, pods = case.closed_pdbs.get(budgets.pop(), (0, 0)) if len(budgets) == 1 else (0, 0)
-    return (demanded, pods) if demanded > pods else (0, 0)
+    return case.pdb_counts.get(budgets.pop(), (0, 0, 0)) if len(budgets) == 1 else (0, 0, 0)
 
 
 def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:

@@ -31,8 +31,9 @@ FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
-_NO_METRICS: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric")
-"""Reasons of events about HorizontalPodAutoscalers that cannot read a metric."""
+_NO_SCALE: Final = "FailedGetScale"
+_NOT_SCALED: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric", _NO_SCALE)
+"""Reasons of events about HorizontalPodAutoscalers that cannot read a metric, or what they scale."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
 """Reasons for which nodes are removed because too little runs on them."""
 
@@ -242,8 +243,8 @@ def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield HorizontalPodAutoscalers that have long been unable to read metrics: their workloads keep their size."""
-    told = case.recent(*_NO_METRICS, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
+    """Yield HorizontalPodAutoscalers that have long been unable to read metrics, or the workload that they scale."""
+    told = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
     late = {key_of(event): event for event in told if event.last_ns - event.first_ns >= WAVE_NS}
     if late:
         newest = max(late.values(), key=lambda event: event.last_ns)
@@ -254,6 +255,7 @@ def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
             objects=tuple(f"HorizontalPodAutoscaler/{key}" for key in late),
             names=tuple(late),
             words=newest.message,
+            manner=Manner.MISSING if newest.reason == _NO_SCALE else Manner.PLAIN,
             screen="events",
         )
 

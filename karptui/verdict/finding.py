@@ -428,8 +428,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
     """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
-    demands: tuple[int, int] = (0, 0)
-    """Healthy pods that a PodDisruptionBudget demands, and the fewer pods that it selects; zeros for others."""
+    pdb_counts: tuple[int, int, int] = (0, 0, 0)
+    """Healthy pods of its only PodDisruptionBudget, how many it demands, and all its pods; zeros without one."""
     others: int = 0
     """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()
@@ -710,8 +710,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
-    closed_pdbs: Mapping[str, tuple[int, int]] = MappingProxyType({})
-    """Healthy pods that PodDisruptionBudgets (``namespace/name``) demand, and their pods, if they allow no eviction."""
+    closed_pdbs: Collection[str] = ()
+    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
+    pdb_counts: Mapping[str, tuple[int, int, int]] = MappingProxyType({})
+    """Healthy pods of PodDisruptionBudgets (``namespace/name``), how many they demand, and all their pods."""
     namespace_pdbs: Mapping[str, int] = MappingProxyType({})
     """Pods of each PodDisruptionBudget (``namespace/name``) that selects every pod of its namespace."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS

@@ -11,7 +11,7 @@ from tests.incidents.objects import condition, digest, uid
 from tests.incidents.pods import PROTECTED, SELECTOR, add_daemonset, add_pdb, add_pod, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.providers import aks_pool, to_aks
-from tests.incidents.workloads import crash, not_ready
+from tests.incidents.workloads import crash
 
 
 @incident(
@@ -172,24 +172,6 @@ def borrowed_reservation_is_reclaimed(c: Cluster) -> None:
 
 
 @incident(
-    story="A node was consolidated three hours ago. All pods left but one: stream/flink-jm-0 was evicted and has stopped, and its finalizer flink.apache.org/ha is never removed, because the operator was uninstalled. The drain waits for it without end.",
-    cause="A node has been draining for 3 hours: stream/flink-jm-0 has been terminating since then, because its finalizer flink.apache.org/ha is not removed.",
-    thread="kubernetes-sigs/karpenter#1926",
-    must=["stream/flink-jm", "finalizer", r"flink\.apache\.org/ha", r"drain|terminat", r"\b3 ?h|2h5\d"],
-    must_not=[LAUNCHES, NONE_PENDING, PDB, "do-not-disrupt", r"instances? still"],
-)
-def finalizer_of_a_pod_keeps_a_drain(c: Cluster) -> None:
-    usual(c)
-    old = add_node(c, "general", "m6i.xlarge", c.zones[1], age="11d", deleting="3h1m")
-    pods = add_workload(c, "stream/flink-jm", kind="StatefulSet", on=[old], age="10d", cpu="2", memory="6Gi")
-    pods[0]["metadata"] |= {"deletionTimestamp": c.at("3h"), "deletionGracePeriodSeconds": 30, "finalizers": ["flink.apache.org/ha"]}  # fmt: skip
-    ended = {"exitCode": 0, "reason": "Completed", "startedAt": c.at("10d"), "finishedAt": c.at("3h")}
-    not_ready(pods[0])["state"] = {"terminated": ended}
-    conditions(old, condition("DisruptionReason", "True", c.at("3h1m"), "Underutilized"), condition("Drained", "Unknown", c.at("3h"), "Draining", "Draining"))  # fmt: skip
-    c.event(both(old)[0], "FailedDraining", "Failed to drain node, 1 pods are waiting to be evicted", last="1m", first="59m", count=29)  # fmt: skip
-
-
-@incident(
     story="A colleague sends the lists of nodes, NodeClaims and pods, nothing else. Three NodeClaims have been deleting for five hours; their nodes are drained, and Karpenter waits for volumes to be detached.",
     cause="3 nodes of daten have been terminating for 5 hours: they are drained, and their volumes are not detached.",
     thread="kubernetes-sigs/karpenter#1700",
@@ -274,7 +256,7 @@ def fine_batch_nodes_rest_for_a_day(c: Cluster) -> None:
     usual(c, 5)
     add_pool(c, "nightly", families=("m6i",), disruption={"consolidateAfter": "24h"})
     for number in range(4):
-        status = both(add_node(c, "nightly", "m6i.2xlarge", c.zones[number % 3], age="5d"))[1]["status"]
+        status = both(add_node(c, "nightly", "m6i.2xlarge", c.zones[number % 3], age="9h"))[1]["status"]
         status["conditions"] = [item for item in status["conditions"] if item["type"] != "Consolidatable"]
         status["lastPodEventTime"] = c.at("2h")
 

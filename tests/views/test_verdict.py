@@ -166,6 +166,40 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             "do-not-disrupt on 1 node (node-1) blocks it (60m so far, no time limit), 1 new pod/h lands on it",
         ),
         (
+            a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, pdb_counts=(2, 2, 3)),
+            (
+                "PodDisruptionBudget db/postgres allows no eviction now (2 of its 3 pods are healthy): 1 node "
+                "blocked for 60m"
+            ),
+        ),
+        (
+            a_finding(FindingCode.PDB, names=("db/postgres",), nodes=1, pdb_counts=(5, 6, 5), manner=Manner.NEVER),
+            (
+                "PodDisruptionBudget db/postgres demands 6 healthy pods and has 5, so it allows no eviction: 1 "
+                "node blocked for 60m"
+            ),
+        ),
+        (
+            a_finding(FindingCode.LEAVING, names=("a",), nodes=1, pods=1, detail=Leaving.UNEVICTED),
+            (
+                "a has been terminating for 60m: 1 pod is not evicted, although nothing known protects it: "
+                "Karpenter's log may say why"
+            ),
+        ),
+        (
+            a_finding(FindingCode.UNHEALTHY, names=("a", "b", "c"), nodes=3, of_nodes=3, pools=("x",)),
+            "all 3 nodes (a, b and 1 more) have not been ready for 60m",
+        ),
+        (
+            a_finding(
+                FindingCode.UNHEALTHY, names=("a",), nodes=1, of_nodes=9, manner=Manner.OUT_OF_MEMORY, words="java"
+            ),
+            (
+                "node a ran out of memory 9 times in 60m, and the kernel killed processes (SystemOOM: java); it "
+                "is ready now"
+            ),
+        ),
+        (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.WAITS, manner=Manner.NEVER),
             "a has been terminating for 60m: its drain has not begun; no terminationGracePeriod ends its drain",
         ),

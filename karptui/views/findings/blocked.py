@@ -130,10 +130,11 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         how = f"PodDisruptionBudget {single[0]} "
         if finding.of_namespace:
             how += f"selects all {counted(finding.of_namespace, 'pod')} of its namespace and "
-        demanded, pods = finding.demands
+        healthy, demanded, pods = finding.pdb_counts
         never = "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
         too_many = f"demands {counted(demanded, 'healthy pod')} and has {count_text(pods)}, so it allows no eviction"
-        how += too_many if demanded else never
+        some = f" ({count_text(healthy)} of its {counted(pods, 'pod')} {verb(healthy, 'is', 'are')} healthy)"
+        how += too_many if demanded > pods else never + some * (finding.manner != "never" and healthy < pods)
     if finding.detail:
         how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {quoted(finding.detail)})"
     return f"{how}{both}: {blocked}"

@@ -227,6 +227,8 @@ def _not_scaled(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     count = len(finding.names)
     autoscalers = f"HorizontalPodAutoscaler{'s' * (count > 1)} {first_of(finding.names, NAMED)}"
     cannot = f"cannot read metrics{lasting(finding, now_ns)}, so {verb(count, 'it does', 'they do')} not scale"
+    if finding.manner == "missing":
+        cannot = f"cannot scale{lasting(finding, now_ns)}"
     return f"{autoscalers} {cannot}: {quoted(finding.words.rpartition('API: ')[2])}"
 
 

@@ -226,6 +226,10 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
             "draining, waiting for 2 pods that are being evicted",
         ),
         (
+            DrainState(DrainStage.DRAINING, NOW_NS - HOUR_NS, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),)),
+            "draining, waiting for 1 pod that is not evicted yet",
+        ),
+        (
             DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
             "deleting, its drain has not begun",
         ),
