@@ -85,6 +85,10 @@ class DrainState(msgspec.Struct, frozen=True, gc=False):
         """The pods of the current tier; the others wait for them."""
         return tuple(pod for pod in self.waiting if pod.tier == self.tier)
 
+    def is_long(self, now_ns: int) -> bool:
+        """Return whether its stage takes longer than usual; False if its beginning is unknown."""
+        return bool(self.since_ns) and now_ns - self.since_ns >= LONG_NS
+
     @property
     def has_no_end(self) -> bool:
         """Whether it may never end: a pod is held, and nothing bounds the wait."""

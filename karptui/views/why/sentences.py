@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text, per_month_text, saved_text, sum_text
 from karptui.disruption.codes import CODES, codes_shown_as
-from karptui.disruption.drain import LONG_NS
 from karptui.disruption.no_place import no_place_text
 from karptui.karpenter.nodeclaim import DrainStage
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -187,8 +186,7 @@ def drain_text(findings: NodeFindings, now_ns: int, *, names_blockers: bool = Tr
         parts.append(f"waiting for {names}")
     elif drain.waiting and drain.stage is DrainStage.DRAINING:
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
-        is_late = drain.since_ns and now_ns - drain.since_ns >= LONG_NS
-        evicted = "not evicted yet" if is_late else "being evicted"
+        evicted = "not evicted yet" if drain.is_long(now_ns) else "being evicted"
         parts.append(f"waiting for {count_text(len(drain.waiting))} {being} {evicted}")
     if drain.latest_end_ns is not None:
         left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
