@@ -81,6 +81,9 @@ def test_a_ready_node_takes_pods_before_karpenter_marks_it_as_initialized() -> N
     pods = [a_pod(name="gpu", requests={"nvidia.com/gpu": "1"}), a_pod(name="web", cpu="100m")]
     assert places([node], pods, nodeclaims=(claim,)) == ["", "node-1"]
     assert places([replace(node, taints=(startup,))], pods, nodeclaims=(claim,)) == ["", ""]
+    repelling = Taint("example.com/agent", PREFER_NO_SCHEDULE)
+    claim = replace(claim, startup_taints=(repelling,))
+    assert places([replace(node, taints=(repelling,))], pods, nodeclaims=(claim,)) == ["", "node-1"]
 
 
 def test_a_pod_with_missing_volumes_is_unschedulable() -> None:
