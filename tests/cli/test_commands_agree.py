@@ -121,11 +121,13 @@ def contradictions(answers: Answers) -> Iterator[str]:
 
 
 def _next_command(answers: Answers) -> Iterator[str]:
-    """The verdict's next command is that of ``next``."""
+    """The verdict's next command is that of ``next``; it names none if kinds were not read that then count as none."""
     report = answers.next["next"]
     acting = report["then"] if report["waits_for"] else report
     commands = acting["commands"] if acting is not None else []
     shown = [item for item in answers.verdict if item["code"] == "NEXT"]
+    if not shown and any("which count as none" in item["text"] for item in answers.verdict):
+        return
     if bool(shown) != bool(commands):
         yield f"next command: the verdict has {len(shown)}, next {len(commands)}"
     if shown and commands:

@@ -142,9 +142,10 @@ def auto_mode_without_gpus(c: Cluster) -> None:
         {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m", "r"]},
         {"key": "karpenter.k8s.aws/instance-generation", "operator": "Gt", "values": ["4"]},
     ]
+    auto = {"eks.amazonaws.com/compute-type": "auto"}
     only = {"taints": [{"key": "CriticalAddonsOnly", "effect": "NoSchedule"}]}
-    add_pool(c, "general-purpose", families=(), sizes=(), requirements=wants)
-    add_pool(c, "system", families=(), sizes=(), requirements=wants, template=only)
+    add_pool(c, "general-purpose", families=(), sizes=(), requirements=wants, labels=auto)
+    add_pool(c, "system", families=(), sizes=(), requirements=wants, template=only, labels=auto)
     fleet(c, "general-purpose", "orders/storefront", 3)
     spec = {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}
     text = no_node({"Insufficient nvidia.com/gpu": 5})
