@@ -8,6 +8,7 @@ from tests.incidents import (
     changes_in_progress,
     constraints,
     controllers,
+    defaults_and_leftovers,
     dependencies,
     disruption,
     drains,
@@ -109,6 +110,7 @@ MODULES = (
     node_lives,
     healthy_lives,
     node_ends,
+    defaults_and_leftovers,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
