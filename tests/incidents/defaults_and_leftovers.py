@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, NO_TYPE, big_fleet, fleet, nominated, refused, unschedulable, usual  # fmt: skip
+from tests.incidents.fleets import (  # fmt: skip
+    GPU_POD,
+    GPU_TAINT,
+    NO_TYPE,
+    big_fleet,
+    fleet,
+    nominated,
+    refused,
+    unschedulable,
+    usual,
+)
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
 from tests.incidents.node_objects import add_node
 from tests.incidents.other_clouds import only_on
@@ -61,21 +71,6 @@ def auto_mode_finds_no_subnets(c: Cluster) -> None:
     add_workload(c, "kube-system/konnectivity", on=c.system, cpu="1", memory="1Gi", age="40d")
     waiting(c, "orders/checkout", 7, "52m")
     rename(c.objects, AUTO_MODE)
-
-
-@incident(
-    story="A colleague without rights on nodes and NodePools sends the pods and events of two namespaces. Karpenter's event says that its NodePools do not tolerate the pods' wishes: five pods are pending for 43 minutes.",
-    cause="5 pods of geo/tiler are pending for 43 minutes; Karpenter says that they do not tolerate the taint dedicated=geo of NodePool geo. Nodes and NodePools were not read.",
-    thread="kubernetes-sigs/karpenter#1747",
-    must=["geo/tiler", n(5), r"4[23] ?m", r"not read|dedicated=geo"],
-    must_not=[LAUNCHES, ROOM, ICE, r"there (is|are) no NodePools?|no NodePool (accepts|exists|takes)|karpenter (is )?(down|not running)"],
-    listed=("Pod", "Event"),
-    first=5,
-)  # fmt: skip
-def pods_and_events_alone(c: Cluster) -> None:
-    usual(c)
-    pods = waiting(c, "geo/tiler", 5, "43m", cpu="2", memory="4Gi")
-    unschedulable(c, pods, 'incompatible with nodepool "geo", daemonset overhead={"cpu":"190m","memory":"120Mi","pods":"4"}, did not tolerate taint dedicated=geo:NoSchedule', minutes=42)  # fmt: skip
 
 
 @incident(

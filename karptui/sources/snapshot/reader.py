@@ -353,10 +353,11 @@ def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
 def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
-    Without nodes, no pod runs; Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet.
+    Without nodes, no pod is bound; Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet.
     """
     if not pile.has(Kind.NODE):
-        return VOLUME_KINDS
+        is_bound = any(pod.node_name for pod in pile.pods)
+        return (*VOLUME_KINDS, *((Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM) if is_bound else ()))
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if any(NODEPOOL in node.labels for node in pile.nodes) else ()
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
     return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *daemonsets)

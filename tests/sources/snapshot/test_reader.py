@@ -334,12 +334,13 @@ def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
 @pytest.mark.parametrize(
     ("kinds", "unread"),
     [
+        (("Pod",), {Kind.NODEPOOL, Kind.NODECLAIM}),
         (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM}),
         (("Node", "NodeClaim"), {Kind.NODEPOOL}),
         (("Node", "NodeClaim", "NodePool"), set()),
     ],
 )
-def test_a_file_with_nodes_of_karpenter_lacks_their_pools_and_claims(
+def test_a_file_with_bound_pods_or_nodes_of_karpenter_lacks_their_pools_and_claims(
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
 ) -> None:
     items = [item for item in load(NOW_NS) if item["kind"] in kinds]
