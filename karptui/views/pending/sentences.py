@@ -102,8 +102,6 @@ _CSI: Final = "csi"
 """In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
 _POD_SET: Final = re.compile(r"couldn't assign flavors to pod set [^:]+: ")
 _AWAITED_DRIVER: Final = re.compile(r"by the external provisioner '([^']+)'")
-_LIMIT_RANGER: Final = "kubernetes.io/limit-ranger"
-"""Annotation of pods in which the API server lists the requests and limits that a LimitRange has set."""
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
     ("persistentvolumes ", "PV "),
@@ -270,8 +268,6 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
             whole = amount_text(name, resources.nano(template.requests, name))
             names = clean(first_of([sidecar.name for sidecar in sidecars], 2))
             parts.append(f"{part} of its {whole} {name} for sidecar{'s' * (len(sidecars) > 1)} {names}")
-    by_default = template.annotations.get(_LIMIT_RANGER, "")
-    parts += [f"a LimitRange set its {name} request" for name in short if f"{name} request" in by_default]
     runtime = f"RuntimeClass {clean(template.runtime_class_name)} adds"
     added = {name: template.overhead[name].nano for name in short if name in template.overhead}
     parts += [f"{runtime} {amount_text(name, nano)} {name}" for name, nano in added.items()]
