@@ -86,7 +86,7 @@ def a_told_fleet() -> Fleet:
     return fleet
 
 
-async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> None:
+async def test_budgets_claims_and_events_lead_to_nodes_and_messages(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="budgets")
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "slash", *"left=0", "enter")
@@ -101,11 +101,7 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         assert pools == ["general", "runners"], "those that are marked, each once"
         await press(pilot, "space", "home", "space", "o")
         assert front(app, NodesScreen).listing.query_text == "pool=general"
-
-
-async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
-    app = make_app(a_told_fleet(), screen="claims")
-    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "3")
         screen = front(app, ClaimsScreen)
         assert screen.current is not None
         assert screen.current.claim.name == "general-x7k2p"
@@ -118,21 +114,17 @@ async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
         await pilot.press("escape")
         await press(pilot, "o")
         assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"
-
-
-async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:
-    app = make_app(a_told_fleet(), screen="events")
-    async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "9")
         await press(pilot, "slash", *"reason=FailedScheduling", "enter")
-        screen = front(app, EventsScreen)
-        assert screen.current is not None
-        assert screen.current.object_key == "trino/trino-worker-1"
-        assert screen.story is not None
-        story = str(screen.story.content)
+        events = front(app, EventsScreen)
+        assert events.current is not None
+        assert events.current.object_key == "trino/trino-worker-1"
+        assert events.story is not None
+        story = str(events.story.content)
         assert "\x1b" not in story
         assert "[bold]trino[/bold]" in story
         await press(pilot, "o")
-        assert screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"
+        assert events.listing.query_text == "kind=Pod object=trino/trino-worker-1"
         await press(pilot, "enter")
         assert isinstance(app.screen, TextScreen)
         assert "daemonset overhead=" in app.screen.area.text

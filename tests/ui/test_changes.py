@@ -22,23 +22,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-async def test_the_screen_lists_what_changed_and_leads_to_the_object(history: Path) -> None:
-    app = history_app(history)
-    async with running(app, (140, 40)) as (_, pilot):
-        app.run_command("changes -3m")
-        await worked(pilot)
-        screen = front(app, ChangesScreen)
-        kinds = column(app)
-        assert kinds == sorted(kinds, key=["Node", "NodeClaim", "Pod"].index)
-        assert {"Node", "Pod"} <= set(kinds)
-        assert "(3m)" in "".join(text for text, _ in screen.explain())
-        assert screen.current is not None
-        assert screen.current.kind == "Node"
-        await press(pilot, "enter")
-        front(app, PoolDetailScreen)
-
-
-async def test_a_time_that_is_not_recorded_and_one_that_is_no_time(history: Path) -> None:
+async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history: Path) -> None:
     app = history_app(history)
     async with running(app, (140, 30)) as (_, pilot):
         app.run_command("changes yesterday")
@@ -51,15 +35,23 @@ async def test_a_time_that_is_not_recorded_and_one_that_is_no_time(history: Path
         assert "nothing is recorded in that time" in "".join(
             text for text, _ in screen.placeholder(screen.listing.rows)
         )
-
-
-async def test_events_explain_a_node_that_is_gone(history: Path) -> None:
-    opened = History(history)
-    last_ns = opened.sessions()[-1].to_ns
-    gone = {change.key for change in opened.changes(0, last_ns, ("NodeClaim",)) if change.is_deletion}
-    opened.close()
-    app = history_app(history)
-    async with running(app, (140, 40)) as (_, pilot):
+        await pilot.press("escape", "escape", "1")
+        app.run_command("changes -3m")
+        await worked(pilot)
+        screen = front(app, ChangesScreen)
+        kinds = column(app)
+        assert kinds == sorted(kinds, key=["Node", "NodeClaim", "Pod"].index)
+        assert {"Node", "Pod"} <= set(kinds)
+        assert "(3m)" in "".join(text for text, _ in screen.explain())
+        assert screen.current is not None
+        assert screen.current.kind == "Node"
+        await press(pilot, "enter")
+        front(app, PoolDetailScreen)
+        opened = History(history)
+        last_ns = opened.sessions()[-1].to_ns
+        gone = {change.key for change in opened.changes(0, last_ns, ("NodeClaim",)) if change.is_deletion}
+        opened.close()
+        await pilot.press("escape", "escape", "1")
         app.open_screen("events", filter_text=f"kind=NodeClaim object={min(gone)}")
         await settled(pilot)
         await pilot.press("e")
