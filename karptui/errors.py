@@ -19,5 +19,5 @@ def no_such(what: str, name: str, names: Iterable[str]) -> RequestError:
     names = list(names)
     if near := difflib.get_close_matches(name, names, n=3):
         return RequestError(f"there is no {what} {name}; did you mean {' or '.join(near)}?")
-    listed = ", ".join(names) if len(names) <= _MOST_LISTED else f"{len(names):,}"
+    listed = ", ".join(names) if len(names) <= _MOST_LISTED else f"{len(names):,} others"
     return RequestError(f"there is no {what} {name}; there are {listed or 'none'}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, say, show_percent, show_progress
@@ -105,9 +104,11 @@ def _counting(each: Each) -> Each:
 
 def _import_engine() -> None:
     """Import the engine, so that forked processes have it."""
-    names = ("cli.evidence", "session.prepare", "sources.snapshot.reader", "whatif.sweep", "studies.rollout")
-    for name in names:
-        import_module(f"karptui.{name}")
+    import karptui.cli.evidence
+    import karptui.session.prepare
+    import karptui.sources.snapshot.reader
+    import karptui.studies.rollout
+    import karptui.whatif.sweep  # noqa: F401
 
 
 def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | NamedBase]:

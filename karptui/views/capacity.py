@@ -16,7 +16,7 @@ from karptui.views.last_hour import last_hour_column
 from karptui.views.nodes.cells import capacity_tone
 from karptui.views.prices import known_sum_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, Bar, Cell, Pieces, Tone
-from karptui.views.sanitize import clean, short_zone
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, count_cell, share_cell, share_values
 
@@ -241,7 +241,7 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
     named = sum(bool(name) for name in zones)
     text = f"{_part(nodes, (per_hour, unpriced), entries)}; {counted(named, 'zone')}"
     return (
-        (f"{short_zone(clean(zone)) or 'nodes without a zone'} is the largest: ", Tone.STRONG),
+        (f"{clean(zone) or 'nodes without a zone'} is the largest: ", Tone.STRONG),
         (text, Tone.NORMAL),
         (f", {_percent(spot, whole)} of the nodes are spot", Tone.NORMAL),
     )

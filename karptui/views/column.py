@@ -69,7 +69,7 @@ _EXAMPLES: Final = {
 
 def example(kind: FieldKind, *, has_share: bool) -> str:
     """Return values that a field of this kind understands, for help and errors."""
-    return f"{_EXAMPLES[kind]} or 80%" if has_share else _EXAMPLES[kind]
+    return f"{_EXAMPLES[kind].replace(' or', ',')} or 80%" if has_share else _EXAMPLES[kind]
 
 
 def parse_amount(kind: FieldKind, text: str) -> float:

@@ -81,7 +81,7 @@ def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
     worst, others = bad[0], len(bad) - 1
     stay = verb(worst.waiting, "stays", "stay")
     text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {stay} pending"
-    return f"{text} (some also without {others:,} other {word if others == 1 else f'{word}s'})" if others else text
+    return f"{text} ({counted(others, f'other {word}')} would leave pods pending too)" if others else text
 
 
 def detail_lines(drill: Drill) -> Iterator[str]:

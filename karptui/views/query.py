@@ -263,7 +263,7 @@ def _field_term(match: re.Match[str], subject: Subject[Any], *, negated: bool) -
 
 def _unknown_field(word: str, name: str, fields: Fields[Any]) -> str:
     near = difflib.get_close_matches(name, fields, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(fields)}."
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(fields)}."
     return f'no field is called {name}: {hint} To look for the text itself, write "{word}".'
 
 

@@ -65,14 +65,14 @@ def headline(result: Comparison) -> str:
     best = result.recommended
     if best is None:
         return f"now: {_evictions(today)} within {span}{chance}; the savings are unknown"
-    as_it_is = f"now it {_saves_text(today)} within {span}, with {_evictions(today)}{chance}"
+    as_it_is = f"without a change consolidation {_saves_text(today)} within {span}, with {_evictions(today)}{chance}"
     if best.is_as_it_is:
         parts = ["Recommended: no change, because nothing else saves more without more evictions", as_it_is]
     else:
         parts = [f"Recommended: {name_of(best)} {_saves_text(best)}, with {_evictions(best)}", as_it_is]
     greatest = min((o for o in result.outcomes if o.is_saving_known), key=lambda outcome: outcome.worst)
     if greatest.worst[0] < best.worst[0]:
-        parts.append(f"the most: {name_of(greatest)} {_saves_text(greatest)}, with {_evictions(greatest)}")
+        parts.append(f"the highest savings: {name_of(greatest)} {_saves_text(greatest)}, with {_evictions(greatest)}")
     return "; ".join(parts)
 
 

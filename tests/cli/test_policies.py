@@ -25,7 +25,7 @@ def test_json_csv_and_the_table_say_the_same(capsys: pytest.CaptureFixture[str],
     assert [row["consolidationPolicy"] for row in rows] == ["", "WhenEmpty", "Balanced"]
     assert [int(row["evictions"]) for row in rows] == [outcome["evictions"] for outcome in document["outcomes"]]
     answer, *lines = printed(capsys, story, *FEW).splitlines()
-    assert "; now it saves " in answer
+    assert "; without a change consolidation saves " in answer
     assert len([line for line in lines if line.startswith(("current", "WhenEmpty", "Balanced"))]) == 3
 
 

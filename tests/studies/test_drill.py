@@ -203,7 +203,7 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
     )
     cells = [column.cell(result[0], 0).text for column in TABLE.columns]
     assert cells[:5] == [f"zone={B}", "1", "2", "1", "-"]
-    assert overview([result[0], result[0]]).endswith("(some also without 1 other zone)")
+    assert overview([result[0], result[0]]).endswith("(1 other zone would leave pods pending too)")
 
 
 def test_dollars_say_what_is_not_known() -> None:

@@ -86,8 +86,9 @@ def test_it_is_said_which_are_worth_it() -> None:
     comparison = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(comparison)
     assert answer == (
-        "Recommended: WhenEmpty 0s saves $0.10, with 0 evictions; now it saves nothing within 60m, with 0 evictions; "
-        "the most: WhenEmptyOrUnderutilized 0s saves $0.20, with 1 eviction"
+        "Recommended: WhenEmpty 0s saves $0.10, with 0 evictions; "
+        "without a change consolidation saves nothing within 60m, with 0 evictions; "
+        "the highest savings: WhenEmptyOrUnderutilized 0s saves $0.20, with 1 eviction"
     )
     assert list(more_lines(comparison)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
@@ -139,7 +140,7 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     comparison = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
     assert headline(comparison) == (
         "Recommended: WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions;"
-        " now it saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds)"
+        " without a change consolidation saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds)"
     )
     assert "saves $3.50 to $4.00 with 1 command and 4 to 7 evictions" in sentence(second)
     assert "2 seeds: lowest to highest result; nodes, $/h and commands are the first seed's" in list(
@@ -157,7 +158,10 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
     )
     assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
     comparison = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
-    assert "; now it costs $1.00 more than no disruption within 60m, with 4 evictions" in headline(comparison)
+    assert (
+        "; without a change consolidation costs $1.00 more than no disruption within 60m, with 4 evictions"
+        in headline(comparison)
+    )
     assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than no disruption with 1 command")
 
 

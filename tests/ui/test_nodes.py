@@ -107,7 +107,7 @@ async def test_keys_sort_filter_and_release_and_a_bad_filter_leaves_the_rows(mak
         assert "1 marked" not in screen_text(app)
         await pilot.press("slash", *"cpu")
         await pilot.press("greater_than_sign")
-        assert "cpu> takes a value such as 500m or 2 or 80%; nothing follows" in screen_text(app)
+        assert "cpu> takes a value such as 500m, 2 or 80%; nothing follows" in screen_text(app)
         await pilot.press("enter")
         assert "cpu> takes a value" in screen_text(app)
         await pilot.press("down")

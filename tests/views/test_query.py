@@ -103,14 +103,14 @@ def test_filters(text: str, names: list[str]) -> None:
         (
             "zzz=1",
             (
-                "no field is called zzz: there is pool, why, cpu, mem, age, pods, $. "
+                "no field is called zzz: there are pool, why, cpu, mem, age, pods, $. "
                 'To look for the text itself, write "zzz=1".'
             ),
         ),
-        ("cpu>", "cpu> takes a value such as 500m or 2 or 80%; nothing follows"),
-        ("cpu>1e999", "cpu> takes a value such as 500m or 2 or 80%; '1e999' is not one"),
+        ("cpu>", "cpu> takes a value such as 500m, 2 or 80%; nothing follows"),
+        ("cpu>1e999", "cpu> takes a value such as 500m, 2 or 80%; '1e999' is not one"),
         ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),
-        ("cpu>x%", "cpu> takes a value such as 500m or 2 or 80%; 'x%' is not one"),
+        ("cpu>x%", "cpu> takes a value such as 500m, 2 or 80%; 'x%' is not one"),
         ("age<soon", "age< takes a value such as 2h; 'soon' is not one"),
         ("age<2h!", "age< takes a value such as 2h; '2h!' is not one"),
         ("$>much", "$> takes a value such as 0.5; 'much' is not one"),
