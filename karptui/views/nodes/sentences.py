@@ -58,7 +58,7 @@ def node_details(entry: NodeEntry, *, has_prices: bool = True) -> Pieces:
     if _is_all_said_by_why(entry):
         return ()
     costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
-    return (*_requests(entry), *_claim_facts(entry), *costs)
+    return (*_unread(entry), *_claim_facts(entry), *costs)
 
 
 def _is_all_said_by_why(entry: NodeEntry) -> bool:
@@ -69,34 +69,14 @@ def _is_all_said_by_why(entry: NodeEntry) -> bool:
     return word in ("Ready", "Draining") or (word == "Deleting" and entry.findings.why.code is WhyCode.DELETING)
 
 
-def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
+def _unread(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.node is None or not entry.cpu.capacity:
         return []
     if entry.access is PodAccess.FORBIDDEN:
         return [("pods may not be listed, so requests are unknown", Tone.WARNING)]
     if entry.access is PodAccess.PENDING:
         return [("pods are loading", Tone.ACTIVE)]
-    cpu, memory, pods = entry.cpu, entry.memory, entry.pods
-    ask = f"{counted(pods.requested, 'pod')} request{'s' if pods.requested == 1 else ''}"
-    asks = f"{ask} cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
-    daemons = f"DaemonSets {cpu_text(cpu.daemons)} {memory_text(memory.daemons)}"
-    free = f"free {cpu_text(cpu.free)} {memory_text(memory.free)} {count_text(pods.free)} slots"
-    over = [(free, Tone.WARNING)] if min(cpu.free, memory.free, pods.free) < 0 else []
-    return [
-        (f"{asks} mem {memory_pair_text(memory.requested, memory.capacity)}", Tone.NORMAL),
-        (daemons, Tone.MUTED),
-        *over,
-        *fullest(entry),
-    ]
-
-
-def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
-    """Return the scarcest resource, or an empty string below half full."""
-    shares = {"cpu": entry.cpu.percent, "memory": entry.memory.percent, "pod slots": entry.pods.percent}
-    percents = {name: percent for name, percent in shares.items() if percent is not None}
-    if not percents or max(percents.values()) < 50:
-        return []
-    return [(f"{max(percents, key=lambda name: percents[name])} is the scarcest resource", Tone.NORMAL)]
+    return []
 
 
 def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
