@@ -36,11 +36,8 @@ def _outcome_parts(drill: Drill) -> Iterator[str]:
     if drill.lost:
         yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
-    yield f"{gone:,} of {counted(drill.nodes_before, 'node')}{_starting_text(drill)} {verb(gone, 'is', 'are')} gone"
-
-
-def _starting_text(drill: Drill) -> str:
-    return f" ({drill.starting:,} starting)" if drill.starting else ""
+    starting = f" ({drill.starting:,} starting)" if drill.starting else ""
+    yield f"{gone:,} of {counted(drill.nodes_before, 'node')}{starting} {verb(gone, 'is', 'are')} gone"
 
 
 def places_text(placements: Placements, waiting: str, dollars: str = "") -> str:

@@ -92,7 +92,7 @@ def label(text: str) -> str:
 
 def verdict_metrics(view: ClusterView, problems: Iterable[ClusterFinding], now_ns: int) -> dict[Metric, Values]:
     """Return the metrics of a verdict; unknown values are left out."""
-    pools = _pool_labels(view.state.nodepools)
+    pools = {"": "", **{name: label(name) for name in sorted(view.state.nodepools)[:MOST_POOLS]}}
     findings: defaultdict[tuple[str, ...], float] = defaultdict(float)
     for finding in problems:
         findings[str(finding.code), str(finding.severity)] += 1
@@ -117,11 +117,6 @@ def ages(view: ClusterView, merged_ns: int, now_ns: int) -> dict[Metric, Values]
     """Return the age of each kind's data, for kinds that have been read."""
     ages_ns = {kind: age_ns(status, merged_ns, now_ns) for kind, status in view.statuses.items()}
     return {AGE: {(label(kind),): age / NS_PER_SECOND for kind, age in ages_ns.items() if age is not None}}
-
-
-def _pool_labels(pools: Iterable[str]) -> Mapping[str, str]:
-    """Return the labels of NodePools within the limit; empty for nodes that Karpenter does not manage."""
-    return {"": "", **{name: label(name) for name in sorted(pools)[:MOST_POOLS]}}
 
 
 def _held(entries: Iterable[NodeEntry], pools: Mapping[str, str]) -> dict[Metric, Values]:

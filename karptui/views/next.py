@@ -63,7 +63,8 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     if report.error:
         lines.append(((f"the pass ends early: {clean(report.error)}", Tone.FAULT),))
     if report.asked:
-        lines.append(((f"asked: {_asked(report)}", Tone.MUTED),))
+        asked = " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
+        lines.append(((f"asked: {asked}", Tone.MUTED),))
     return tuple(lines)
 
 
@@ -76,10 +77,6 @@ def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
         return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
     why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are unknown"
     return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
-
-
-def _asked(report: NextReport) -> str:
-    return " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
 
 
 def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str = "Next") -> list[Pieces]:

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from karptui.aws.money import per_hour_change_text
-from karptui.forward.draining import HeldPod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.studies.rehearsal import TOGETHER, GroupDrain, Rehearsal
@@ -81,13 +80,10 @@ def drain_text(drain: GroupDrain) -> str:
     budgets = sorted({name for pod in stuck for name in pod.budgets})
     word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
     names = first_of(budgets, _FEW)
-    why = f": {word} {names} {verb(len(budgets), 'blocks', 'block')} {_these(stuck)}" if budgets else ""
+    held = stuck[0].pod if len(stuck) == 1 else f"{len(stuck):,} pods"
+    why = f": {word} {names} {verb(len(budgets), 'blocks', 'block')} {held}" if budgets else ""
     after = span_text(drain.until_ns - drain.from_ns)
     return f"draining {how} stalls, {len(left)} of {counted(len(drain.nodes), 'node')} left after {after}{why}; {peak}"
-
-
-def _these(stuck: Sequence[HeldPod]) -> str:
-    return stuck[0].pod if len(stuck) == 1 else f"{len(stuck):,} pods"
 
 
 def drain_lines(drain: GroupDrain) -> Iterator[str]:

@@ -54,17 +54,13 @@ def headline(solved: Solved) -> str:
 
 def _answer_text(solved: Solved) -> str:
     """Return the answer without the runner-up."""
-    best, before = solved.best, _before(solved)
+    best, before = solved.best, f"on top of {solved.on_top_of.name}: " if solved.on_top_of is not None else ""
     if best is None:
         return f"{before}{'nothing has to change' if solved.is_reached else 'not reached'}: {solved.because}"
     if not solved.is_reached:
         before = f"{before}not reached: {solved.because}; closest: "
     risk = f"; risk: {solved.risk}" if solved.risk else ""
     return f"{before}{together(best.parts)}: {', '.join(filter(None, (best.outcome, price_text(solved, best))))}{risk}"
-
-
-def _before(solved: Solved) -> str:
-    return f"on top of {solved.on_top_of.name}: " if solved.on_top_of is not None else ""
 
 
 def _as_before(solved: Solved) -> str:

@@ -199,12 +199,8 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
         return f"{method}: {nodes} {fails} validation, not disrupted"
     by = f" with {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
-    moved = f", {_evictions_text(step)}" if step.evictions else ""
+    moved = f", {counted(step.evictions, 'eviction')}{_of_them_lost(step)}" if step.evictions else ""
     return f"{method}: {step.decision} {nodes}{by}{saved}{moved}"
-
-
-def _evictions_text(step: Step) -> str:
-    return f"{counted(step.evictions, 'eviction')}{_of_them_lost(step)}"
 
 
 def _of_them_lost(step: Step) -> str:

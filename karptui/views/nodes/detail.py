@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from karptui.aws.money import node_price_text
@@ -77,7 +77,10 @@ def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 
 def claim_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return the facts about the NodeClaim, and its labels."""
-    return (*_claim_block(entry, now_ns), *_block("Labels", *_labels(entry.labels)))
+    labels = [
+        ((clean(key), Tone.MUTED), (f"={clean(value)}", Tone.NORMAL)) for key, value in sorted(entry.labels.items())
+    ]
+    return (*_claim_block(entry, now_ns), *_block("Labels", *labels))
 
 
 def node_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
@@ -166,10 +169,6 @@ def _verdict(condition: Condition) -> tuple[str, Tone]:
     if condition.status == "Unknown":
         return "?", Tone.ACTIVE
     return ("✔", Tone.GOOD) if is_true is not condition.is_good_when_false else ("✘", Tone.FAULT)
-
-
-def _labels(labels: Mapping[str, str]) -> list[Pieces]:
-    return [((clean(key), Tone.MUTED), (f"={clean(value)}", Tone.NORMAL)) for key, value in sorted(labels.items())]
 
 
 def _resource_names(entry: NodeEntry) -> list[str]:
