@@ -62,7 +62,9 @@ def pending_lines(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
         if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= LATE_NS
     ]
     if late:
-        yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))
+        told = {pod.scheduled_message.partition(". preemption: ")[0] for pod in late}
+        refusal = told.pop() if len(told) == 1 else ""
+        yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late), refusal=refusal)
 
 
 def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:

@@ -561,7 +561,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     spread_keys: tuple[str, ...] = ()
     """Labels over whose values they must be spread, except hostnames."""
     refusal: str = ""
-    """Why kube-scheduler refuses the node of a DaemonSet's pod, unless that lacks room."""
+    """Why kube-scheduler refuses pods that were not studied, or the node of a DaemonSet's pod if that has room."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
 

@@ -91,6 +91,7 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pending=Explained(preempted=group.preempted),
             reasons=group.autoscaled,
             detail=group.group,
+            words=group.refusal if not group.group else "",
             screen="pending",
         )
     for pool, waiting in full.items():
