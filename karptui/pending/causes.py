@@ -41,6 +41,8 @@ class Cause(StrEnum):
     """Its own rules keep it off every NodePool; Karpenter says nothing."""
     NO_POOL = "no NodePool"
     """There is no usable NodePool; Karpenter says nothing."""
+    POOLS_UNREAD = "NodePools not read"
+    """There may be NodePools: they were not read."""
     NODE = "existing node"
     """It has room on a node that is there."""
     CLAIM = "new node"
@@ -102,6 +104,7 @@ class Diagnoses:
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
         self._has_pools = bool(prepared.pools)
+        self._without_pools = Cause.POOLS_UNREAD if Kind.NODEPOOL in prepared.inventory.unread else Cause.NO_POOL
         self._ignored: dict[str, IgnoredPod] = {pod.pod.uid: pod for pod in prepared.ignored}
         self._errors = solution.errors
         self._destinations: dict[str, PodDestination] = {}
@@ -124,7 +127,7 @@ class Diagnoses:
         if (ignored := self._ignored.get(pod.uid)) is not None:
             return Diagnosis(Cause.SILENT if ignored.is_silent else Cause.IGNORED, problems=ignored.problems)
         if not self._has_pools:
-            return Diagnosis(Cause.NO_POOL)
+            return Diagnosis(self._without_pools)
         if (error := self._errors.get(pod.key)) is not None:
             return Diagnosis(self._unplaced(error), error=error)
         if pod.uid in self._unknown:

@@ -135,6 +135,11 @@ class TestTurns:
         assert group.is_faulty
         assert now_text(group) == "✘ no NodePool accepts pods"
 
+    def test_pools_that_were_not_read(self) -> None:
+        inventory = Inventory(pods=(a_pod(),), unread=frozenset({"NodePool"}))
+        group = only(study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
+        assert (now_text(group), group.is_faulty) == ("NodePools not read", False)
+
     def test_no_pool_with_a_type(self) -> None:
         inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
         group = only(study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
