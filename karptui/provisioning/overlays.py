@@ -7,7 +7,7 @@ Rules: ``pkg/controllers/nodeoverlay/controller.go``, ``store.go`` and ``Adjuste
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.quantity import Quantity
+from karptui.kube.recent import Recent
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.waiting_pods import requirement_problems
 
@@ -62,14 +63,14 @@ class OverlayStore:
         return matches
 
     def matching(
-        self, overlay: Requirements, pool: NodePool, instance_type: InstanceType
+        self, overlay: Requirements, labels: Requirements, instance_type: InstanceType
     ) -> list[tuple[str, Offering]]:
-        """Return the offerings of a type that an overlay matches, each with its requirements as text."""
-        labels = Requirements([Requirement.of(NODEPOOL, IN, (pool.name,))])
-        labels = labels.merge(Requirements.from_labels(pool.template_labels)).merge(
-            self._of(instance_type.requirements)
-        )
-        if not labels.compatible(overlay):
+        """Return the offerings of a type that an overlay matches, each with its requirements as text.
+
+        Args:
+            labels: Labels of the NodePool.
+        """
+        if not labels.merge(self._of(instance_type.requirements)).compatible(overlay):
             return []
         matches = []
         for offering in instance_type.offerings:
@@ -179,13 +180,43 @@ class OverlayEffect(msgspec.Struct, frozen=True):
     """An overlay of the same weight that sets the same: then this one is not applied at all."""
 
 
-def effects(
-    inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]
-) -> tuple[OverlayStore, tuple[OverlayEffect, ...]]:
-    """Return the changes of all NodeOverlays, and the outcome of each, heaviest first."""
+class _Overlaid(NamedTuple):
+    effects: tuple[OverlayEffect, ...]
+    types: dict[str, Sequence[InstanceType]]
+
+
+_OVERLAID: Final[Recent[tuple[object, ...], _Overlaid]] = Recent(most=4, patience=16)
+
+
+def effects(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> tuple[OverlayEffect, ...]:
+    """Return the outcome of each NodeOverlay, heaviest first."""
+    return _applied(inventory, by_pool).effects
+
+
+def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
+    """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
+
+    An overlay that conflicts with another of the same weight is not applied at all.
+    """
+    return _applied(inventory, by_pool).types
+
+
+def _applied(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> _Overlaid:
+    """Apply the NodeOverlays; the same types as before as long as nothing has changed that they depend on."""
+    pools = [(pool.name, pool.template_labels, by_pool[pool.name]) for pool in inventory.nodepools]
+    return _OVERLAID.get((inventory.overlays, pools), lambda: _apply(inventory, by_pool))
+
+
+def _apply(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> _Overlaid:
     store = OverlayStore()
     overlays = sorted(inventory.overlays, key=lambda overlay: overlay.name, reverse=True)
     overlays.sort(key=lambda overlay: -overlay.weight)
+    labels = {
+        pool.name: Requirements([Requirement.of(NODEPOOL, IN, (pool.name,))]).merge(
+            Requirements.from_labels(pool.template_labels)
+        )
+        for pool in inventory.nodepools
+    }
     effects_found: list[OverlayEffect] = []
     for overlay in overlays:
         if problems := overlay_problems(overlay):
@@ -196,9 +227,9 @@ def effects(
             ((pool.name, instance_type.name), offerings)
             for pool in inventory.nodepools
             for instance_type in by_pool[pool.name]
-            if (offerings := store.matching(wanted, pool, instance_type))
+            if (offerings := store.matching(wanted, labels[pool.name], instance_type))
         ]
-        types = frozenset(key for key, _ in matches)
+        keys = frozenset(key for key, _ in matches)
         clashing = frozenset(key for key, offerings in matches if store.conflicts(overlay, key, offerings))
         if clashing:
             alike = (
@@ -207,24 +238,16 @@ def effects(
                 if effect.overlay.weight == overlay.weight and not effect.conflicts_with
             )
             other = next((effect.overlay.name for effect in alike if effect.types & clashing), "another")
-            effects_found.append(OverlayEffect(overlay, types, conflicts_with=other))
+            effects_found.append(OverlayEffect(overlay, keys, conflicts_with=other))
             continue
         for key, offerings in matches:
             store.apply(overlay, key, offerings)
-        effects_found.append(OverlayEffect(overlay, types))
-    return store, tuple(effects_found)
-
-
-def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
-    """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
-
-    An overlay that conflicts with another of the same weight is not applied at all.
-    """
-    store, overlay_effects = effects(inventory, by_pool)
-    touched = {pool for effect in overlay_effects if not effect.conflicts_with for pool, _ in effect.types}
-    return {
-        pool.name: [store.overlaid(pool, instance_type) for instance_type in by_pool[pool.name]]
+        effects_found.append(OverlayEffect(overlay, keys))
+    touched = {pool for effect in effects_found if not effect.conflicts_with for pool, _ in effect.types}
+    types = {
+        pool.name: tuple(store.overlaid(pool, instance_type) for instance_type in by_pool[pool.name])
         if pool.name in touched
         else by_pool[pool.name]
         for pool in inventory.nodepools
     }
+    return _Overlaid(tuple(effects_found), types)

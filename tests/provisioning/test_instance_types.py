@@ -256,6 +256,16 @@ def test_used_and_remaining_limits() -> None:
     assert leaving.used["nodes"] == 10**9
 
 
+def test_types_are_read_again_only_if_an_input_changes() -> None:
+    pool, types = builders.a_nodepool(limits=builders.amounts({"cpu": "100"})), (a_type("m.small"),)
+    first, after_a_report, after_growth = (
+        types_of_pool(*types, pool=pool, nodes=(builders.a_node(created_ns=created_ns, cpu=cpu),))
+        for created_ns, cpu in ((1, "2"), (2, "2"), (2, "64"))
+    )
+    assert after_a_report.verdicts is first.verdicts
+    assert after_growth.remaining["cpu"] < first.remaining["cpu"]
+
+
 def test_the_first_daemonset_without_room() -> None:
     daemonsets = tuple(builders.a_daemonset(name=name) for name in "abcd")
     result = types_of_pool(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)

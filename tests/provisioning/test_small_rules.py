@@ -107,12 +107,21 @@ class TestNotModelled:
 
 class TestOverlays:
     def test_an_overlay_that_sets_nothing_changes_nothing(self) -> None:
-        types = [an_instance_type()]
+        types = (an_instance_type(),)
         inventory = Inventory(nodepools=(a_nodepool(),), overlays=(NodeOverlay(name="o"),))
         assert overlaid(inventory, {"general": types}) == {"general": types}
         store = OverlayStore()
         store.apply(NodeOverlay(name="o"), ("general", "m5.large"), [])
         assert store.overlaid(a_nodepool(), types[0]) is types[0]
+
+    def test_the_types_stay_the_same_objects_while_the_overlays_do(self) -> None:
+        types, overlays = (an_instance_type(),), (NodeOverlay(name="o", price="1"),)
+        first, then, cheaper = (
+            overlaid(Inventory(nodepools=(a_nodepool(),), overlays=of), {"general": types})["general"]
+            for of in (overlays, overlays, (NodeOverlay(name="o", price="0.5"),))
+        )
+        assert then is first
+        assert [offering.price_per_hour for offering in cheaper[0].offerings] == [0.5] * len(types[0].offerings)
 
     @pytest.mark.parametrize(
         "overlay",

@@ -20,7 +20,7 @@ def _effects(context: AdviceContext) -> tuple[OverlayEffect, ...]:
     if not context.inventory.overlays or not context.settings.gate("NodeOverlay"):
         return ()
     types = before_overlays(context.inventory, context.prepared.given_types)
-    return effects(context.inventory, types)[1]
+    return effects(context.inventory, types)
 
 
 def _ref(overlay: NodeOverlay) -> ObjectRef:
