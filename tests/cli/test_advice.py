@@ -84,7 +84,7 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: R
         a_pool("a", values=("*",), weight=9),
         a_pool("b", values=("on-demand", "s*"), weight=7),
         a_pool("c", weight=3),
-        a_manifest("Pod", "web", namespace="default", spec={"nodeName": "gone", "containers": [{"name": "c"}]}),
+        a_manifest("Pod", "web", namespace="default", spec={"containers": [{"name": "c"}]}),
     )
     run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags, status=status)
 

@@ -30,7 +30,7 @@ def test_story_a_as_a_table_with_the_reasons_beside_it(run: Run) -> None:
     result = run("pools", "--snapshot", A_WEIGHTS)
     assert result.out.splitlines()[0].split()[:3] == ["#", "NAME", "WEIGHT"]
     assert "every pod that fits lands here before second is tried" in result.err
-    assert "overlap: 5 of 5 pods (100%) match several pools and land on first 5" in result.err
+    assert "overlap: 5 of 5 pods (100%) match several pools, new nodes for them: first 5" in result.err
     assert "cost of all pools" not in result.err
 
 
