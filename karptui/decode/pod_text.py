@@ -7,7 +7,6 @@ thousand are decoded in full.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -26,8 +25,6 @@ _ESCAPE: Final = b"\\"
 """Escapes may hide a key."""
 _GATES: Final = msgspec.json.Decoder(list[object])
 _NO_GATES: Final = (b"null", b"[]")
-_TEXTS: Final = 8192
-"""Texts of labels, and of annotations, that are remembered: more than workloads of a large cluster."""
 _NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
 
@@ -47,14 +44,14 @@ class BuiltPod(wires.TextPod):
 def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     """Return a pod."""
     meta, spec, status = text.metadata, text.spec, text.status or _NO_STATUS
-    labels, own_labels = _labels(bytes(meta.labels))
+    labels, own_labels = _labels(meta.labels)
     # Remove the pod's own fields before the rest is compared.
     node_name, volumes, gates = spec.node_name, spec.volumes, spec.scheduling_gates
     spec.node_name = spec.volumes = None
     spec.scheduling_gates = NO_TEXT
     if node_name and spec.affinity is not NO_TEXT:
         spec.affinity = text_without_pin(text, node_name)
-    shared = (labels, _annotations(bytes(meta.annotations)), meta.namespace, meta.owner_references, spec)
+    shared = (labels, _annotations(meta.annotations), meta.namespace, meta.owner_references, spec)
     reported = _reported(status)
     key = _digest((shared, reported) if reported else shared)
     template = interner.of_text(key)
@@ -94,19 +91,18 @@ def _digest(parts: tuple[object, ...]) -> int:
     return hash(_ENCODER.encode(parts))
 
 
-# Pods of a workload repeat these texts.
-@lru_cache(maxsize=_TEXTS)
-def _labels(text: bytes) -> tuple[msgspec.Raw, Mapping[str, str]]:
+def _labels(raw: msgspec.Raw) -> tuple[msgspec.Raw, Mapping[str, str]]:
     """Return the text of the labels that pods share, and the labels of the single pod."""
+    text = bytes(raw)
     if text.find(b"-index") < 0 and text.find(b"/pod-name") < 0 and text.find(_ESCAPE) < 0:
-        return msgspec.Raw(text), EMPTY_LABELS
+        return raw, EMPTY_LABELS
     shared, own_labels = split_labels(_STRINGS.decode(text))
     return msgspec.Raw(_ENCODER.encode(shared)), own_labels
 
 
-@lru_cache(maxsize=_TEXTS)
-def _annotations(text: bytes) -> msgspec.Raw:
+def _annotations(raw: msgspec.Raw) -> msgspec.Raw:
     """Return the text of the annotations that affect decisions."""
+    text = bytes(raw)
     # Every such key contains one of these. ``in`` would take three times as long, a loop six times.
     if (
         text.find(b"karpenter.sh/") < 0
