@@ -63,8 +63,7 @@ def verdict_pages(
     Long findings wrap to the next line.
     """
     keys = max((len(finding.key) for finding, _ in findings), default=0)
-    money = max((len(money_text(finding)) for finding, _ in findings), default=0)
-    drawn = [_lines(finding, text, width, money, keys) for finding, text in findings]
+    drawn = [_lines(finding, text, width, keys) for finding, text in findings]
     worst = _page(drawn, few)
     if len(worst) == len(drawn):
         return (_as_page(worst, 0),)
@@ -86,12 +85,12 @@ def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> VerdictPage:
     return VerdictPage(tuple(line for lines in drawn for line in lines), more)
 
 
-def _lines(finding: ClusterFinding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
+def _lines(finding: ClusterFinding, text: str, width: int, keys: int) -> tuple[Pieces, ...]:
     """Return the lines of one finding: the first ends with its cost and key."""
     mark, tone = MARKS[str(finding.severity)]
     is_quiet = str(finding.severity) == "info"
-    tail = f"  {money_text(finding):>{money}}" if money else ""
-    tail += f"  {finding.key:<{keys}}"
+    money = money_text(finding)
+    tail = f"{f'  {money}' if money else ''}  {finding.key:<{keys}}"
     text_tone = Tone.MUTED if is_quiet else Tone.NORMAL
     ((first, _),), *others = wrapped_from(((f"   {text}", text_tone),), width, 3, cells(tail))
     blanks = " " * (width - cells(first) - cells(tail))
