@@ -47,6 +47,7 @@ from karptui.verdict.finding import (
     ClusterFinding,
     FindingSeverity,
     OutlivedPod,
+    PdbCounts,
     StartingPod,
     VerdictCase,
     VerdictNode,
@@ -111,12 +112,10 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             limits=tuple(limit_lines(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             pdb_counts={
-                pdb.key: (pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods)
+                pdb.key: PdbCounts(pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods)
                 for pdb in view.state.pdbs.values()
             },
-            namespace_pdbs={
-                pdb.key: pdb.expected_pods for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()
-            },
+            namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             ignored={plural(kind): _severity(kind) for kind in hidden if kind in OPTIONAL},

@@ -26,6 +26,7 @@ from karptui.verdict.finding import (
     FindingSeverity,
     Leaving,
     Manner,
+    PdbCounts,
     VerdictCase,
     VerdictNode,
 )
@@ -145,7 +146,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         reasons=closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         words=_method(lines),
         of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
-        pdb_counts=_pdb_counts(blockers, case) if code is FindingCode.PDB else (0, 0, 0),
+        pdb_counts=_counts(blockers, case) if code is FindingCode.PDB else PdbCounts(),
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
@@ -173,15 +174,20 @@ def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner:
 
 def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
     """Return the pods of the only PodDisruptionBudget of blockers if it selects a whole namespace of them, else 0."""
-    budgets = {blocker.value for blocker in blockers}
-    pods = case.namespace_pdbs.get(budgets.pop(), 0) if len(budgets) == 1 else 0
+    budget = _only_budget(blockers)
+    pods = case.pdb_counts[budget].pods if budget in case.namespace_pdbs else 0
     return pods if pods > 1 else 0
 
 
-def _pdb_counts(blockers: Sequence[Blocker], case: VerdictCase) -> tuple[int, int, int]:
-    """Return the counts of the only PodDisruptionBudget of blockers, else zeros."""
+def _counts(blockers: Sequence[Blocker], case: VerdictCase) -> PdbCounts:
+    """Return the pods of the only PodDisruptionBudget of blockers."""
+    return case.pdb_counts.get(_only_budget(blockers), PdbCounts())
+
+
+def _only_budget(blockers: Sequence[Blocker]) -> str:
+    """Return the only PodDisruptionBudget of blockers (``namespace/name``); empty if there are several."""
     budgets = {blocker.value for blocker in blockers}
-    return case.pdb_counts.get(budgets.pop(), (0, 0, 0)) if len(budgets) == 1 else (0, 0, 0)
+    return budgets.pop() if len(budgets) == 1 else ""
 
 
 def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:

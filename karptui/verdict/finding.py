@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -374,6 +374,15 @@ class EditBefore(msgspec.Struct, frozen=True):
     """How many other fields of the object were changed that can matter."""
 
 
+class PdbCounts(NamedTuple):
+    """Pods of a PodDisruptionBudget; zeros without one."""
+
+    healthy: int = 0
+    demanded: int = 0
+    """How many must be healthy."""
+    pods: int = 0
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -428,8 +437,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Pods of the workload that uses most of a limit."""
     of_namespace: int = 0
     """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
-    pdb_counts: tuple[int, int, int] = (0, 0, 0)
-    """Healthy pods of its only PodDisruptionBudget, how many it demands, and all its pods; zeros without one."""
+    pdb_counts: PdbCounts = PdbCounts()
+    """Of its only PodDisruptionBudget."""
     others: int = 0
     """Nodes that are not drifted and that the same disruption budget blocks."""
     used_by: tuple[str, ...] = ()
@@ -712,10 +721,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     limits: Sequence[LimitLine] = ()
     closed_pdbs: Collection[str] = ()
     """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
-    pdb_counts: Mapping[str, tuple[int, int, int]] = MappingProxyType({})
-    """Healthy pods of PodDisruptionBudgets (``namespace/name``), how many they demand, and all their pods."""
-    namespace_pdbs: Mapping[str, int] = MappingProxyType({})
-    """Pods of each PodDisruptionBudget (``namespace/name``) that selects every pod of its namespace."""
+    pdb_counts: Mapping[str, PdbCounts] = MappingProxyType({})
+    """Pods of each PodDisruptionBudget (``namespace/name``)."""
+    namespace_pdbs: Collection[str] = ()
+    """PodDisruptionBudgets (``namespace/name``) that select every pod of their namespace."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()
