@@ -194,8 +194,11 @@ class _EventIndex:
     def about(self, claim: str, node: str = "") -> list[Event]:
         return [*self.claims.get(claim, ()), *(self._nodes.get(node, ()) if node else ())]
 
-    def joined_ns(self, events: Iterable[Event]) -> int:
-        """Return when a removed NodeClaim's node joined, 0 if unknown; the node was disrupted at the same time."""
+    def take_joined_ns(self, events: Iterable[Event]) -> int:
+        """Return when a removed NodeClaim's node joined, 0 if unknown; the node was disrupted at the same time.
+
+        Each node is taken once, because several NodeClaims may be disrupted at the same time.
+        """
         keys = [(e.first_ns, command_reason(e.message)) for e in events if e.reason == TERMINATING]
         nodes = [self._ended[key].pop() for key in keys if self._ended.get(key)]
         return next((self._joined_ns[node] for node in nodes if node in self._joined_ns), 0)
@@ -233,7 +236,7 @@ def _from_events(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool
     events = by_object.claims[name]
     starts = [event.first_ns for event in events if event.reason == LAUNCHING]
     starts += [by_object.nominated_ns[name]] if name in by_object.nominated_ns else []
-    starts += [joined_ns] if (joined_ns := by_object.joined_ns(events)) else []
+    starts += [joined_ns] if (joined_ns := by_object.take_joined_ns(events)) else []
     ends = [event.first_ns for event in events if event.reason == TERMINATING]
     return Life(
         claim=name,

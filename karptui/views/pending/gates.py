@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.overhead import MIB
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey, plain_bounds
@@ -44,7 +45,6 @@ _WELL_KNOWN_DOMAINS: Final = frozenset(
 )
 _DOMAINS_NAMED: Final = 4
 _GIGABYTE_NANO: Final = 10**9 * NANO
-_MEBIBYTE_NANO: Final = 2**20 * NANO
 _LARGE_PART: Final = 4
 """A reservation is named from this part of the capacity on: a quarter."""
 _LARGE_SHARE: Final = 10
@@ -211,7 +211,7 @@ def _set_by_class(nearest: NearestMiss) -> str:
         whole = resources.nano(nearest.capacity, name)
         reserved = whole - shortage.room.nano
         facts = instance_type_facts().get(nearest.instance_type)
-        advertised = facts.memory_mib * _MEBIBYTE_NANO if facts is not None and name == MEMORY else 0
+        advertised = facts.memory_mib * MIB * NANO if facts is not None and name == MEMORY else 0
         if name == EPHEMERAL_STORAGE:
             local = (facts.store_gb or 0) * _GIGABYTE_NANO if facts is not None and facts.store_nvme else 0
             unused = "; its local disks count only with instanceStorePolicy RAID0" if local > whole else ""
