@@ -8,7 +8,7 @@ from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
 from tests.incidents.node_objects import add_group_node, add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import SELECTOR, add_claim, add_workload, no_node, refuse_pods, required, waiting
-from tests.incidents.pools import add_nodeclass, add_pool
+from tests.incidents.pools import add_nodeclass, add_pool, to_beta
 from tests.incidents.providers import aks_pool, gcp_nodeclass, rename, to_aks, to_gcp
 from tests.incidents.workloads import crash, not_ready
 
@@ -280,15 +280,7 @@ def fine_webhook_denied_pods_before(c: Cluster) -> None:
 )
 def fine_beta_api(c: Cluster) -> None:
     usual(c, 5)
-    for manifest in c.objects:
-        if manifest["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass"):
-            manifest["apiVersion"] = manifest["apiVersion"].replace("/v1", "/v1beta1")
-        if manifest["kind"] == "NodePool":
-            template = manifest["spec"]["template"]["spec"]
-            manifest["spec"]["disruption"] = {"budgets": [{"nodes": "10%"}], "consolidationPolicy": "WhenUnderutilized", "expireAfter": template.pop("expireAfter")}  # fmt: skip
-        if manifest["kind"] in ("NodePool", "NodeClaim"):
-            spec = manifest["spec"]["template"]["spec"] if manifest["kind"] == "NodePool" else manifest["spec"]
-            spec["nodeClassRef"] = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}  # fmt: skip
+    to_beta(c)
 
 
 @quiet(

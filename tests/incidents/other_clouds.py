@@ -10,7 +10,7 @@ from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, quiet
 from tests.incidents.node_objects import add_group_node, add_node, both
 from tests.incidents.objects import Object, digest
 from tests.incidents.pods import CPU, MEMORY, SELECTOR, add_pod, add_workload, no_node, waiting
-from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
+from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool, to_beta
 from tests.incidents.providers import AUTO_MODE, aks_pool, rename, to_aks
 from tests.incidents.workloads import crash, not_ready
 
@@ -169,15 +169,7 @@ def definitions_older_than_karpenter(c: Cluster) -> None:
     lease = c.find("Lease", "karpenter-leader-election")["spec"]
     lease |= {"renewTime": c.at("41m")}
     waiting(c, "orders/checkout", 6, "38m", cpu=CPU, memory=MEMORY)
-    for manifest in c.objects:
-        if manifest["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass"):
-            manifest["apiVersion"] = manifest["apiVersion"].replace("/v1", "/v1beta1")
-        if manifest["kind"] == "NodePool":
-            template = manifest["spec"]["template"]["spec"]
-            manifest["spec"]["disruption"] = {"budgets": [{"nodes": "10%"}], "consolidationPolicy": "WhenUnderutilized", "expireAfter": template.pop("expireAfter")}  # fmt: skip
-        if manifest["kind"] in ("NodePool", "NodeClaim"):
-            spec = manifest["spec"]["template"]["spec"] if manifest["kind"] == "NodePool" else manifest["spec"]
-            spec["nodeClassRef"] = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}  # fmt: skip
+    to_beta(c)
 
 
 @incident(

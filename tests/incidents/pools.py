@@ -211,3 +211,16 @@ def add_pool(
         },
         status={"conditions": conditions, "nodeClassObservedGeneration": 3},
     )
+
+
+def to_beta(c: Cluster) -> None:
+    """Rewrite NodePools, NodeClaims and EC2NodeClasses as Karpenter's v1beta1 API has them."""
+    for manifest in c.objects:
+        if manifest["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass"):
+            manifest["apiVersion"] = manifest["apiVersion"].replace("/v1", "/v1beta1")
+        if manifest["kind"] == "NodePool":
+            template = manifest["spec"]["template"]["spec"]
+            manifest["spec"]["disruption"] = {"budgets": [{"nodes": "10%"}], "consolidationPolicy": "WhenUnderutilized", "expireAfter": template.pop("expireAfter")}  # fmt: skip
+        if manifest["kind"] in ("NodePool", "NodeClaim"):
+            spec = manifest["spec"]["template"]["spec"] if manifest["kind"] == "NodePool" else manifest["spec"]
+            spec["nodeClassRef"] = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}  # fmt: skip
