@@ -20,7 +20,7 @@ from karptui.advice.catalogue import RULES
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import Adviser
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
@@ -33,13 +33,13 @@ DEAREST = 6
 def measure(name: str, view: ClusterView) -> None:
     began = time.process_time()
     prepared, _ = prepare_view(view, NOW_NS)
-    study = DisruptionStudy(prepared, 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, 1)
+    for _ in steps.survey():
         pass
     before = time.process_time() - began
     best, by_rule, findings = float("inf"), {}, 0
     for _ in range(ROUNDS):
-        context = AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=view.evidence)
+        context = AdviceContext(prepared, steps.fleet, findings=steps.analysis.findings, evidence=view.evidence)
         adviser, spent = Adviser(context), {}
         began = at = time.process_time()
         for rule in adviser.ask():

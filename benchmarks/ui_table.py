@@ -22,7 +22,7 @@ from textual.screen import Screen
 
 from karptui.session.throttle import keep_pauses_short
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.query import parse_query
+from karptui.views.filters import parse_query
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows
 from karptui.widgets.row_table import RowTable

@@ -30,7 +30,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view, removal_forecasts
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
-from karptui.studies.rollout import RemovalForecasts
+from karptui.studies.forecasts import RemovalForecasts
 from karptui.whatif.remedies.pending.remedy import attempt
 from karptui.whatif.situation import WhatIfBase
 
@@ -159,9 +159,9 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Catalogs, "__init__", _begin_with_the_lists_of_others)
     monkeypatch.setattr("karptui.session.prepare.prepare_view", _prepare_view)
     monkeypatch.setattr("karptui.session.prepare.removal_forecasts", _forecasts)
-    monkeypatch.setattr("karptui.disruption.study.RemovalSimulator", _outlook)
-    monkeypatch.setattr("karptui.disruption.study.JointRemovals", _JointRemovalsOnce)
-    answer_once(monkeypatch, "karptui.studies.rollout.forward", forward)
+    monkeypatch.setattr("karptui.disruption.analysis_steps.RemovalSimulator", _outlook)
+    monkeypatch.setattr("karptui.disruption.analysis_steps.JointRemovals", _JointRemovalsOnce)
+    answer_once(monkeypatch, "karptui.studies.forecasts.forward", forward)
     answer_once(monkeypatch, "karptui.whatif.remedies.pending.search.attempt", attempt)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.karpenter.nodeclass import NodeClass
@@ -149,11 +149,11 @@ def story_view(
     if not is_compared:
         return view
     prepared, notes = prepare_view(view, NOW_NS)
-    study = DisruptionStudy(prepared, view.state.generation, notes=notes)
-    study_all(study, ())
-    for _ in study.compare_pools():
+    steps = AnalysisSteps(prepared, view.state.generation, notes=notes)
+    analyse_all(steps, ())
+    for _ in steps.compare_pools():
         pass
-    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis)
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=steps.analysis)
 
 
 class StoryASource(QuietSource):

@@ -535,8 +535,8 @@ edits:
 
 
 def _filters() -> Target:
+    from karptui.views.filters import QueryError, parse_label_query, parse_query
     from karptui.views.nodes.columns import nodes_table
-    from karptui.views.query import QueryError, parse_label_query, parse_query
 
     subject = nodes_table(()).subject
 

@@ -11,7 +11,7 @@ from karptui.advice.rules import (
     claim,
     daemonset,
     node,
-    nodeclass_capacity,
+    nodeclass_kubelet,
     nodeclass_launch,
     overlay,
     pdb,
@@ -30,7 +30,7 @@ from karptui.advice.rules import (
 _SUBJECTS: Final[dict[str, tuple[ModuleType, ...]]] = {
     "NodePools": (pool_requirements, pool_weight, pool_limit, pool_disruption),
     "Disruption budgets": (budget,),
-    "EC2NodeClasses": (nodeclass_capacity, nodeclass_launch),
+    "EC2NodeClasses": (nodeclass_kubelet, nodeclass_launch),
     "Capacity reservations": (reservation,),
     "NodeOverlays": (overlay,),
     "Settings of the controller": (setting,),

@@ -13,7 +13,7 @@ import msgspec
 from karptui.aws.cluster_types import observed_types
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.live import live_instance_types
+from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import Ec2NodeClass, readable
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop

@@ -180,7 +180,7 @@ def _offerings(evidence: Evidence) -> Mapping[OfferingName, OfferingMetrics]:
 
 def prices_of(evidence: Evidence, place: Place) -> NodePrices:
     """Return the prices to show for a cluster's region and zones, most trusted source first."""
-    from karptui.aws.live import live_prices  # noqa: PLC0415 - not needed for the first screen
+    from karptui.aws.market import live_prices  # noqa: PLC0415 - not needed for the first screen
 
     book = live_prices(
         place.region,
@@ -197,7 +197,7 @@ def prices_of(evidence: Evidence, place: Place) -> NodePrices:
 
 def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
     """Return a function that returns a region's market."""
-    from karptui.aws.live import live_market  # noqa: PLC0415 - as above
+    from karptui.aws.market import live_market  # noqa: PLC0415 - as above
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
         return live_market(

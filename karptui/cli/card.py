@@ -152,7 +152,7 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
 
 
 def _happened(file: Path) -> Iterator[str]:
-    from karptui.session.ledger import shares_of_marks
+    from karptui.session.predictions import shares_of_marks
     from karptui.sources.history.store import History, is_history
     from karptui.views.history import prediction_text
     from karptui.views.sanitize import clean

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import local_history
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import DisruptionStudy
 from karptui.errors import RequestError, no_such
 from karptui.kube.objects import Event
 from karptui.session.churn import ReplacedClaim, replacements, unknown_because
@@ -67,20 +67,20 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
         return _explained(entry, None, loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    study = DisruptionStudy(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
+    for _ in steps.survey():
         pass
     key = entry.key
-    study.compute_detail(key)
-    if study.is_open(key):
-        study.simulate(key)
-        study.confirm_alone(key)
+    steps.compute_detail(key)
+    if steps.is_open(key):
+        steps.simulate(key)
+        steps.confirm_alone(key)
     if len(loaded.view.state.nodes) <= MOST_SIMULATED:
         # Whether the node goes together with others is known once Karpenter's next command is.
-        study.simulate_next_pass()
-    view = loaded.view.with_answers(analysis=study.analysis)
+        steps.simulate_next_pass()
+    view = loaded.view.with_answers(analysis=steps.analysis)
     loaded = with_notes(replace(loaded, view=view), notes)
-    return _explained(_find(view, args.name), study.analysis.detail, loaded)
+    return _explained(_find(view, args.name), steps.analysis.detail, loaded)
 
 
 def _find(view: ClusterView, name: str) -> NodeEntry:

@@ -94,7 +94,7 @@ def _forecasts(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
 
 def _played(common: Any, part: Any, reporter: Reporter) -> Played | str:
     """Return the forecast of a scenario with a seed, or why there is none; also in another process."""
-    from karptui.studies.rollout import rollout
+    from karptui.studies.forecasts import forecast_of
     from karptui.whatif.edits.apply import apply
 
     named, args = common
@@ -104,7 +104,7 @@ def _played(common: Any, part: Any, reporter: Reporter) -> Played | str:
         edited = apply(named.base, scenario.edits) if scenario is not None else None
     except EditError as error:
         return str(error)
-    return rollout(named.base, edited).play(
+    return forecast_of(named.base, edited).play(
         horizon_ns=args.horizon,
         is_instant=args.instant,
         seed=seed,

@@ -105,7 +105,7 @@ def rows_of(
         RequestError: A filter, a selector or an order is invalid.
     """
     from karptui.config import parse_node_sort
-    from karptui.views.query import parse_label_query, parse_query
+    from karptui.views.filters import parse_label_query, parse_query
     from karptui.views.table import Rows, Sort, build_rows
 
     try:

@@ -105,7 +105,7 @@ def _pods(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
 
 def _chosen_pods(args: argparse.Namespace, loaded: Loaded) -> list[PodEntry]:
-    from karptui.views.query import parse_label_query
+    from karptui.views.filters import parse_label_query
 
     entries = list(loaded.view.pod_entries)
     if args.namespace and not args.all_namespaces:
@@ -128,7 +128,7 @@ def _pending_flags(parser: argparse.ArgumentParser) -> None:
 
 def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     """Print pending pods grouped by cause; below the table, contradictions between the messages about them."""
-    from karptui.pending.study import study_pending
+    from karptui.pending.report_steps import report_of_pending
     from karptui.session.pending_report import PendingEntry
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import may_list_events
@@ -137,7 +137,7 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.views.row import Tone
 
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    pending_report = study_pending(
+    pending_report = report_of_pending(
         prepared,
         loaded.view.state,
         prices=loaded.view.evidence.price_settings,

@@ -224,8 +224,8 @@ def analysed(
         nodes: Keys of the nodes whose removal is simulated if not all are; not more than `MOST_SIMULATED`.
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
     """
+    from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
     from karptui.disruption.joint_saving import MOST_FORECAST_NODES
-    from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.prepare import prepare_view, removal_forecasts
     from karptui.session.readiness import unready_because
 
@@ -234,13 +234,13 @@ def analysed(
         return replace(loaded, notes=(*loaded.notes, f"why nodes are still here is left out: {reason}"))
     prepared, notes = prepare_view(view, loaded.now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
-    study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
-    analysis = study_all(study, None if chosen else nodes[:MOST_SIMULATED])
+    steps = AnalysisSteps(prepared, view.state.generation, prices=view.evidence.price_settings)
+    analysis = analyse_all(steps, None if chosen else nodes[:MOST_SIMULATED])
     if chosen if asks_next is None else asks_next:
-        study.simulate_next_pass()
-        analysis = study.analysis
+        steps.simulate_next_pass()
+        analysis = steps.analysis
     if len(view.state.nodes) <= MOST_FORECAST_NODES:
-        study.simulate_joint_at_once(removal_forecasts(view, analysis.findings, loaded.now_ns).of)
+        steps.simulate_joint_at_once(removal_forecasts(view, analysis.findings, loaded.now_ns).of)
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")
     return replace(loaded, view=view.with_answers(analysis=analysis), notes=(*loaded.notes, *notes))

@@ -107,7 +107,7 @@ def _import_engine() -> None:
     import karptui.cli.evidence
     import karptui.session.prepare
     import karptui.sources.snapshot.reader
-    import karptui.studies.rollout
+    import karptui.studies.forecasts
     import karptui.whatif.sweep  # noqa: F401
 
 

@@ -300,8 +300,8 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
 
 
 def _check_nodes(config: Config) -> None:
+    from karptui.views.filters import parse_label_query
     from karptui.views.nodes.columns import nodes_table
-    from karptui.views.query import parse_label_query
 
     column, _ = config.order()
     try:

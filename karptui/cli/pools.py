@@ -61,18 +61,18 @@ def churn_of(loaded: Loaded) -> Churn | None:
 
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with budgets and the NodePools that pods match, and the assumptions."""
-    from karptui.disruption.study import DisruptionStudy, study_all
+    from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
     if reason := unready_because(view):
         return view, (f"overlap and budgets are left out: {reason}",)
     prepared, notes = prepare_view(view, now_ns)
-    study = DisruptionStudy(prepared, view.state.generation)
-    study_all(study, ())
-    for _ in study.compare_pools():
+    steps = AnalysisSteps(prepared, view.state.generation)
+    analyse_all(steps, ())
+    for _ in steps.compare_pools():
         pass
-    return view.with_answers(analysis=study.analysis), notes
+    return view.with_answers(analysis=steps.analysis), notes
 
 
 def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:

@@ -96,7 +96,7 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     from karptui.session.prepare import base_of
-    from karptui.studies.rollout import RemedyForecasts
+    from karptui.studies.forecasts import RemedyForecasts
     from karptui.views.blockers.remedies import objects_of, remedies
     from karptui.views.blockers.trials import tried_group
     from karptui.whatif.remedies.blockers.trial import try_remedies

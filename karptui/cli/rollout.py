@@ -19,7 +19,7 @@ from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
-    from karptui.studies.revisions import RolloutNode, RolloutReport
+    from karptui.studies.rollout import RolloutNode, RolloutReport
     from karptui.views.table import Rows
     from karptui.whatif.situation import WhatIfBase
 
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the progress. Status 0 if everything is rolled out, 1 if not yet, 3 if it is stalled."""
-    from karptui.studies.revisions import RolloutState
+    from karptui.studies.rollout import RolloutState
     from karptui.views.rollout import TABLE
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(base: WhatIfBase, args: argparse.Namespace, *, plays: bool = True) -> RolloutReport:
-    from karptui.studies.revisions import rollout_report
+    from karptui.studies.rollout import rollout_report
 
     return rollout_report(
         base,
@@ -134,7 +134,7 @@ class _Waiting:
         """Return the state if it is time for a look and the cluster can be read; None otherwise."""
         from karptui.session.prepare import base_of
         from karptui.session.readiness import is_out_of_reach, unready_because
-        from karptui.studies.revisions import RolloutState
+        from karptui.studies.rollout import RolloutState
         from karptui.views.rollout import group_text, headline
 
         follower, now = self._follower, self._clock.now_ns()

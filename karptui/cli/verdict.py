@@ -130,7 +130,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
         RequestError: when it cannot be read.
     """
     from karptui.cli.loading import analysed, load
-    from karptui.pending.study import study_pending, waiting_pods
+    from karptui.pending.report_steps import report_of_pending, waiting_pods
     from karptui.session.advising import advice_of
     from karptui.session.pending_report import answer_of
     from karptui.session.prepare import prepare_view
@@ -141,7 +141,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
     view, notes = loaded.view, loaded.notes
     if next(waiting_pods(view.state), None) is not None and not is_out_of_reach(view):
         prepared, more = prepare_view(view, loaded.now_ns)
-        pending_report = study_pending(
+        pending_report = report_of_pending(
             prepared, view.state, prices=view.evidence.price_settings, version=view.evidence.karpenter_version
         )
         view = view.with_answers(pending=answer_of(pending_report))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from karptui.cli.metrics_server import MetricsServer
     from karptui.config import Config
     from karptui.session.cluster_view import ClusterView
-    from karptui.session.history import OpenFinding
+    from karptui.session.history_marks import OpenFinding
     from karptui.session.watch import Verdict, Watch
     from karptui.sources.history.store import Mark
     from karptui.sources.history.tap import HistoryTap
@@ -211,7 +211,7 @@ class _Command:
 
     def _judged(self, verdict: Verdict) -> None:
         """Print the problems that begin and end, as the history marks them."""
-        from karptui.session.history import verdict_marks
+        from karptui.session.history_marks import verdict_marks
         from karptui.session.watch import problems_of
         from karptui.views.findings.sentence import pending_reasons, sentence
         from karptui.views.metrics import verdict_metrics
@@ -228,7 +228,7 @@ class _Command:
 
     def _print_mark(self, mark: Mark) -> None:
         from karptui.aws.money import per_hour_text
-        from karptui.session.history import VERDICT
+        from karptui.session.history_marks import VERDICT
 
         begins = "present" if self._is_first else "begins"
         event = begins if mark.cause == VERDICT else "ends"

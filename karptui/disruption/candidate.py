@@ -17,7 +17,7 @@ import msgspec
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import first_failure, is_overridden
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim

@@ -17,8 +17,8 @@ from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command, Decision
 from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, by_savings, consolidation_disabled, within_budgets
 from karptui.disruption.events import Recorder
+from karptui.disruption.launch_price import UNREACHABLE
 from karptui.disruption.no_place import NoPlace
-from karptui.disruption.price import UNREACHABLE
 from karptui.disruption.simulation import FutileError, NewNode, OthersNeed, Simulation, SimulationError, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY

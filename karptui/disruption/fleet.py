@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
-from karptui.disruption.price import ReckonedPrices, pool_costs
+from karptui.disruption.launch_price import ReckonedPrices, pool_costs
 from karptui.disruption.termination import INSTANCE_EVENTS, InstanceWarning, warnings_by_object
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory

@@ -22,7 +22,7 @@ from karptui.disruption.drift import DRIFTED
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.should_disrupt import ShouldDisrupt
 from karptui.disruption.simulation import (

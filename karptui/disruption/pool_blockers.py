@@ -19,7 +19,7 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.emptiness import FilterCode, quiet_period
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE

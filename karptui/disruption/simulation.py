@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.no_place import DEFAULT_SPREAD, NoPlace, PoolMiss
-from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.labels import RESERVATION_ID, RESERVED
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import KeyConflict, Requirements

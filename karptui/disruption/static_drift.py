@@ -17,7 +17,7 @@ from karptui.disruption.drift import DRIFTED
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.price import UNREACHABLE, ReckonedPrices
+from karptui.disruption.launch_price import UNREACHABLE, ReckonedPrices
 from karptui.karpenter.labels import NODEPOOL, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.durations import Durations, joined_since
 from karptui.forward.observation import Observation

@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.candidate import LIKELIEST, Chance
-from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
+from karptui.disruption.launch_price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until
 from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.command_queue import CommandQueue

@@ -12,7 +12,7 @@ from typing import Final
 from karptui.disruption.command import Decision
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import template_json
-from karptui.disruption.price import ReckonedPrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.static_drift import headroom, is_refillable
 from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.launching import Launches, template_order

@@ -16,7 +16,7 @@ from karptui.screens.row_sources import Recipe, RowSource
 from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.session.status import KindStatus
 from karptui.views.column import FieldKind, Heading, ItemT, example
-from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
+from karptui.views.filters import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import no_rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
 from karptui.session.answers import RowQuery, RowSet
 from karptui.session.grouping import Folding, Grouping
 from karptui.views.column import ItemT
-from karptui.views.query import Query
+from karptui.views.filters import Query
 from karptui.views.served import is_timed
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 

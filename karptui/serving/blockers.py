@@ -28,7 +28,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import base_of
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import Arranged, List
-from karptui.studies.rollout import RemedyForecasts
+from karptui.studies.forecasts import RemedyForecasts
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.remedies import objects_of, remedies
 from karptui.views.served import served

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
-from karptui.session.history import (
+from karptui.session.history_marks import (
     EDIT,
     OpenFinding,
     Seen,
@@ -18,7 +18,7 @@ from karptui.session.history import (
     seen_of,
     verdict_marks,
 )
-from karptui.session.ledger import Ledger, mark_of
+from karptui.session.predictions import Ledger, mark_of
 from karptui.verdict.finding import ClusterFinding
 from karptui.views.findings.sentence import pending_reasons, sentence
 

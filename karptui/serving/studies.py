@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from karptui.sources.source import Source
     from karptui.studies.actions import Expected
     from karptui.studies.drill import Drill
+    from karptui.studies.forecasts import ForecastCluster
     from karptui.studies.headroom import Headroom
     from karptui.studies.pause import Pause as DisruptionPause
     from karptui.studies.policies import Comparison
-    from karptui.studies.revisions import RolloutReport
     from karptui.studies.rightsize import RightSize
-    from karptui.studies.rollout import Rollout
+    from karptui.studies.rollout import RolloutReport
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
@@ -185,7 +185,7 @@ class Studies(OneAtATime):
     def rollout(
         self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[RolloutReport]:
-        from karptui.studies.revisions import rollout_report
+        from karptui.studies.rollout import rollout_report
 
         return self._answer(
             now_ns,
@@ -299,13 +299,13 @@ class Forecasts(OneAtATime):
         kept = CachedPlay(ready.inventory, journal, lasting(view.evidence, ready.situation), has_outage)
         return Forecast(name=name, played=played, number=self._kept.keep(kept))
 
-    def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> Rollout:
+    def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> ForecastCluster:
         """Return a rollout; only preparing it uses the shared base."""
-        from karptui.studies.rollout import rollout
+        from karptui.studies.forecasts import forecast_of
         from karptui.whatif.edits.apply import apply
 
         with self._shared_base.borrowed(view, now_ns) as base:
-            return rollout(base, apply(base, scenario.edits) if scenario is not None else None)
+            return forecast_of(base, apply(base, scenario.edits) if scenario is not None else None)
 
 
 ResultT = TypeVar("ResultT")

@@ -9,7 +9,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import AdviceReport, Adviser, advise
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.provisioning.prepared import Prepared
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import unread_classes
@@ -35,11 +35,11 @@ class AdviceRounds:
         """The last complete one; the same object as long as there is nothing new."""
         self._asked_at = 0.0
         self._cost_seconds = 0.0
-        self._asked: tuple[Prepared, ClusterView, DisruptionStudy] | None = None
+        self._asked: tuple[Prepared, ClusterView, AnalysisSteps] | None = None
 
-    def begin(self, prepared: Prepared, view: ClusterView, study: DisruptionStudy) -> None:
+    def begin(self, prepared: Prepared, view: ClusterView, steps: AnalysisSteps) -> None:
         """Store a cluster for the next run; its nodes are surveyed before the rules run."""
-        self._asked = (prepared, view, study)
+        self._asked = (prepared, view, steps)
 
     def is_due(self, *, is_looked_at: bool) -> bool:
         """Whether the rules have rested for long enough."""
@@ -52,9 +52,9 @@ class AdviceRounds:
         """Ask all rules about the cluster that was taken over, a step for each rule; nothing before there is one."""
         if self._asked is None:
             return
-        prepared, view, study = self._asked
+        prepared, view, steps = self._asked
         began = self._clock()
-        adviser = Adviser(advice_context(view, prepared, study))
+        adviser = Adviser(advice_context(view, prepared, steps))
         for _ in adviser.ask():
             yield
         self._asked_at = self._clock()
@@ -73,8 +73,8 @@ def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
     )
 
 
-def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy) -> AdviceContext:
-    """Return the rules' input, from a study that has surveyed all nodes."""
+def advice_context(view: ClusterView, prepared: Prepared, steps: AnalysisSteps) -> AdviceContext:
+    """Return the rules' input, from an analysis that has surveyed all nodes."""
     hidden = frozenset(
         kind
         for kind, status in view.statuses.items()
@@ -84,8 +84,8 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
         hidden |= {str(Kind.NODECLASS)}
     return AdviceContext(
         prepared,
-        study.fleet,
-        findings=study.analysis.findings,
+        steps.fleet,
+        findings=steps.analysis.findings,
         evidence=view.evidence,
         hidden=hidden,
         history=view.state.history,
@@ -96,7 +96,7 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
 def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:
     """Return all advice, and the assumptions about instance types; slow, so call it in a thread."""
     prepared, notes = prepare_view(view, now_ns)
-    study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, view.state.generation, prices=view.evidence.price_settings)
+    for _ in steps.survey():
         pass
-    return advise(advice_context(view, prepared, study)), notes
+    return advise(advice_context(view, prepared, steps)), notes

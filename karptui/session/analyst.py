@@ -17,8 +17,8 @@ from karptui.session.throttle import KEYBOARD, AnalysisThrottle, Keyboard, NoThr
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
+    from karptui.disruption.analysis_steps import AnalysisSteps
     from karptui.disruption.joint_saving import JointRemoval
-    from karptui.disruption.study import DisruptionStudy
     from karptui.provisioning.reporter import Reporter
     from karptui.session.advising import AdviceRounds
     from karptui.session.cluster_view import ClusterView
@@ -274,7 +274,7 @@ class Analyst:
     def _work(self, job: _Job) -> Iterator[Focus]:
         """Work on a job, and yield the focus whenever nothing is left to do for it."""
         # Imported here, in the thread: the first frame does not wait for the engines.
-        from karptui.disruption.study import NOTHING_KNOWN, DisruptionStudy  # noqa: PLC0415
+        from karptui.disruption.analysis_steps import NOTHING_KNOWN, AnalysisSteps  # noqa: PLC0415
         from karptui.session.advising import AdviceRounds  # noqa: PLC0415
         from karptui.session.pending import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
@@ -284,7 +284,7 @@ class Analyst:
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
         self._evidence = job.view.evidence
-        study = DisruptionStudy(
+        steps = AnalysisSteps(
             prepared,
             job.view.state.generation,
             before,
@@ -297,28 +297,28 @@ class Analyst:
         self._pending.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
-        for _ in study.survey(seen):
+        for _ in steps.survey(seen):
             throttle.take()
             left -= 1
             if not left:
                 # The first time all nodes take a while: those on the screen are shown before the others.
-                self._latest = study.analysis
+                self._latest = steps.analysis
             if self._is_stopped:
                 return
         self._failure, self._failures, self._not_before = "", 0, 0.0
         if self._latest is None or job.awaits_prices or self._clock() - began > PUBLISH_SECONDS:
-            self._latest = study.analysis  # else the first simulations follow at once
+            self._latest = steps.analysis  # else the first simulations follow at once
         self._throttle.answered(self._clock(), time.thread_time())
         if job.awaits_prices:
             return
         self._advice = self._advice or AdviceRounds(self._clock)
-        self._advice.begin(prepared, job.view, study)
+        self._advice.begin(prepared, job.view, steps)
         if self._focus.asks_advice:
             self._advise(throttle)
         try:
-            yield from self._simulate(job, study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
+            yield from self._simulate(job, steps, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         except Superseded:
-            self._latest = study.analysis
+            self._latest = steps.analysis
             raise
         if not self._is_stopped:
             self._advise(throttle)
@@ -340,7 +340,7 @@ class Analyst:
                     return
 
     def _simulate(
-        self, job: _Job, study: DisruptionStudy, throttle: ThreadThrottle, rest_seconds: float
+        self, job: _Job, steps: AnalysisSteps, throttle: ThreadThrottle, rest_seconds: float
     ) -> Iterator[Focus]:
         """Simulate removals, those on the screen first, until all are done or a newer generation is due."""
         began = published = self._clock()
@@ -351,29 +351,29 @@ class Analyst:
         is_listed = False
         while not self._is_stopped:
             focus = self._focus
-            seen = next((key for key in (focus.detail, *focus.keys) if key and self._is_due(study, key)), None)
+            seen = next((key for key in (focus.detail, *focus.keys) if key and self._is_due(steps, key)), None)
             is_asked = seen is not None or focus.asks_pending or (focus.detail and focus.detail != close_up)
             least = LEAST_SECONDS if is_asked else rest_seconds
             if self._job is not None and self._clock() - began > least:
                 break
             if focus.detail and focus.detail != close_up:
                 close_up = focus.detail
-                study.compute_detail(close_up)
-                self._latest, published = study.analysis, self._clock()
+                steps.compute_detail(close_up)
+                self._latest, published = steps.analysis, self._clock()
             elif seen is not None:
-                self._simulate_node(study, seen)
-            elif self._answers(study, focus, answered, throttle, began):
+                self._simulate_node(steps, seen)
+            elif self._answers(steps, focus, answered, throttle, began):
                 published = self._clock()
             else:
                 if not is_listed:
-                    (rest, postponed), is_listed = self._split(study), True
-                    self._latest, published = study.analysis, self._clock()
-                if not self._simulate_last(study, rest):
-                    self._simulate_next_pass_at_rest(study, answered, throttle, began)
-                    self._latest = study.analysis
-                    self._forecast_at_rest(job, study, throttle, focus)
+                    (rest, postponed), is_listed = self._split(steps), True
+                    self._latest, published = steps.analysis, self._clock()
+                if not self._simulate_last(steps, rest):
+                    self._simulate_next_pass_at_rest(steps, answered, throttle, began)
+                    self._latest = steps.analysis
+                    self._forecast_at_rest(job, steps, throttle, focus)
                     self._more_at = self._clock() + QUIET_SECONDS if postponed else None
-                    if study.is_forecast_due:
+                    if steps.is_forecast_due:
                         self._more_at = min(self._more_at or self._forecasts_at, self._forecasts_at)
                     yield focus
                     if self._is_quiet():
@@ -384,44 +384,44 @@ class Analyst:
                     continue
             throttle.take()
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
-                self._latest, published = study.analysis, self._clock()
-        self._latest = study.analysis
+                self._latest, published = steps.analysis, self._clock()
+        self._latest = steps.analysis
 
-    def _simulate_node(self, study: DisruptionStudy, key: str) -> None:
+    def _simulate_node(self, steps: AnalysisSteps, key: str) -> None:
         began = time.thread_time()
-        study.simulate(key)
+        steps.simulate(key)
         self._simulated_at[key] = self._clock()
         self._node_cost += NEWEST_SHARE * (time.thread_time() - began - self._node_cost)
 
-    def _simulate_last(self, study: DisruptionStudy, keys: list[str]) -> bool:
+    def _simulate_last(self, steps: AnalysisSteps, keys: list[str]) -> bool:
         """Simulate the last of some nodes that is open, and return whether there was one."""
         while keys:
             key = keys.pop()
-            if study.is_open(key):
-                self._simulate_node(study, key)
+            if steps.is_open(key):
+                self._simulate_node(steps, key)
                 return True
         return False
 
-    def _split(self, study: DisruptionStudy) -> tuple[list[str], list[str]]:
+    def _split(self, steps: AnalysisSteps) -> tuple[list[str], list[str]]:
         """Return the nodes to simulate now and those to simulate later, both in reverse order."""
-        keys = study.unsimulated()
-        self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in study.keys}
+        keys = steps.unsimulated()
+        self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in steps.keys}
         rest: list[str] = []
         postponed: list[str] = []
         for key in reversed(keys):
-            (rest if self._is_old(study, key, 1.0) else postponed).append(key)
+            (rest if self._is_old(steps, key, 1.0) else postponed).append(key)
         return rest, postponed
 
-    def _is_due(self, study: DisruptionStudy, key: str) -> bool:
+    def _is_due(self, steps: AnalysisSteps, key: str) -> bool:
         """Whether a node on the screen is to be simulated at once."""
-        return study.is_open(key) and (key == self._focus.detail or self._is_old(study, key, ON_SCREEN_SHARE))
+        return steps.is_open(key) and (key == self._focus.detail or self._is_old(steps, key, ON_SCREEN_SHARE))
 
-    def _is_old(self, study: DisruptionStudy, key: str, share: float) -> bool:
+    def _is_old(self, steps: AnalysisSteps, key: str, share: float) -> bool:
         """Whether a node has kept its answer for this share of the time, or it is invalid; always without a thread."""
         least, most = KEPT_SECONDS
-        seconds = share * min(max(KEPT_FACTOR * self._node_cost * len(study.keys), least), most)
+        seconds = share * min(max(KEPT_FACTOR * self._node_cost * len(steps.keys), least), most)
         age = self._clock() - self._simulated_at.get(key, -most)
-        return not self._has_thread or age >= seconds or study.is_outdated(key)
+        return not self._has_thread or age >= seconds or steps.is_outdated(key)
 
     def _is_quiet(self) -> bool:
         """Return whether the time of the postponed nodes has come, which is then over."""
@@ -429,21 +429,21 @@ class Analyst:
         return more_at is not None and self._clock() >= more_at
 
     def _simulate_next_pass_at_rest(
-        self, study: DisruptionStudy, answered: set[str], throttle: ThreadThrottle, began: float
+        self, steps: AnalysisSteps, answered: set[str], throttle: ThreadThrottle, began: float
     ) -> None:
         """Work out the next command for the verdict, once nothing else is left to do."""
         from karptui.verdict.upcoming import MOST_NODES_FOR_NEXT  # noqa: PLC0415 - as below
 
-        if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
+        if "next" not in answered and len(steps.fleet.nodes) <= MOST_NODES_FOR_NEXT:
             answered.add("next")
-            study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
+            steps.simulate_next_pass(steps.engine(lambda: self._give_way(throttle, began)))
 
-    def _forecast_at_rest(self, job: _Job, study: DisruptionStudy, throttle: ThreadThrottle, focus: Focus) -> None:
+    def _forecast_at_rest(self, job: _Job, steps: AnalysisSteps, throttle: ThreadThrottle, focus: Focus) -> None:
         """Forecast joint removals, until the focus changes."""
         from karptui.session.prepare import removal_forecasts  # noqa: PLC0415 - as below
 
         began = self._clock()
-        if not study.is_forecast_due or (self._has_thread and began < self._forecasts_at):
+        if not steps.is_forecast_due or (self._has_thread and began < self._forecasts_at):
             return
 
         def give_way() -> None:
@@ -461,22 +461,22 @@ class Analyst:
                 return removal
 
         try:
-            forecasts = removal_forecasts(job.view, study.analysis.findings, job.now_ns, give_way)
-            while study.is_forecast_due:
-                study.forecast_joint(forecast)
-                self._latest = study.analysis
+            forecasts = removal_forecasts(job.view, steps.analysis.findings, job.now_ns, give_way)
+            while steps.is_forecast_due:
+                steps.forecast_joint(forecast)
+                self._latest = steps.analysis
         except _FocusChanged:
             pass
         finally:
             self._forecasts_at = self._clock() + FORECASTS_REST * (self._clock() - began)
 
     def _answers(
-        self, study: DisruptionStudy, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float
+        self, steps: AnalysisSteps, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float
     ) -> bool:
         """Answer one long question of the focus that is not answered yet; return whether there was one."""
         if focus.asks_overlap and "overlap" not in answered:
             answered.add("overlap")
-            for _ in study.compare_pools():
+            for _ in steps.compare_pools():
                 throttle.take()
                 if self._is_stopped:
                     return True
@@ -486,9 +486,9 @@ class Analyst:
             pass
         elif focus.asks_next and "next" not in answered:
             answered.add("next")
-            self._latest = study.analysis
-            study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
-        elif study.simulate_joint(lambda: self._give_way(throttle, began)):
+            self._latest = steps.analysis
+            steps.simulate_next_pass(steps.engine(lambda: self._give_way(throttle, began)))
+        elif steps.simulate_joint(lambda: self._give_way(throttle, began)):
             pass
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
@@ -496,7 +496,7 @@ class Analyst:
             self._advise(throttle)
         else:
             return False
-        self._latest = study.analysis
+        self._latest = steps.analysis
         return True
 
     def _reporter(self, throttle: ThreadThrottle) -> Reporter:

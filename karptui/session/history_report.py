@@ -23,8 +23,8 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND, PastTime
-from karptui.session.history import LAUNCH_REFUSED
-from karptui.session.ledger import PredictionKind, Share, shares_of_marks
+from karptui.session.history_marks import LAUNCH_REFUSED
+from karptui.session.predictions import PredictionKind, Share, shares_of_marks
 from karptui.sources.history.store import Change, History, HistoryError, Sample, Session
 
 MOST_STEPS: Final = 24

@@ -8,7 +8,7 @@ from karptui.aws.lint import wildcard_values
 from karptui.kube.pod import Pod
 from karptui.pending.causes import ENGINE, Cause, zones_of_volumes
 from karptui.pending.groups import PendingGroup
-from karptui.pending.study import PendingStudy
+from karptui.pending.report_steps import ReportSteps
 from karptui.provisioning import Prepared, Reporter
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
@@ -32,7 +32,7 @@ class PendingQuestions:
     def __init__(self, *, tries_changes: bool = True) -> None:
         self._tries_changes = tries_changes
         self._view: ClusterView | None = None
-        self._study: PendingStudy | None = None
+        self._steps: ReportSteps | None = None
         self._is_solved = False
         self._prepared: Prepared | None = None
         self._details: dict[str, PodDetail] = {}
@@ -48,19 +48,19 @@ class PendingQuestions:
     def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
         """Take up a newer cluster."""
         self._prepared, self._view, evidence = prepared, view, view.evidence
-        self._study = PendingStudy(
+        self._steps = ReportSteps(
             prepared, view.state, notes, prices=evidence.price_settings, version=evidence.karpenter_version
         )
         self._is_solved = False
 
     def step(self, pod_key: str = "", reporter: Reporter = silent) -> bool:
         """Do one piece of work and return whether there was any."""
-        if self._study is None:
+        if self._steps is None:
             return False
         if self.look_at(pod_key, reporter):
             return True
-        group = self._study.report.by_pod.get(pod_key)
-        if self._study.explain_next(group.key if group is not None else ""):
+        group = self._steps.report.by_pod.get(pod_key)
+        if self._steps.explain_next(group.key if group is not None else ""):
             self._publish(pod_key)
             return True
         if self._asked != pod_key:
@@ -69,21 +69,21 @@ class PendingQuestions:
 
     def look_at(self, pod_key: str, reporter: Reporter = silent) -> bool:
         """Do one piece of work for one pod and return whether there was any; takes the arguments of ``step``."""
-        if self._study is None:
+        if self._steps is None:
             return False
         if not self._is_solved:
-            self._study.solve(reporter)
+            self._steps.solve(reporter)
             self._is_solved = True
         else:
-            group = self._study.report.by_pod.get(pod_key)
+            group = self._steps.report.by_pod.get(pod_key)
             if group is None or not self._look_closely(pod_key, group, reporter):
                 return False
         self._publish(pod_key)
         return True
 
     def _publish(self, pod_key: str) -> None:
-        assert self._study is not None
-        report = self._study.report
+        assert self._steps is not None
+        report = self._steps.report
         self._asked = pod_key
         self._report = answer_of(report, self._details.get(pod_key))
 
@@ -115,11 +115,11 @@ class PendingQuestions:
         return self._search is None or self._search[0] != detail.pod_key
 
     def _explain(self, pod_key: str, group: PendingGroup) -> None:
-        assert self._study is not None
+        assert self._steps is not None
         assert self._view is not None
         assert self._prepared is not None
         pod = next(pod for pod in group.pods if pod.key == pod_key)
-        explanation = self._study.explanation(pod)
+        explanation = self._steps.explanation(pod)
         remedies = None
         if self._tries_changes and group.cause in REMEDIED:
             pods = (pod, *(other for other in group.pods if other is not pod))
@@ -133,11 +133,11 @@ class PendingQuestions:
         )
 
     def _new_search(self, pods: tuple[Pod, ...], group: PendingGroup) -> RemedySearch:
-        assert self._study is not None
+        assert self._steps is not None
         assert self._view is not None
         assert self._prepared is not None
-        explanation = self._study.explanation(pods[0]) if group.cause in ENGINE else None
-        return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)
+        explanation = self._steps.explanation(pods[0]) if group.cause in ENGINE else None
+        return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._steps.solution)
 
 
 def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:

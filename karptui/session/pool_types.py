@@ -15,7 +15,7 @@ from karptui.aws.auto_mode import SOURCE, auto_mode_types
 from karptui.aws.cluster_types import ClusterTypes, by_instance_type, cluster_types, without_full_zones
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.launch_refusals import UnavailableOfferings
-from karptui.aws.live import live_instance_types
+from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import NodeClassError, subnets_of
 from karptui.aws.prices import region_of
 from karptui.aws.region import node_zones, zones_of

@@ -28,7 +28,7 @@ from karptui.whatif.situation import TypesResult, WhatIfBase
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
-    from karptui.studies.rollout import RemovalForecasts
+    from karptui.studies.forecasts import RemovalForecasts
 
 
 def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
@@ -68,7 +68,7 @@ def removal_forecasts(
     Args:
         pause: Called now and then during computation; an exception from it ends the work.
     """
-    from karptui.studies.rollout import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
+    from karptui.studies.forecasts import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
 
     return RemovalForecasts(base_of(view, now_ns, pause), findings, view.evidence.seconds_per_removal)
 

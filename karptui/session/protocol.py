@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from karptui.studies.headroom import Headroom
     from karptui.studies.pause import Pause
     from karptui.studies.policies import Comparison
-    from karptui.studies.revisions import RolloutReport
     from karptui.studies.rightsize import RightSize
+    from karptui.studies.rollout import RolloutReport
     from karptui.verdict.finding import ClusterFinding
     from karptui.whatif.edits import AnyEdit, ObjectRef
     from karptui.whatif.run import Answer

@@ -11,7 +11,7 @@ from karptui.aws.cluster_types import ClusterTypes, ObservedType, observed_types
 from karptui.aws.evidence import Evidence
 from karptui.aws.ledger import fitting_overhead_percent, rounded_down, safe_overhead_percent
 from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
-from karptui.aws.live import live_instance_types
+from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import Ec2NodeClass, readable
 from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind

@@ -11,7 +11,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.follower import ClusterFollower
-from karptui.session.history import NOT_PROBLEMS
+from karptui.session.history_marks import NOT_PROBLEMS
 from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.session.status import age_ns
 from karptui.session.verdict import verdict_of_view

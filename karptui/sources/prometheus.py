@@ -12,8 +12,8 @@ from karptui import __version__
 from karptui.decode.prometheus import Answer, PrometheusError, read_answer
 from karptui.sources.cluster.body import answers_counted, read_body
 from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.connection_pool import connection_pool
 from karptui.sources.cluster.errors import one_line
-from karptui.sources.cluster.pool import connection_pool
 from karptui.sources.cluster.stream import BROKEN, why
 from karptui.sources.source import SourceError
 

@@ -12,8 +12,8 @@ from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.studies.forecasts import drained, forecast_of, seconds_to_last
 from karptui.studies.plan import Plan, plan
-from karptui.studies.rollout import drained, rollout, seconds_to_last
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -80,7 +80,7 @@ def expected(
 
 def moment_of(base: WhatIfBase) -> Moment:
     """Return the nodes, cost and pending pods of a cluster as forecasts count them."""
-    return rollout(base).play(horizon_ns=1).series[0]
+    return forecast_of(base).play(horizon_ns=1).series[0]
 
 
 def _affected(base: WhatIfBase, pods: Iterable[Pod]) -> Iterator[AffectedPod]:

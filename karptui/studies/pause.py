@@ -37,7 +37,7 @@ from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.studies.rollout import RUNS, drained, leave_out_alike, played_with, spent
+from karptui.studies.forecasts import RUNS, drained, leave_out_alike, played_with, spent
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.situation import WhatIfBase
 

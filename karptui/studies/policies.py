@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDER
 from karptui.kube.durations import DurationError, parse_duration, short_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.studies.rollout import leave_out_alike, rollout, spent
+from karptui.studies.forecasts import forecast_of, leave_out_alike, spent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -249,7 +249,7 @@ def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
     base, horizon_ns = common
     variant, seed = part
     edited = apply(base, variant.edits) if variant.edits else None
-    played = rollout(base, edited).play(horizon_ns=horizon_ns, seed=seed, reporter=reporter)
+    played = forecast_of(base, edited).play(horizon_ns=horizon_ns, seed=seed, reporter=reporter)
     outcome = _outcome(variant.policy, variant.after, variant.edits, played, horizon_ns)
     return _PlayOutcome(outcome, played.assumptions, played.not_modelled)
 

@@ -22,7 +22,7 @@ from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.resources import CPU, ContainerRequests, ResourceList, add, effective_requests, memory_bytes, nano
 from karptui.kube.vpa import SIZED, Recommendation, Recommendations
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.studies.rollout import RUNS, Rollout, leave_out_alike
+from karptui.studies.forecasts import RUNS, ForecastCluster, leave_out_alike
 from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -182,7 +182,7 @@ def rightsize(
         base, {old: new for _, resized in sizings_by_workload.values() for old, new in resized.items()}
     )
     today, after = (
-        Rollout(side, side.inventory).play(horizon_ns=horizon_ns, seed=seed, seeds=seeds, reporter=reporter)
+        ForecastCluster(side, side.inventory).play(horizon_ns=horizon_ns, seed=seed, seeds=seeds, reporter=reporter)
         for side in (base, then)
     )
     scratch = fleet_of(base), fleet_of(then)

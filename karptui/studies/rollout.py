@@ -1,327 +1,429 @@
-"""Forecast of a cluster, or of the cluster with edits, with the drift that they cause and without removed nodes.
+"""Progress of rollouts of NodePools and NodeClasses: nodes by revision, the time left, and the blockers.
 
-Removals of blocked nodes and remedies are forecast as if nothing blocked them: savings under budgets, and the time.
+Rules: ``pkg/controllers/nodeclaim/disruption/drift.go``, and ``pkg/cloudprovider/drift.go`` of the AWS provider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
-from functools import cached_property
-from typing import Final
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
-from karptui.aws.prices import settings_of
-from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.budget_calendar import next_opening
+from karptui.disruption.budgets import Reason
 from karptui.disruption.codes import Code
-from karptui.disruption.joint_saving import MOST_FORECAST_NODES, JointRemoval
-from karptui.forward.journal import Journal
-from karptui.forward.result import Played, StepKind, shown_of
-from karptui.forward.run import HORIZON_NS, forward
-from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DO_NOT_DISRUPT
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
-from karptui.whatif.drift.drift import with_drift
-from karptui.whatif.edits import AnyEdit
-from karptui.whatif.edits.apply import apply
-from karptui.whatif.outcome import cost_of_node
-from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
-from karptui.whatif.remedies.blockers.trial import Trial
-from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
+from karptui.disruption.command import Method
+from karptui.disruption.termination import deadline_of
+from karptui.errors import no_such
+from karptui.forward.result import Played, StepKind
+from karptui.forward.run import HORIZON_NS
+from karptui.karpenter.labels import NODEPOOL, NODEPOOL_HASH
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClass, is_ec2
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.studies.forecasts import RUNS, ForecastCluster, drained
+from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason, as_drifted
+from karptui.whatif.drift.hashes import NODEPOOL_HASH_VERSION, nodepool_hash
+from karptui.whatif.situation import DRIFTED, WhatIfBase
 
-RUNS: Final = "Karpenter runs: while it is down, nothing is disrupted and nothing launched"
-"""Assumption of every forecast."""
+_NODECLASS_HASH: Final = "nodeclass-hash"
+"""End of the annotation that every provider names after its kind."""
+_IMAGE_DRIFT: Final = "AMIDrift"
+_DRIFTS: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
+_BEGINS: Final = (StepKind.DISRUPT, StepKind.EXPIRE)
 
 
-class Rollout(msgspec.Struct, frozen=True, eq=False):
-    """A cluster that is ready to be forecast."""
+class NodeState(StrEnum):
+    """Revision of a node."""
 
-    situation: Situation
-    inventory: Inventory
-    removed: tuple[str, ...] = ()
-    """Names of nodes that the edits take away."""
+    CURRENT = "current"
+    OLD = "old"
+    LEAVING = "leaving"
+    """Old, and being deleted."""
+    UNCOMPARED = "uncompared"
+    """Its hash has another version than that of its owner, or is missing: Karpenter does not compare them."""
+
+
+class RolloutState(StrEnum):
+    """Progress of a rollout."""
+
+    DONE = "done"
+    PROGRESSING = "progressing"
+    """The forecast replaces at least one old node, or a drain ends."""
+    WAITING = "waiting"
+    """The forecast replaces none, but a blocker ends at a known time."""
+    STALLED = "stalled"
+    """The forecast replaces none, and no such time is known."""
+    UNKNOWN = "unknown"
+    """Karpenter has not processed the newest change, or does not compare a node."""
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """What keeps Drift from a node."""
+
+    code: Code
+    object: str
+    until_ns: int | None
+
+
+class RolloutNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, by its revision."""
+
+    seen_ns: int
+    """Time of the report."""
+    name: str
+    """The NodeClaim's if there is no Node."""
+    pool: str
+    nodeclass: str
+    state: NodeState
+    revision: str
+    """``POOL-HASH/NODECLASS-HASH``, as far as annotated."""
+    reason: str = ""
+    """Karpenter's reason of drift, given or expected; empty if it is current."""
+    is_marked: bool = False
+    """Whether Karpenter has set its Drifted condition."""
+    since_ns: int | None = None
+    """When Karpenter marked it, or when its deletion began."""
+    holds: tuple[Hold, ...] = ()
+    begins_ns: int | None = None
+    """When its removal begins, by forecast; None if it stays, or is being removed already."""
+    gone_ns: int | None = None
+    """When it is gone, by forecast; None if it is not."""
+    date_ns: int | None = None
+    """When a blocker ends, its NodePool's budget opens, or its drain is forced to end, whichever is first."""
+    expires_ns: int | None = None
+
+
+class RolloutGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes of a NodePool or NodeClass."""
+
+    kind: str
+    name: str
+    nodes: tuple[RolloutNode, ...]
+    is_seen: bool = True
+    """Whether Karpenter has processed its newest change."""
+    is_hashed: bool = True
+    """Whether it has Karpenter's hash; without it a change of its template cannot be seen."""
+
+    def count(self, state: NodeState) -> int:
+        """Return the number of nodes in a state."""
+        return sum(1 for node in self.nodes if node.state is state)
 
     @property
-    def _spot_at_on_demand(self) -> int:
-        """Spot nodes whose price is not known."""
-        situation = self.situation
-        costs = (
-            cost_of_node(situation.prices, situation.books, state)
-            for state in situation.prepared.states
-            if state.claim is not None
+    def left(self) -> tuple[RolloutNode, ...]:
+        """Nodes that are still old."""
+        return tuple(node for node in self.nodes if node.state in (NodeState.OLD, NodeState.LEAVING))
+
+    @property
+    def gone_ns(self) -> int | None:
+        """When the last old node is gone, by forecast; None if one stays, or without any."""
+        ends = [node.gone_ns for node in self.left]
+        return None if None in ends else max((end for end in ends if end is not None), default=None)
+
+    @property
+    def date_ns(self) -> int | None:
+        """The first known time at which an old node may become replaceable."""
+        return min((node.date_ns for node in self.left if node.date_ns is not None), default=None)
+
+    @property
+    def revisions(self) -> tuple[tuple[str, int, bool], ...]:
+        """Each revision with its number of nodes, and whether any of them is current; most first."""
+        counts = Counter(node.revision for node in self.nodes)
+        current = {node.revision for node in self.nodes if node.state is NodeState.CURRENT}
+        return tuple((revision, count, revision in current) for revision, count in counts.most_common())
+
+    @property
+    def state(self) -> RolloutState:
+        """Its progress."""
+        left = self.left
+        if not left:
+            is_known = self.is_seen and self.is_hashed and not self.count(NodeState.UNCOMPARED)
+            return RolloutState.DONE if is_known else RolloutState.UNKNOWN
+        if any(node.gone_ns is not None or node.begins_ns is not None for node in left):
+            return RolloutState.PROGRESSING
+        return RolloutState.STALLED if self.date_ns is None else RolloutState.WAITING
+
+
+class RolloutReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The rollout of some NodePools and NodeClasses."""
+
+    groups: tuple[RolloutGroup, ...]
+    cluster_holds: tuple[Hold, ...]
+    """What keeps Drift from all nodes of the cluster."""
+    from_ns: int
+    horizon_ns: int
+    played: Played | None
+    """Forecast; None if no node is old, or it was not asked for."""
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Assumptions of the forecast; empty without one."""
+        return (RUNS, *self.played.assumptions) if self.played is not None else ()
+
+    @property
+    def nodes(self) -> tuple[RolloutNode, ...]:
+        """Nodes that are not current, each once."""
+        nodes = {node.name: node for group in self.groups for node in group.nodes}
+        return tuple(node for node in nodes.values() if node.state is not NodeState.CURRENT)
+
+    @property
+    def state(self) -> RolloutState:
+        """The worst state of its groups; stalled only if none of the unfinished groups progresses or waits."""
+        states = {group.state for group in self.groups} - {RolloutState.DONE}
+        order = (RolloutState.PROGRESSING, RolloutState.WAITING, RolloutState.STALLED, RolloutState.UNKNOWN)
+        return next((state for state in order if state in states), RolloutState.DONE)
+
+
+def rollout_report(
+    base: WhatIfBase,
+    *,
+    pools: Collection[str] = (),
+    nodeclasses: Collection[str] = (),
+    horizon_ns: int = HORIZON_NS,
+    plays: bool = True,
+    reporter: Reporter = silent,
+) -> RolloutReport:
+    """Return the progress of NodePools and NodeClasses; of all if none is named.
+
+    Args:
+        nodeclasses: Names, or ``Kind/name``.
+        plays: Whether to forecast the time left; without it every unfinished rollout counts as progressing or stalled
+            by its known dates alone.
+
+    Raises:
+        RequestError: If a NodePool or NodeClass does not exist.
+    """
+    chosen_pools, chosen_classes = _chosen(base, pools, nodeclasses)
+    revisions = _Revisions(base)
+    nodes = tuple(filter(None, map(revisions.of, base.inventory.nodeclaims)))
+    pool_names, class_keys = {pool.name for pool in chosen_pools}, {nodeclass.key for nodeclass in chosen_classes}
+    nodes = tuple(node for node in nodes if node.pool in pool_names or node.nodeclass in class_keys)
+    old = {node.name: node for node in nodes if node.state in (NodeState.OLD, NodeState.LEAVING)}
+    played = None
+    if old and plays:
+        played = ForecastCluster(base, _with_drift(base, old)).play(horizon_ns=horizon_ns, reporter=reporter)
+    survey = BlockerSurvey(base.fleet) if old else None
+    if survey is not None:
+        nodes = tuple(_with_facts(base, nodes, played, survey))
+    by_pool, by_class = group_by(nodes, lambda node: node.pool), group_by(nodes, lambda node: node.nodeclass)
+    groups = [
+        RolloutGroup(
+            kind="NodePool",
+            name=pool.name,
+            nodes=tuple(by_pool.get(pool.name, ())),
+            is_seen=_is_seen(pool),
+            is_hashed=NODEPOOL_HASH in pool.annotations,
         )
-        return sum(cost.at_most_per_hour is not None for cost in costs)
+        for pool in chosen_pools
+    ]
+    groups += [
+        RolloutGroup(
+            kind=nodeclass.kind,
+            name=nodeclass.name,
+            nodes=tuple(by_class.get(nodeclass.key, ())),
+            is_seen=not _is_unobserved(nodeclass),
+            is_hashed=bool(_hash_key(nodeclass)) or not is_ec2(nodeclass),
+        )
+        for nodeclass in chosen_classes
+    ]
+    return RolloutReport(
+        groups=tuple(groups),
+        cluster_holds=tuple(_holds(survey.cluster)) if survey is not None else (),
+        from_ns=base.now_ns,
+        horizon_ns=horizon_ns,
+        played=played,
+    )
 
-    def play(
-        self,
-        *,
-        horizon_ns: int = HORIZON_NS,
-        is_instant: bool = False,
-        seed: int = 0,
-        seeds: int = 1,
-        simulation_seconds: float | None = None,
-        only: Container[str] | None = None,
-        journal: Journal | None = None,
-        reporter: Reporter = silent,
-        pause: Pause = no_pause,
-    ) -> Played:
-        """Return the forecast.
 
-        Args:
-            is_instant: Whether launches, drains and pod starts take no time and validation passes.
-            seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
-            seeds: Number of seeds; the answer is the likeliest, with the range.
-            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
-            only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
-            journal: Records every change, to restore the cluster at an instant.
-        """
-        count = seeds + 1 if journal is not None and seeds > 1 else seeds
+def _chosen(
+    base: WhatIfBase, pools: Collection[str], nodeclasses: Collection[str]
+) -> tuple[list[NodePool], list[NodeClass]]:
+    all_pools, all_classes = base.inventory.nodepools, base.inventory.nodeclasses
+    for kind, names, revisions in (
+        ("NodePool", pools, [pool.name for pool in all_pools]),
+        ("NodeClass", nodeclasses, [name for nodeclass in all_classes for name in (nodeclass.name, nodeclass.key)]),
+    ):
+        for name in names:
+            if name not in revisions:
+                raise no_such(kind, name, sorted(revisions))
+    if not pools and not nodeclasses:
+        return list(all_pools), list(all_classes)
+    return (
+        [pool for pool in all_pools if pool.name in pools],
+        [nodeclass for nodeclass in all_classes if {nodeclass.name, nodeclass.key} & set(nodeclasses)],
+    )
 
-        def play(number: int, turn: int, journal: Journal | None) -> Played:
-            played = forward(
-                self.inventory,
-                self.situation.types.types,
-                self.situation.settings,
-                self.situation.now_ns,
-                horizon_ns=horizon_ns,
-                is_instant=is_instant,
-                seed=number,
-                simulation_seconds=simulation_seconds,
-                removed=self.removed,
-                refused_until_ns=self.situation.types.refused_until_ns,
-                has_prices=self.situation.has_prices,
-                prices=settings_of(self.situation.prices),
-                only=only,
-                journal=journal,
-                reporter=lambda done, total: reporter(turn * total + done, count * total),
-                pause=pause,
+
+def _is_seen(pool: NodePool) -> bool:
+    """Return whether Karpenter has hashed the newest template of a NodePool."""
+    annotated = pool.annotations.get(NODEPOOL_HASH)
+    if _is_unobserved(pool):
+        return False
+    if (
+        annotated is None
+        or _observed(pool)
+        or pool.annotations.get(NODEPOOL_HASH_VERSION_KEY) != NODEPOOL_HASH_VERSION
+        or not pool.raw
+    ):
+        return True
+    return nodepool_hash(pool) in (None, annotated)
+
+
+def _is_unobserved(owner: NodePool | NodeClass) -> bool:
+    """Return whether the conditions are of an older generation; False if they do not tell."""
+    observed = _observed(owner)
+    return bool(observed) and max(observed) < owner.generation
+
+
+def _observed(owner: NodePool | NodeClass) -> list[int]:
+    status = owner.raw.get("status") or {}
+    conditions = status.get("conditions") or ()
+    seen = [condition.get("observedGeneration") for condition in conditions if isinstance(condition, Mapping)]
+    return [generation for generation in seen if isinstance(generation, int)]
+
+
+class _Revisions:
+    """Finds the revision of NodeClaims."""
+
+    def __init__(self, base: WhatIfBase) -> None:
+        self._now_ns = base.now_ns
+        self._pools = {pool.name: pool for pool in base.inventory.nodepools}
+        self._classes = {nodeclass.key: nodeclass for nodeclass in base.inventory.nodeclasses}
+        self._images = {key: _images(node_class) for key, node_class in self._classes.items()}
+        self._model = DriftModel(base, base)
+
+    def of(self, claim: NodeClaim) -> RolloutNode | None:
+        """Return a NodeClaim by its revision; None if it has no NodePool, or is current and being deleted."""
+        pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
+        if pool is None:
+            return None
+        ref = claim.node_class_ref if claim.node_class_ref.name else pool.node_class_ref
+        nodeclass = self._classes.get(ref.key)
+        owners = (
+            [(pool.annotations, NODEPOOL_HASH, str(DriftReason.NODEPOOL))] if NODEPOOL_HASH in pool.annotations else []
+        )
+        if nodeclass is not None and (key := _hash_key(nodeclass)):
+            owners.append((nodeclass.annotations, key, str(DriftReason.NODECLASS)))
+        marked = claim.condition(DRIFTED)
+        is_marked = marked is not None and marked.status == "True"
+        reason = marked.reason if marked is not None and is_marked else self._unmarked(claim, owners, ref.key)
+        is_compared = all(_is_comparable(claim, owner, key) for owner, key, _ in owners)
+        if reason:
+            state = NodeState.LEAVING if claim.is_deleting else NodeState.OLD
+        elif claim.is_deleting:
+            return None
+        else:
+            state = NodeState.CURRENT if is_compared else NodeState.UNCOMPARED
+        since_ns = claim.deletion_ns if claim.is_deleting else marked.last_transition_ns if marked is not None else 0
+        return RolloutNode(
+            seen_ns=self._now_ns,
+            name=claim.node_name or claim.name,
+            pool=pool.name,
+            nodeclass=ref.key,
+            state=state,
+            revision="/".join(claim.annotations.get(key, "-") for _, key, _ in owners),
+            reason=reason,
+            is_marked=is_marked,
+            since_ns=since_ns or None,
+        )
+
+    def _unmarked(self, claim: NodeClaim, owners: Iterable[tuple[Mapping[str, str], str, str]], key: str) -> str:
+        """Return the reason that Karpenter will mark a NodeClaim with; empty if it is current."""
+        if not claim.is_true("Launched"):
+            return ""
+        for owner, hash_key, reason in owners:
+            if _is_comparable(claim, owner, hash_key) and claim.annotations[hash_key] != owner[hash_key]:
+                return reason
+        drift = self._model.of(claim)
+        if drift is not None and drift.reason is DriftReason.REQUIREMENTS:
+            return str(drift.reason)
+        images = self._images.get(key)
+        return _IMAGE_DRIFT if images and claim.image_id and claim.image_id not in images else ""
+
+
+def _hash_key(nodeclass: NodeClass) -> str:
+    return next((key for key in nodeclass.annotations if key.endswith(_NODECLASS_HASH)), "")
+
+
+def _images(nodeclass: NodeClass) -> frozenset[str]:
+    amis = nodeclass.status.get("amis")
+    return frozenset(
+        ami["id"] for ami in (amis if isinstance(amis, list) else ()) if isinstance(ami, Mapping) and "id" in ami
+    )
+
+
+def _is_comparable(claim: NodeClaim, owner: Mapping[str, str], key: str) -> bool:
+    """Return whether Karpenter compares a hash: both have one, of one version."""
+    version = f"{key}-version"
+    return key in owner and key in claim.annotations and owner.get(version) == claim.annotations.get(version)
+
+
+def _with_drift(base: WhatIfBase, old: Mapping[str, RolloutNode]) -> Any:
+    """Return the cluster with the Drifted conditions that Karpenter will set."""
+
+    def marked(claim: NodeClaim) -> NodeClaim:
+        node = old.get(claim.node_name or claim.name)
+        if node is None or node.is_marked:
+            return claim
+        return as_drifted(claim, node.reason, base.now_ns)
+
+    return msgspec.structs.replace(base.inventory, nodeclaims=tuple(map(marked, base.inventory.nodeclaims)))
+
+
+def _holds(blockers: Iterable[Blocker]) -> Iterator[Hold]:
+    return (
+        Hold(blocker.code, blocker.object_ref, blocker.until_ns) for blocker in blockers if blocker.blocks & _DRIFTS
+    )
+
+
+def _with_facts(
+    base: WhatIfBase, nodes: Iterable[RolloutNode], played: Played | None, survey: BlockerSurvey
+) -> Iterator[RolloutNode]:
+    """Yield nodes with their blockers, their end by forecast, and known dates."""
+    steps = played.steps if played is not None else ()
+    begun = {name: step.at_ns for step in reversed(steps) if step.kind in _BEGINS for name in step.nodes}
+    gone = drained(played) if played is not None else {}
+    states = {state.name: state for state in base.fleet.nodes}
+    claims = {claim.node_name or claim.name: claim for claim in base.inventory.nodeclaims}
+    pools = {pool.name: pool for pool in base.inventory.nodepools}
+
+    @cache
+    def opening(pool: str) -> int | None:
+        return next_opening(pools[pool], Reason.DRIFTED, base.fleet.use.get(pool), base.now_ns)
+
+    for node in nodes:
+        state = states.get(node.name)
+        if node.state not in (NodeState.OLD, NodeState.LEAVING) or state is None:
+            yield node
+            continue
+        blockers = survey.of(state)
+        holds = tuple(_holds(blockers))
+        if node.state is NodeState.LEAVING:
+            holds = tuple(
+                Hold(blocker.code, blocker.object_ref, blocker.until_ns) for blocker in blockers if blocker.blocks_drain
             )
-            # Prices of nodes rest on the same assumptions about instance types and prices.
-            return msgspec.structs.replace(
-                played,
-                assumptions=(*played.assumptions, *self.situation.types.notes),
-                spot_at_on_demand=self._spot_at_on_demand,
-            )
-
-        if seeds == 1:
-            return play(seed, 0, journal)
-        shown = shown_of([play(seed + turn, turn, None) for turn in range(seeds)], seed)
-        if journal is not None and shown.spread is not None:
-            # Only now it is known which of them is to be shown at any moment.
-            play(shown.spread.seed, seeds, journal)
-        return shown
-
-
-def spent(played: Played, until_ns: int) -> float:
-    """Return the dollars of a play from its beginning to an instant; after its end it stays as it ended."""
-    instants = [*(moment.at_ns for moment in played.series[1:]), until_ns]
-    return sum(
-        moment.price_per_hour * max(min(end_ns, until_ns) - moment.at_ns, 0) / (3600 * NS_PER_SECOND)
-        for moment, end_ns in zip(played.series, instants, strict=True)
-    )
-
-
-def leave_out_alike(*plays: Played) -> bool:
-    """Return whether dollars of plays can be compared, with each other and over time.
-
-    They can where the same number of nodes has no price at every moment.
-    """
-    return len({moment.unpriced for played in plays for moment in played.series}) == 1
-
-
-def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
-    """Return the highest number of nodes that a forecast has more than another at an instant."""
-    counts = [played.series[0].nodes, other.series[0].nodes]
-    changes = sorted(
-        (moment.at_ns, which, moment.nodes)
-        for which, play in enumerate((played, other))
-        for moment in play.series
-        if moment.at_ns <= until_ns
-    )
-    most = 0
-    for place, (at_ns, which, nodes) in enumerate(changes):
-        counts[which] = nodes
-        if place + 1 == len(changes) or changes[place + 1][0] > at_ns:
-            most = max(most, counts[0] - counts[1])
-    return most
-
-
-def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
-    """Return a cluster to forecast."""
-    if edited is None:
-        return Rollout(base, base.inventory)
-    return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)
-
-
-def played_with(common: tuple[WhatIfBase, int], edits: Sequence[AnyEdit], reporter: Reporter) -> Played:
-    """Forecast a cluster with edits, for ``each``; what is common is the cluster and the length of the forecast."""
-    base, horizon_ns = common
-    return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
-
-
-class _Forecasts:
-    def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None) -> None:
-        """Take the inputs.
-
-        Args:
-            base: Its pause is called during forecasts too.
-        """
-        self._base = base
-        self._simulation_seconds = simulation_seconds
-
-    def _play(self, ready: Rollout, names: Collection[str]) -> Played:
-        return ready.play(
-            simulation_seconds=self._simulation_seconds, only=names, pause=self._base.pause, reporter=self._report
+        is_budget = any(hold.code is Code.BUDGET_ZERO for hold in holds)
+        claim = claims[node.name]
+        deadline = deadline_of(claim)
+        dates = [
+            *(hold.until_ns for hold in holds),
+            opening(node.pool) if is_budget else None,
+            deadline.at_ns if deadline is not None else None,
+        ]
+        later_dates = [date for date in dates if date is not None and date > base.now_ns]
+        yield msgspec.structs.replace(
+            node,
+            holds=holds,
+            begins_ns=begun.get(node.name),
+            gone_ns=gone.get(node.name),
+            date_ns=min(later_dates, default=None),
+            expires_ns=None if claim.is_deleting else claim.expires_ns,
         )
-
-    def _report(self, done: int, total: int) -> None:  # noqa: ARG002 - progress is not shown
-        self._base.pause()
-
-
-class RemedyForecasts(_Forecasts):
-    """Forecasts remedies, each compared with the cluster without it.
-
-    In these forecasts Karpenter disrupts only the nodes that remedies free. Otherwise a small difference at the start
-    leads to other consolidations elsewhere, whose dollars would be counted for the remedy.
-    """
-
-    def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Return trials; a trial that frees nodes at once gets a forecast."""
-        if len(self._base.inventory.nodes) > MOST_FORECAST_NODES:
-            return tuple(trials)
-        nodes = frozenset(name for trial in trials for name in trial.freed)
-        before: Played | None = None
-        forecast: list[Trial] = []
-        for remedy, trial in zip(remedies, trials, strict=True):
-            if trial.freed and not trial.wait_seconds:
-                before = before or self._play(rollout(self._base), nodes)
-                after = self._play(rollout(self._base, apply(self._base, remedy.edits)), nodes)
-                forecast.append(self._compared(trial, before, after))
-            else:
-                forecast.append(trial)
-        return tuple(forecast)
-
-    def _compared(self, trial: Trial, before: Played, after: Played) -> Trial:
-        base = self._base
-        freed = frozenset(trial.freed)
-        steps = [step for step in after.steps if freed.intersection(step.nodes)]
-        gone, gone_anyway = drained(after, freed), drained(before, freed)
-        is_priced = base.has_prices and leave_out_alike(before, after)
-        return replace(
-            trial,
-            freed=tuple(sorted(gone)),
-            wait_seconds=seconds_to_last(gone, base.now_ns),
-            otherwise_seconds=(
-                seconds_to_last({name: gone_anyway[name] for name in gone}, base.now_ns)
-                if gone and gone.keys() <= gone_anyway.keys()
-                else None
-            ),
-            saves_per_hour=before.end.price_per_hour - after.end.price_per_hour if is_priced else 0.0,
-            unpriced=0 if is_priced else len(gone),
-            evictions=sum(step.evictions for step in steps if step.kind is StepKind.DISRUPT),
-            lost=sum(len(step.lost) for step in steps if step.kind is StepKind.DISRUPT),
-            is_upper_bound=False,
-            is_forecast=True,
-        )
-
-
-def drained(played: Played, names: Collection[str] | None = None) -> dict[str, int]:
-    """Return when nodes are gone, by name, all of them without ``names``; nodes that stay are left out."""
-    drains = [step for step in played.steps if step.kind is StepKind.DRAIN]
-    return {name: step.at_ns for step in drains for name in step.nodes if names is None or name in names}
-
-
-def seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:
-    """Return the seconds until the last of some nodes is gone."""
-    return (max(gone.values(), default=now_ns) - now_ns) // NS_PER_SECOND
-
-
-_LIFTED: Final = frozenset({Code.POD_DND, Code.NODE_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE})
-"""Blockers that the forecast lifts; disruption budgets apply as they are."""
-
-
-class RemovalForecasts(_Forecasts):
-    """Forecasts removals of blocked nodes.
-
-    Karpenter disrupts only these nodes, and their do-not-disrupt annotations and PodDisruptionBudgets are gone. The
-    savings are the difference to a forecast in which it disrupts no node.
-    """
-
-    def __init__(
-        self, base: WhatIfBase, findings: Mapping[str, NodeFindings], simulation_seconds: float | None = None
-    ) -> None:
-        """Take the inputs, as for every forecast."""
-        super().__init__(base, simulation_seconds)
-        self._findings = findings
-
-    def of(self, keys: Collection[str], removal: JointRemoval) -> JointRemoval:
-        """Return a joint removal with its forecast savings and time; unchanged if the forecast is uncertain.
-
-        It is uncertain if a protected pod ends automatically, if a node stays blocked, if a node goes with its
-        blockers as well, if nodes are still being removed at the end of the forecast, and if more pods are pending
-        then. Clusters without prices or of more than `MOST_FORECAST_NODES` nodes get no forecast.
-        """
-        base = self._base
-        findings = {key: self._findings[key] for key in keys if key in self._findings}
-        blockers = [blocker for node in findings.values() for blocker in node.blockers if blocker.is_wanted]
-        is_waiting = any(blocker.code is Code.POD_DND and ends_by_itself(blocker) for blocker in blockers)
-        is_too_large = len(base.inventory.nodes) > MOST_FORECAST_NODES
-        if is_waiting or is_too_large or len(findings) < len(keys) or not base.has_prices:
-            return removal
-        before = self._without_disruption
-        key_by_name = {node.node_name: key for key, node in findings.items()}
-        after = self._play(Rollout(base, _lifted(base.inventory, blockers)), key_by_name.keys())
-        gone = drained(after, key_by_name.keys())
-        blocked = {node.node for node in after.kept} | {b.node_name for b in blockers if b.code not in _LIFTED}
-        staying = key_by_name.keys() - gone.keys()
-        if (
-            not gone
-            or blocked & staying
-            or (staying and not after.is_quiescent)
-            or after.problem
-            or drained(before, key_by_name.keys())
-            or after.end.pending > before.end.pending
-            or not leave_out_alike(before, after)
-        ):
-            return removal
-        return JointRemoval(
-            keys=frozenset(key_by_name[name] for name in gone),
-            price_per_hour=sum(findings[key_by_name[name]].price_per_hour or 0.0 for name in gone),
-            saves_per_hour=before.end.price_per_hour - after.end.price_per_hour,
-            seconds=seconds_to_last(gone, base.now_ns),
-        )
-
-    @cached_property
-    def _without_disruption(self) -> Played:
-        return self._play(rollout(self._base), ())
-
-
-def _lifted(inventory: Inventory, blockers: Collection[Blocker]) -> Inventory:
-    """Return a cluster without the do-not-disrupt annotations and PodDisruptionBudgets among some blockers."""
-    pods = {blocker.object_key for blocker in blockers if blocker.code is Code.POD_DND}
-    nodes = {blocker.node_name for blocker in blockers if blocker.code is Code.NODE_DND}
-    pdbs = {key for b in blockers if b.code in (Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) for key in b.value.split()}
-    templates = {
-        pod.template: replace(pod.template, annotations=_unprotected(pod.template.annotations))
-        for pod in inventory.pods
-        if pod.key in pods
-    }
-    return replace(
-        inventory,
-        pods=tuple(
-            replace(pod, template=templates[pod.template]) if pod.key in pods else pod for pod in inventory.pods
-        ),
-        nodes=tuple(
-            replace(node, annotations=_unprotected(node.annotations)) if node.name in nodes else node
-            for node in inventory.nodes
-        ),
-        pdbs=tuple(pdb for pdb in inventory.pdbs if pdb.key not in pdbs),
-    )
-
-
-def _unprotected(annotations: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in annotations.items() if name != DO_NOT_DISRUPT}

@@ -538,7 +538,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     """``namespace/name`` of each."""
     since_ns: int
     group: str = ""
-    """Key of its group in the study of pending pods; empty if they were not studied."""
+    """Key of its group in the report on pending pods; empty if they were not analysed."""
     full_pool: str = ""
     """The NodePool whose full reservations they wait for; empty if they wait for something else."""
     is_stuck: bool = True

@@ -13,7 +13,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, first_of, instant_text
 from karptui.session.answers import ControllerInfo
 from karptui.session.history_report import HistoryStep, RecordedHistory
-from karptui.session.ledger import PredictionKind, Share
+from karptui.session.predictions import PredictionKind, Share
 from karptui.views.column import (
     INSTANT,
     Column,

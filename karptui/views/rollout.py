@@ -9,7 +9,7 @@ from typing import Final
 from karptui.disruption.codes import CODES
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, instant_text, span_text, verb
-from karptui.studies.revisions import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
+from karptui.studies.rollout import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
 from karptui.views.column import INSTANT_OR_NULL, Heading, Value, one_of, records, text_column, texts
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Tone

@@ -10,7 +10,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.row_server import Arranged, List
 from karptui.views.column import FieldKind, ItemT
-from karptui.views.query import FieldTerm, Query, Subject, parse_query
+from karptui.views.filters import FieldTerm, Query, Subject, parse_query
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 
 if TYPE_CHECKING:

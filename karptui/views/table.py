@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, overload
 import msgspec
 
 from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order, plain
-from karptui.views.query import EVERYTHING, Query, Subject, compile_query
+from karptui.views.filters import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
 

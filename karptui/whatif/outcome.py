@@ -16,8 +16,8 @@ import msgspec
 
 from karptui.aws.evidence import offering_value
 from karptui.aws.prices import NodePrices
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import NextPass
-from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.inventory import NotCounted, unmanaged_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE

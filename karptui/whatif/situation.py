@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from karptui.aws.prices import NodePrices
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL

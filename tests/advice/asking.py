@@ -14,7 +14,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import advise
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -82,13 +82,13 @@ def context_of(
 ) -> AdviceContext:
     given = types if isinstance(types, Mapping) else tuple(types)
     prepared = prepare(inventory, given, parse_settings(settings or {}, version), NOW_NS)
-    study = DisruptionStudy(prepared, 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, 1)
+    for _ in steps.survey():
         pass
-    for key in study.unsimulated() if is_simulated else ():
-        study.simulate(key)
+    for key in steps.unsimulated() if is_simulated else ():
+        steps.simulate(key)
     return AdviceContext(
-        prepared, study.fleet, findings=study.analysis.findings, evidence=evidence, hidden=hidden, usage=usage
+        prepared, steps.fleet, findings=steps.analysis.findings, evidence=evidence, hidden=hidden, usage=usage
     )
 
 

@@ -18,7 +18,7 @@ from karptui.advice.report import advise
 from karptui.cli.loading import load
 from karptui.cli.main import build_parser
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.provisioning import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
@@ -56,10 +56,10 @@ def found_by(*words: str) -> tuple[ClusterView, int, tuple[Finding, ...], WhatIf
 
 
 def found_in(prepared: Prepared) -> set[str]:
-    study = DisruptionStudy(prepared, 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, 1)
+    for _ in steps.survey():
         pass
-    report = advise(AdviceContext(prepared, study.fleet, findings=study.analysis.findings))
+    report = advise(AdviceContext(prepared, steps.fleet, findings=steps.analysis.findings))
     return {finding.rule for finding in report.findings}
 
 

@@ -23,7 +23,7 @@ from karptui.session.fleet import MOST_CLUSTERS, FleetRow
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
 from tests.cli.files import a_node_manifest, a_pod_manifest
-from tests.loopback import LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 from tests.workers.test_near import is_running
 

@@ -11,7 +11,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.sources.cluster.resources import LATER, NODECLAIMS, NODEPOOLS, NODES
 from tests.cli.conftest import Run
-from tests.loopback import FakeApi, LoopbackServer
+from tests.fake_api_server import FakeApi, LoopbackServer
 from tests.still_demo import StillDemo
 
 ALLOWED = ("--demo", "--allow-actions")

@@ -27,7 +27,7 @@ from karptui.sources.history.writer import HistoryWriter
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
-from tests.loopback import Answered, Call, LoopbackServer
+from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"

@@ -15,7 +15,7 @@ import pytest
 
 from karptui.kube.yaml_text import to_yaml
 from karptui.sources.cluster.body import TooLargeError, answers_counted
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 from tests.sources.cluster.live import transport_to
 
 MIB = 1 << 20

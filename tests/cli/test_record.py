@@ -11,7 +11,7 @@ from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest
-from tests.loopback import Answered, Call, LoopbackServer
+from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 

@@ -14,7 +14,7 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.cli.main import main
 from tests.cli.test_record import kubeconfig
 from tests.cli.test_recorded_decisions import POOL, a_cluster, answer, pseudonyms, without_names
-from tests.loopback import LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.sources.aws.conftest import ME, FakeAws
 from tests.sources.aws.test_pricing import product
 

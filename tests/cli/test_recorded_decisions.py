@@ -20,7 +20,7 @@ from karptui.sources.source import Mailbox
 from tests.builders import a_manifest
 from tests.cli.conftest import NOON_NS
 from tests.cli.test_record import kubeconfig
-from tests.loopback import Answered, Call, LoopbackServer
+from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 from tests.sources.metrics.conftest import pod
 from tests.still_demo import StillDemo

@@ -15,7 +15,7 @@ from karptui.cli.main import main
 from karptui.decode.prometheus import FIRST, Answer, PrometheusError, of_usage, queries
 from karptui.sources.prometheus import Prometheus
 from karptui.sources.source import SourceError
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 from tests.story_d import story_document
 from tests.studies.test_rightsize import a_pod
 

@@ -14,8 +14,8 @@ from karptui.sources.demo.source import load
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
+from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.incidents.all import INCIDENTS
-from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 NOW_NS = 1_790_000_000 * 10**9

@@ -15,7 +15,7 @@ from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Mailbox
 from tests.cli.conftest import Run
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 
 
 def test_the_demo_has_usage_of_its_nodes_and_running_pods(run: Run) -> None:

@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 
 from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
-from karptui.disruption.study import DisruptionStudy, study_all
 from tests.provisioning.loading import GOLDENS, load, scenarios
 
 KARPENTER: Final = GOLDENS / "karpenter-1.14.1"
@@ -34,18 +34,18 @@ def test_all_statements_about_a_node_agree(path: Path) -> None:
         snapshot = scenario["snapshot"]
         if not snapshot.get("disruption"):
             continue
-        study = DisruptionStudy(load(snapshot, path.parent), 1)
-        study_all(study)
-        study.simulate_next_pass()
-        texts = [*_differences(study), *_unsaid(study.analysis, scenario["expected"])]
+        steps = AnalysisSteps(load(snapshot, path.parent), 1)
+        analyse_all(steps)
+        steps.simulate_next_pass()
+        texts = [*_differences(steps), *_unsaid(steps.analysis, scenario["expected"])]
         if texts:
             wrong[snapshot["name"]] = texts
     assert wrong == {}
 
 
-def _differences(study: DisruptionStudy) -> Iterator[str]:
+def _differences(steps: AnalysisSteps) -> Iterator[str]:
     """Yield where two things that are told of a node differ."""
-    analysis = study.analysis
+    analysis = steps.analysis
     report = analysis.next
     assert report is not None
     going = {name for command in report.commands for name in command.node_names}
@@ -56,10 +56,10 @@ def _differences(study: DisruptionStudy) -> Iterator[str]:
         if code is WhyCode.OK and not any(lane.goes for lane in findings.lanes):
             yield f"{findings.node_name}: OK without a lane that goes"
         yield from _lanes(findings)
-        pool = study.fleet.pools.get(findings.pool_name)
+        pool = steps.fleet.pools.get(findings.pool_name)
         if code is WhyCode.BUDGET and pool is not None:
             reason = Method(findings.why.method).reason if findings.why.method else Reason.EMPTY
-            state = budget_state(pool, reason, study.fleet.use.get(pool.name), study.fleet.now_ns)
+            state = budget_state(pool, reason, steps.fleet.use.get(pool.name), steps.fleet.now_ns)
             if state.left or (findings.why.count, findings.why.of) != (0, state.allowed):
                 yield f"{findings.node_name}: BUDGET, and {state.left} left of {state.allowed}"
     first = next((method for method in Method if _takers(analysis, method)), None)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import JointFigures, JointRemoval, NodeSaving, joint_saving
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter import labels
 from karptui.provisioning.prepared import Prepared
 from tests.builders import a_node, a_nodepool, a_pod, present
@@ -42,7 +42,7 @@ def test_nodes_whose_pods_all_fit_elsewhere_save_their_whole_price() -> None:
 
 def test_the_price_of_new_nodes_is_taken_off() -> None:
     cluster = _cluster("4")  # each pod alone fits on the fourth node; all three need another node
-    alone = study_all(DisruptionStudy(cluster, 1))
+    alone = analyse_all(AnalysisSteps(cluster, 1))
     assert sum(present(alone.findings[key].freed).savings_per_hour for key in KEYS) == pytest.approx(1.2)
     removal = _removed(cluster)
     assert removal.keys == KEYS
@@ -60,10 +60,10 @@ def test_unknown_nodes_have_no_joint_removal() -> None:
 
 
 def test_joint_removal_counts_until_simulated_again() -> None:
-    study = DisruptionStudy(_cluster("4"), 1)
-    first = present(study.analysis.joint)
+    steps = AnalysisSteps(_cluster("4"), 1)
+    first = present(steps.analysis.joint)
     assert (first.of(KEYS), first.is_asked) == (None, True)
-    assert (study.simulate_joint(), study.simulate_joint()) == (True, False)
+    assert (steps.simulate_joint(), steps.simulate_joint()) == (True, False)
     assert present(first.of(KEYS)).saves_per_hour == pytest.approx(0.8)
     after = JointFigures(first)
     assert (after.of(KEYS), after.is_asked) == (first.of(KEYS), True)

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -66,7 +66,7 @@ def findings_of(
         nodepools=[pool or a_nodepool(budgets=())],
         **objects,
     )
-    analysis = study_all(DisruptionStudy(cluster, 1))
+    analysis = analyse_all(AnalysisSteps(cluster, 1))
     return next(findings for findings in analysis.findings.values() if findings.node_name == name)
 
 
@@ -225,9 +225,9 @@ def test_rows_change_with_cluster_blockers() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
     free = prepared(**cluster, nodeclaims=[claim])
     waiting = prepared(**cluster, nodeclaims=[claim, a_nodeclaim(name="launching", provider_id="")])
-    before = study_all(DisruptionStudy(free, 1))
-    after = study_all(DisruptionStudy(waiting, 2, before), ())
-    again = study_all(DisruptionStudy(free, 3, after), ())
+    before = analyse_all(AnalysisSteps(free, 1))
+    after = analyse_all(AnalysisSteps(waiting, 2, before), ())
+    again = analyse_all(AnalysisSteps(free, 3, after), ())
     codes = [analysis.findings["claim/claim-node-1"].why.code for analysis in (before, after, again)]
     assert codes == [WhyCode.OK, WhyCode.WAITS, WhyCode.OK]
 
@@ -238,14 +238,14 @@ def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
     pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]
     claims = [a_claim(node.name, instance_type="m5.2xlarge", conditions=RIPE) for node in nodes]
     middle = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.39})
-    study = DisruptionStudy(
+    steps = AnalysisSteps(
         prepared(nodes=nodes, nodeclaims=claims, pods=pods, nodepools=[a_nodepool(budgets=())], types=(middle, LARGE)),
         1,
     )
-    study_all(study)
-    study.simulate_next_pass()
-    report = study.analysis.next
-    rows = {item.node_name: (item.why.code, str(item.why.outcome)) for item in study.analysis.findings.values()}
+    analyse_all(steps)
+    steps.simulate_next_pass()
+    report = steps.analysis.next
+    rows = {item.node_name: (item.why.code, str(item.why.outcome)) for item in steps.analysis.findings.values()}
     going = {name for command in present(report).commands for name in command.node_names}
     assert going
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
@@ -324,7 +324,7 @@ def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
 
 def test_later_warning_is_noticed() -> None:
     given: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(instance_type="m5.2xlarge")]}
-    before = study_all(DisruptionStudy(prepared(**given), 1))
+    before = analyse_all(AnalysisSteps(prepared(**given), 1))
     event = an_event(about="Node/node-1", reason="SpotInterrupted", last_ns=NOW_NS)
-    after = study_all(DisruptionStudy(prepared(**given, events=[event]), 2, before=before))
+    after = analyse_all(AnalysisSteps(prepared(**given, events=[event]), 2, before=before))
     assert next(iter(after.findings.values())).warning == InstanceWarning("SpotInterrupted", NOW_NS)

@@ -6,11 +6,11 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.command import Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import observed_fleet, simulate
 from karptui.disruption.repair import HealthDeletion, health_deletions, legacy_deletions
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
@@ -33,13 +33,13 @@ def _deletions(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> dict[str, 
     return health_deletions(Inventory(nodepools=(a_nodepool(),), nodes=tuple(nodes), nodeclaims=tuple(claims)), BEFORE)
 
 
-def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", leaving: bool = False) -> DisruptionStudy:
-    """Return a study of six nodes of which some have not been ready for so long."""
+def _analysed(minutes: int, version: str, *, sick: int = 1, gate: str = "true", leaving: bool = False) -> AnalysisSteps:
+    """Return the analysis of six nodes of which some have not been ready for so long."""
     names = [f"node-{number}" for number in range(6)]
     nodes = [*(_sick(name, minutes=minutes) for name in names[:sick]), *(a_node(name=name) for name in names[sick:])]
     claims = [a_claim(name, deletion_ns=NOW_NS if leaving and name == names[0] else 0) for name in names]
     settings = parse_settings({"FEATURE_GATES": f"NodeRepair={gate}"}, version)
-    return DisruptionStudy(prepared(nodes=nodes, nodeclaims=claims, settings=settings), 1)
+    return AnalysisSteps(prepared(nodes=nodes, nodeclaims=claims, settings=settings), 1)
 
 
 @pytest.mark.parametrize(
@@ -53,18 +53,18 @@ def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", lea
 def test_controller_before_1_15_deletes_unhealthy_nodes(
     minutes: int, sick: int, deletion: HealthDeletion, named: tuple[str, ...]
 ) -> None:
-    study = _study(minutes, "1.14.1", sick=sick)
-    assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy == deletion
-    assert study.analysis.findings["claim/claim-node-5"].unhealthy is None
-    study.simulate_next_pass()
-    assert present(study.analysis.next).unhealthy == named
+    steps = _analysed(minutes, "1.14.1", sick=sick)
+    assert analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy == deletion
+    assert steps.analysis.findings["claim/claim-node-5"].unhealthy is None
+    steps.simulate_next_pass()
+    assert present(steps.analysis.next).unhealthy == named
 
 
 def test_since_then_the_method_does() -> None:
-    for study in (_study(31, "1.15.0"), _study(31, "1.14.1", gate="false")):
-        assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy is None
-        study.simulate_next_pass()
-        assert present(study.analysis.next).unhealthy == ()
+    for steps in (_analysed(31, "1.15.0"), _analysed(31, "1.14.1", gate="false")):
+        assert analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy is None
+        steps.simulate_next_pass()
+        assert present(steps.analysis.next).unhealthy == ()
 
 
 @pytest.mark.parametrize("provider_ids", [("",), ("aws:///us-east-1a/node-0", "aws:///us-east-1a/node-0")])
@@ -82,11 +82,11 @@ def test_share_of_all_nodes_for_a_nodeclaim_without_nodepool() -> None:
 
 
 def test_deleting_node_is_only_drained_by_force() -> None:
-    study = _study(31, "1.14.1", leaving=True)
-    deletion = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
+    steps = _analysed(31, "1.14.1", leaving=True)
+    deletion = analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy
     assert deletion == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
-    study.simulate_next_pass()
-    assert present(study.analysis.next).unhealthy == ()
+    steps.simulate_next_pass()
+    assert present(steps.analysis.next).unhealthy == ()
     kept = parse_settings({"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}, "1.15.0")
     for claim, names in ((a_claim("node-0"), ("node-0",)), (a_claim("node-0", deletion_ns=NOW_NS), ())):
         fleet = observed_fleet(prepared(nodes=[_sick("node-0")], nodeclaims=[claim], settings=kept))

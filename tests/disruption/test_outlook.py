@@ -13,10 +13,10 @@ from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
 from karptui.disruption.node_verdict import verdict_of
 from karptui.disruption.outlook import Outcome, RemovalResult, RemovalSimulator
-from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim

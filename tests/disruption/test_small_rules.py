@@ -10,9 +10,9 @@ from karptui.disruption.codes import CODES, RANKS, Code, WhyCode, codes_shown_as
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
+from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import MethodRun, observed_fleet
 from karptui.disruption.owner import OwnerIndex
-from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names

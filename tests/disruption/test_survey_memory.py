@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import astuple, replace
 
 from karptui.disruption.analysis import Analysis
+from karptui.disruption.analysis_steps import AnalysisSteps, key_of
 from karptui.disruption.should_disrupt import WantedBy
-from karptui.disruption.study import DisruptionStudy, key_of
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
@@ -28,19 +28,19 @@ from tests.provisioning.loading import load
 SETTINGS = Settings()
 
 
-def studied(
+def surveyed(
     inventory: Inventory,
     before: Analysis | None = None,
     *,
     now_ns: int = NOW_NS,
     types: Sequence[InstanceType] = story_e.TYPES,
     settings: Settings = SETTINGS,
-) -> DisruptionStudy:
+) -> AnalysisSteps:
     prepared = prepare(inventory, types, settings, now_ns)
-    study = DisruptionStudy(prepared, 1) if before is None else DisruptionStudy(prepared, 2, before)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, 1) if before is None else AnalysisSteps(prepared, 2, before)
+    for _ in steps.survey():
         pass
-    return study
+    return steps
 
 
 def same(left: Analysis, right: Analysis) -> bool:
@@ -153,13 +153,13 @@ CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
 @pytest.mark.parametrize("later_ns", [0, 49 * MINUTE_NS, 2 * HOUR_NS])
 def test_after_a_change(change: str, later_ns: int) -> None:
     inventory = story_e.inventory()
-    before = studied(inventory).analysis
+    before = surveyed(inventory).analysis
     changed = CHANGES[change](inventory)
-    after = studied(changed, before, now_ns=NOW_NS + later_ns)
-    assert same(after.analysis, studied(changed, now_ns=NOW_NS + later_ns).analysis)
+    after = surveyed(changed, before, now_ns=NOW_NS + later_ns)
+    assert same(after.analysis, surveyed(changed, now_ns=NOW_NS + later_ns).analysis)
     # And once more, resting on a survey that rested on another itself.
-    again = studied(changed, after.analysis, now_ns=NOW_NS + later_ns + MINUTE_NS)
-    assert same(again.analysis, studied(changed, now_ns=NOW_NS + later_ns + MINUTE_NS).analysis)
+    again = surveyed(changed, after.analysis, now_ns=NOW_NS + later_ns + MINUTE_NS)
+    assert same(again.analysis, surveyed(changed, now_ns=NOW_NS + later_ns + MINUTE_NS).analysis)
 
 
 @pytest.mark.parametrize(
@@ -173,41 +173,41 @@ def test_after_a_change(change: str, later_ns: int) -> None:
 )
 def test_after_types_or_settings_changed(options: Mapping[str, Any]) -> None:
     inventory = CHANGES["a node is nominated"](story_e.inventory())
-    before = studied(inventory).analysis
-    after = studied(inventory, before, **options)
-    assert same(after.analysis, studied(inventory, **options).analysis)
+    before = surveyed(inventory).analysis
+    after = surveyed(inventory, before, **options)
+    assert same(after.analysis, surveyed(inventory, **options).analysis)
 
 
 def test_unchanged_nodes_are_not_surveyed(monkeypatch: pytest.MonkeyPatch) -> None:
     inventory = story_e.inventory()
-    before = studied(inventory).analysis
+    before = surveyed(inventory).analysis
     changed = CHANGES["a pod ends"](inventory)
     seen: list[str] = []
-    study = DisruptionStudy(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
-    look = study._survey.of
+    steps = AnalysisSteps(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
+    look = steps._survey.of
 
     def watched(node: StateNode, wanted: WantedBy | None = None) -> Any:
         seen.append(node.name)
         return look(node, wanted)
 
-    monkeypatch.setattr(study._survey, "of", watched)
-    for _ in study.survey():
+    monkeypatch.setattr(steps._survey, "of", watched)
+    for _ in steps.survey():
         pass
     # Besides the node of the pod only the one that is on its way out.
     assert sorted(seen) == ["ip-10-0-33-7", FIRST]
-    assert sum(study.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
+    assert sum(steps.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
 
 
 def test_first_keys_are_surveyed_first() -> None:
     prepared = prepare(story_e.inventory(), story_e.TYPES, SETTINGS, NOW_NS)
-    study = DisruptionStudy(prepared, 1)
-    keys = [key_of(node) for node in study.fleet.nodes]
-    steps = study.survey((keys[4], "claim/gone", keys[2]))
-    assert [next(steps), next(steps)] == [keys[4], keys[2]]
-    partial = study.analysis
+    steps = AnalysisSteps(prepared, 1)
+    keys = [key_of(node) for node in steps.fleet.nodes]
+    survey = steps.survey((keys[4], "claim/gone", keys[2]))
+    assert [next(survey), next(survey)] == [keys[4], keys[2]]
+    partial = steps.analysis
     assert (set(partial.findings), partial.managed, partial.is_complete) == ({keys[4], keys[2]}, 8, False)
     assert partial.memory is None
-    assert [key for key in steps if key.startswith("claim/")] == [key for key in keys if key not in partial.findings]
+    assert [key for key in survey if key.startswith("claim/")] == [key for key in keys if key not in partial.findings]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -216,7 +216,7 @@ def test_random_fleets_after_random_changes(seed: int) -> None:
     prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"))
     types: Any = prepared.given_types
     inventory, now_ns = prepared.inventory, prepared.now_ns
-    analysis = studied(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis
+    analysis = surveyed(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis
     for _ in range(6):
         pods = [pod for pod in inventory.pods if chance.random() > 0.1]
         pods = [replace(pod, ready=not pod.ready) if chance.random() < 0.1 else pod for pod in pods]
@@ -229,6 +229,6 @@ def test_random_fleets_after_random_changes(seed: int) -> None:
         inventory = replace(inventory, pods=tuple(pods), pdbs=tuple(pdbs), nodeclaims=tuple(claims))
         now_ns += chance.choice((0, MINUTE_NS, 20 * MINUTE_NS, 3 * HOUR_NS))
         options: dict[str, Any] = {"now_ns": now_ns, "types": types, "settings": prepared.settings}
-        after = studied(inventory, analysis, **options).analysis
-        assert same(after, studied(inventory, **options).analysis)
+        after = surveyed(inventory, analysis, **options).analysis
+        assert same(after, surveyed(inventory, **options).analysis)
         analysis = after

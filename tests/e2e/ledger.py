@@ -22,7 +22,7 @@ from typing import Any
 from karptui.aws.evidence import Evidence, with_rules
 from karptui.session.answers import Focus
 from karptui.session.follower import ClusterFollower
-from karptui.session.ledger import Ledger, LedgerEntry, Outcome, PredictionKind, mark_of, shares_of_marks
+from karptui.session.predictions import Ledger, LedgerEntry, Outcome, PredictionKind, mark_of, shares_of_marks
 from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.evidence import EvidenceSource

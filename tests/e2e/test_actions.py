@@ -20,7 +20,7 @@ from karptui.cli.main import main
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.connection import Connection
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 from tests.sources.actions.permits import permit
 from tests.sources.cluster.live import TLS, server_tls
 

@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import build_parser
-from karptui.session.history import NOT_PROBLEMS
+from karptui.session.history_marks import NOT_PROBLEMS
 from karptui.verdict.finding import FindingCode
 from karptui.views.metrics import METRICS
 from tools import make_alerts

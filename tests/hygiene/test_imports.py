@@ -57,7 +57,7 @@ def test_the_first_screen_loads_no_decoder_no_engine_and_no_client() -> None:
     heavy = {"yaml", "kubernetes", "boto3", "urllib3", "numpy", "tree_sitter", "karptui.decode.reader"}
     assert loaded.isdisjoint(heavy)
     engines = {"karptui.provisioning", "karptui.advice", "karptui.whatif", "karptui.aws.instance_types"}
-    assert loaded.isdisjoint(engines | {"karptui.disruption.study"})
+    assert loaded.isdisjoint(engines | {"karptui.disruption.analysis_steps"})
 
 
 def test_there_are_no_import_circles() -> None:

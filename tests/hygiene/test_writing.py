@@ -11,7 +11,7 @@ WRITERS = {
     "files.py": "the place",
     "sources/history/writer.py": "a database, made under another name first, and its lock",
     "sources/history/watch_pod.py": "a copy in a folder that is deleted when karptui ends, and messages of kubectl",
-    "sources/cluster/pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
+    "sources/cluster/connection_pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
 }
 NAMES = {
     "write_text",

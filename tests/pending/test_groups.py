@@ -14,7 +14,7 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
-from karptui.pending.study import PendingStudy, study_pending
+from karptui.pending.report_steps import ReportSteps, report_of_pending
 from karptui.provisioning import prepare
 from karptui.views.pending.sentences import (
     cause_sentence,
@@ -48,7 +48,7 @@ AVOIDS = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"
 
 def report(*pods: Pod, **others: Any) -> PendingReport:
     inventory = Inventory(pods=pods, nodepools=others.pop("nodepools", (a_nodepool(),)), **others)
-    return study_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
+    return report_of_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
 
 
 def only(report: PendingReport) -> PendingGroup:
@@ -137,12 +137,12 @@ class TestTurns:
 
     def test_pools_that_were_not_read(self) -> None:
         inventory = Inventory(pods=(a_pod(),), unread=frozenset({"NodePool"}))
-        group = only(study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
+        group = only(report_of_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
         assert (now_text(group), group.is_faulty) == ("NodePools not read", False)
 
     def test_no_pool_with_a_type(self) -> None:
         inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
-        group = only(study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
+        group = only(report_of_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)))
         assert now_text(group) == f"✘ {NO_TYPES}"
 
     def test_a_node_that_is_not_there(self) -> None:
@@ -188,7 +188,7 @@ class TestTurns:
         pods = tuple(a_pod(name=f"web-{i}", cpu="1500m") for i in range(2))
         pool = a_nodepool(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),))
         inventory = Inventory(pods=pods, nodepools=(pool,))
-        report = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
+        report = report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
         assert {group.cause for group in report.groups} == causes
         if not room:
             (group,) = report.groups
@@ -211,18 +211,18 @@ class TestFolding:
     def test_explanations_come_one_by_one(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         inventory = Inventory(pods=tuple(pods), nodepools=(a_nodepool(),))
-        study = PendingStudy(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
-        study.solve()
-        first, second = study.report.groups
-        assert study.report.explained == 0
+        steps = ReportSteps(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
+        steps.solve()
+        first, second = steps.report.groups
+        assert steps.report.explained == 0
         assert now_text(first) == "✘ general: instance types"
-        assert study.explain_next(second.key)
-        assert study.report.by_pod[second.first.key].explanation is not None
-        assert study.explain_next()
-        assert not study.explain_next()
-        assert study.report.explained == 2
-        assert study.explanation(pods[0]) is study.report.by_pod[pods[0].key].explanation
-        assert study.explanation(a_pod(name="stranger")) is None
+        assert steps.explain_next(second.key)
+        assert steps.report.by_pod[second.first.key].explanation is not None
+        assert steps.explain_next()
+        assert not steps.explain_next()
+        assert steps.report.explained == 2
+        assert steps.explanation(pods[0]) is steps.report.by_pod[pods[0].key].explanation
+        assert steps.explanation(a_pod(name="stranger")) is None
 
 
 class TestRequests:

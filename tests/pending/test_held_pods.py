@@ -15,7 +15,7 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.volumes import CSINode, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Workload
-from karptui.pending.study import study_pending
+from karptui.pending.report_steps import report_of_pending
 from karptui.provisioning import prepare
 from karptui.views.pending.sentences import disagreement_text
 from tests.builders import (
@@ -37,7 +37,7 @@ SCAN = Taint("scan.example/pending", "NoSchedule")
 
 def held(**objects: Any) -> list[str]:
     inventory = Inventory(nodepools=(a_nodepool(),), **objects)
-    report = study_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
+    report = report_of_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
     return [disagreement_text(reason) for group in report.groups for reason in group.disagreements]
 
 
@@ -288,6 +288,6 @@ def test_an_old_karpenter_that_does_not_count_requests_of_the_whole_pod_is_named
     nodeclass = NodeClass(name="default", kind=kind, group="karpenter.example")
     inventory = Inventory(nodepools=(a_nodepool(),), nodeclasses=(nodeclass,), pods=(pod,), events=(event,))
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
-    report = study_pending(prepared, state_of(inventory), version=version)
+    report = report_of_pending(prepared, state_of(inventory), version=version)
     texts = [disagreement_text(reason) for group in report.groups for reason in group.disagreements]
     assert any("Karpenter 1.6.4 does not count requests of the whole pod" in text for text in texts) is is_told

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.errors import RequestError
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
@@ -32,10 +32,10 @@ def compared(*pods: Pod, weights: tuple[int, int] = (20, 10)) -> ClusterView:
     """Return a view of two NodePools that could take every pod, with their overlap."""
     pools = tuple(a_pool(name=name, weight=weight) for name, weight in zip("ab", weights, strict=True))
     inventory = Inventory(pods=pods, nodepools=pools)
-    study = DisruptionStudy(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
-    for _ in study.compare_pools():
+    steps = AnalysisSteps(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
+    for _ in steps.compare_pools():
         pass
-    return ClusterView(state_of(inventory), {}, NO_VIEW, analysis=study.analysis)
+    return ClusterView(state_of(inventory), {}, NO_VIEW, analysis=steps.analysis)
 
 
 def overlap_of(view: ClusterView) -> Overlap:

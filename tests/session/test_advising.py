@@ -6,7 +6,7 @@ import pytest
 
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
-from karptui.disruption.study import DisruptionStudy
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.provisioning.prepared import Prepared
 from karptui.session.advising import AdviceRounds, advice_of
 from karptui.session.cluster_view import ClusterView
@@ -21,12 +21,12 @@ POOL = ObjectRef("NodePool", "general")
 PDB = ObjectRef("PodDisruptionBudget", "db", "data")
 
 
-def studied(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, DisruptionStudy]:
+def surveyed(view: ClusterView, now_ns: int = NOW_NS) -> tuple[Prepared, AnalysisSteps]:
     prepared, _ = prepare_view(view, now_ns)
-    study = DisruptionStudy(prepared, 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, 1)
+    for _ in steps.survey():
         pass
-    return prepared, study
+    return prepared, steps
 
 
 def test_advice_of_a_view() -> None:
@@ -39,8 +39,8 @@ def test_advice_of_a_view() -> None:
 def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     view, desk = traps.view(), AdviceRounds()
     for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
-        prepared, study = studied(view, now_ns)
-        desk.begin(prepared, view, study)
+        prepared, steps = surveyed(view, now_ns)
+        desk.begin(prepared, view, steps)
         for _ in desk.ask():
             pass
         if now_ns == NOW_NS:
@@ -48,8 +48,8 @@ def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> N
     assert desk.report is first
     other = ClusterView(view.state, view.statuses, evidence=view.evidence)
     monkeypatch.setattr("karptui.session.advising.Adviser", _Silent)
-    prepared, study = studied(other)
-    desk.begin(prepared, other, study)
+    prepared, steps = surveyed(other)
+    desk.begin(prepared, other, steps)
     for _ in desk.ask():
         pass
     assert desk.report is not first
@@ -117,8 +117,8 @@ def test_the_desk_rests_for_longer_while_nobody_looks() -> None:
     view, desk = traps.view(), AdviceRounds(lambda: now)
     assert desk.is_due(is_looked_at=False)
     assert list(desk.ask()) == []
-    prepared, study = studied(view)
-    desk.begin(prepared, view, study)
+    prepared, steps = surveyed(view)
+    desk.begin(prepared, view, steps)
     for _ in desk.ask():
         pass
     dues = {}

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.disruption.joint_saving import JointRemoval
-from karptui.disruption.study import DisruptionStudy
 from karptui.kube.objects import Lease
 from karptui.session import analyst as module
 from karptui.session import throttle
@@ -20,7 +20,7 @@ from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.state.reducer import Batch, KindDelta, reduce
-from karptui.studies.rollout import RemovalForecasts
+from karptui.studies.forecasts import RemovalForecasts
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
 from tests.story_e import story_view
@@ -110,13 +110,13 @@ def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(wo
 
 def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    simulate = DisruptionStudy.simulate
+    simulate = AnalysisSteps.simulate
 
-    def noted(study: DisruptionStudy, key: str) -> None:
+    def noted(steps: AnalysisSteps, key: str) -> None:
         order.append(key)
-        simulate(study, key)
+        simulate(steps, key)
 
-    monkeypatch.setattr(DisruptionStudy, "simulate", noted)
+    monkeypatch.setattr(AnalysisSteps, "simulate", noted)
     seen = ("claim/general-x44x2", "claim/batch-5x160")
     worker.look_at(Focus(keys=seen))
     view = analysed(worker, story_view())
@@ -127,15 +127,15 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
 
 def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REST_SECONDS", -1.0)
-    first, simulate, simulated = story_view(), DisruptionStudy.simulate, []
+    first, simulate, simulated = story_view(), AnalysisSteps.simulate, []
     second = changed(first)
 
-    def interrupted(self: DisruptionStudy, key: str) -> None:
+    def interrupted(self: AnalysisSteps, key: str) -> None:
         simulated.append(key)
         worker.submit(second, NOW_NS)
         simulate(self, key)
 
-    monkeypatch.setattr(DisruptionStudy, "simulate", interrupted)
+    monkeypatch.setattr(AnalysisSteps, "simulate", interrupted)
     analysed(worker, first)
     assert len(simulated) == 1
     worker.catch_up()
@@ -146,15 +146,15 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
 def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
     asked: list[bool] = []
-    simulate_next_pass = DisruptionStudy.simulate_next_pass
+    simulate_next_pass = AnalysisSteps.simulate_next_pass
 
-    def ask(self: DisruptionStudy, simulator: Any = None) -> None:
+    def ask(self: AnalysisSteps, simulator: Any = None) -> None:
         if not asked:
             asked.append(True)
             worker.submit(second, NOW_NS)
         simulate_next_pass(self, simulator)
 
-    monkeypatch.setattr(DisruptionStudy, "simulate_next_pass", ask)
+    monkeypatch.setattr(AnalysisSteps, "simulate_next_pass", ask)
     first = story_view()
     second = changed(first)
     worker.look_at(Focus(asks_next=True))
@@ -206,15 +206,15 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: 
 
 
 def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    survey, seen = DisruptionStudy.survey, []
+    survey, seen = AnalysisSteps.survey, []
 
-    def step(self: DisruptionStudy, first: Iterable[str] = ()) -> Iterator[str]:
+    def step(self: AnalysisSteps, first: Iterable[str] = ()) -> Iterator[str]:
         for count, key in enumerate(survey(self, first), 1):
             yield key
             if count == 3:
                 seen.append(worker.latest)
 
-    monkeypatch.setattr(DisruptionStudy, "survey", step)
+    monkeypatch.setattr(AnalysisSteps, "survey", step)
     worker.look_at(Focus(keys=("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
@@ -226,15 +226,15 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
 
 @pytest.mark.crashes
 def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    survey = DisruptionStudy.survey
+    survey = AnalysisSteps.survey
 
-    def fail(self: DisruptionStudy, first: Iterable[str] = ()) -> Iterator[str]:
+    def fail(self: AnalysisSteps, first: Iterable[str] = ()) -> Iterator[str]:
         raise ValueError("a budget of 3 elephants")
 
-    monkeypatch.setattr(DisruptionStudy, "survey", fail)
+    monkeypatch.setattr(AnalysisSteps, "survey", fail)
     view = analysed(worker, story_view())
     assert worker.failure == "ValueError: a budget of 3 elephants"
-    monkeypatch.setattr(DisruptionStudy, "survey", survey)
+    monkeypatch.setattr(AnalysisSteps, "survey", survey)
     later = changed(view)
     analysed(worker, later)
     assert is_complete(worker, later.state.generation)
@@ -346,13 +346,13 @@ def renewed(view: ClusterView, at_ns: int) -> ClusterView:
 def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     typist = Typist()
     worker = Analyst(has_thread=False, clock=typist.monotonic, keyboard=typist)
-    simulate, simulated = DisruptionStudy.simulate, []
+    simulate, simulated = AnalysisSteps.simulate, []
 
-    def noted(study: DisruptionStudy, key: str) -> None:
+    def noted(steps: AnalysisSteps, key: str) -> None:
         simulated.append(key)
-        simulate(study, key)
+        simulate(steps, key)
 
-    monkeypatch.setattr(DisruptionStudy, "simulate", noted)
+    monkeypatch.setattr(AnalysisSteps, "simulate", noted)
     view = story_view()
     steps = [(view, 8), (renewed(view, 1), 0), (changed(renewed(view, 2)), 8)]
     for view, count in steps:

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
-from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.quantity import NANO
-from karptui.pending.study import study_pending
+from karptui.pending.report_steps import report_of_pending
 from karptui.serving.lists import lists_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import answer_of
@@ -62,7 +62,7 @@ def found_in(**objects: Any) -> dict[FindingCode, ClusterFinding]:
     }
     view = ClusterView(state_of(Inventory(**{**document, **objects})), {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
-    analysis = study_all(DisruptionStudy(prepared, view.state.generation))
+    analysis = analyse_all(AnalysisSteps(prepared, view.state.generation))
     clusterview = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
     return {finding.code: finding for finding in verdict_of_view(clusterview, NOW_NS)}
 
@@ -161,7 +161,7 @@ def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFindin
     )
     view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
     prepared, _ = prepare_view(view, NOW_NS)
-    report = study_pending(prepared, state)
+    report = report_of_pending(prepared, state)
     clusterview = ClusterView(state, {}, view, evidence=view.evidence, pending=answer_of(report))
     return verdict_of_view(clusterview, NOW_NS), clusterview
 

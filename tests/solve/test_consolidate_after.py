@@ -8,7 +8,7 @@ from karptui.karpenter.settings import Settings
 from karptui.solve.answer import Solved
 from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
-from karptui.studies.rollout import rollout
+from karptui.studies.forecasts import forecast_of
 from karptui.views.column import plain
 from karptui.views.solve import REPORT, headline, row_lines, rows_of, text_lines
 from karptui.whatif.edits import ObjectRef, SetField
@@ -39,7 +39,7 @@ def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
     path = ("spec", "disruption", "consolidateAfter")
     for value in LADDER:
         edited = apply(base, (SetField(ObjectRef("NodePool", "general"), path, value),))
-        play = rollout(base, edited).play(horizon_ns=DAY_NS)
+        play = forecast_of(base, edited).play(horizon_ns=DAY_NS)
         ends = [moment.at_ns for moment in play.series[1:]] + [play.from_ns + DAY_NS]
         dollars = sum(
             moment.price_per_hour * (end - moment.at_ns) for moment, end in zip(play.series, ends, strict=True)

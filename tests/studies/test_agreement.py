@@ -11,10 +11,10 @@ from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.solve.run import solve_goal
 from karptui.studies.drill import drill, losses
+from karptui.studies.forecasts import forecast_of
 from karptui.studies.headroom import headroom
 from karptui.studies.pod_trial import samples
 from karptui.studies.policies import compare
-from karptui.studies.rollout import rollout
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
@@ -71,16 +71,18 @@ def test_what_disruption_does_with_an_edit_is_what_it_does_with_the_edited_clust
     assert next_pass is not None
     assert expected is not None
     assert chosen(next_pass) == chosen(expected)
-    plays = [item.play(horizon_ns=10 * MINUTES_NS) for item in (rollout(base, edited), rollout(by_itself))]
+    plays = [item.play(horizon_ns=10 * MINUTES_NS) for item in (forecast_of(base, edited), forecast_of(by_itself))]
     assert commands(plays[0]) == commands(plays[1])
-    assert commands(plays[1]) != commands(rollout(base).play(horizon_ns=10 * MINUTES_NS)), "the edit changes something"
+    assert commands(plays[1]) != commands(forecast_of(base).play(horizon_ns=10 * MINUTES_NS)), (
+        "the edit changes something"
+    )
 
 
 @pytest.mark.parametrize(("family", "place"), [*((family, 0) for family in MOVING), ("existing", 1)])
 def test_commands_of_a_play_save_what_their_nodes_cost_less_what_replaces_them(family: str, place: int) -> None:
     base = base_of(document_of(family, place))
     prices = {node.node_name: price_of(base.fleet, node) or 0.0 for node in base.fleet.nodes}
-    for step in rollout(base).play(horizon_ns=30 * MINUTES_NS).steps:
+    for step in forecast_of(base).play(horizon_ns=30 * MINUTES_NS).steps:
         if step.kind is StepKind.DISRUPT and prices.keys() >= set(step.nodes):
             replaced = sum(prices[name] for name in step.nodes) - sum(claim["cheapestPrice"] for claim in step.claims)
             assert step.savings_per_hour == pytest.approx(replaced)
@@ -132,7 +134,9 @@ def test_the_answer_of_a_goal_reaches_it_as_a_scenario_at_the_cost_that_it_says(
 def test_policies_come_to_what_a_play_of_their_edits_comes_to() -> None:
     base: WhatIfBase = base_of(document_of("consolidation"))
     for outcome in compare(base, policies=("WhenEmpty",), afters=("0s",), horizon_ns=30 * MINUTES_NS).outcomes:
-        played = rollout(base, apply(base, outcome.edits) if outcome.edits else None).play(horizon_ns=30 * MINUTES_NS)
+        played = forecast_of(base, apply(base, outcome.edits) if outcome.edits else None).play(
+            horizon_ns=30 * MINUTES_NS
+        )
         assert (outcome.nodes, outcome.price_per_hour, outcome.evictions, outcome.pending) == (
             played.end.nodes,
             played.end.price_per_hour,

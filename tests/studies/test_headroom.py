@@ -13,9 +13,9 @@ from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
 from karptui.provisioning.solution import solve
+from karptui.studies.forecasts import forecast_of
 from karptui.studies.headroom import headroom, headrooms, pool_samples
 from karptui.studies.pod_trial import PodTrial, SamplePod, sample_of, sample_of_manifest
-from karptui.studies.rollout import rollout
 from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
@@ -57,7 +57,7 @@ def needs_no_node(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
 
 def all_run_in_the_end(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
     """Return whether a play of the cluster leaves none pending."""
-    return not rollout(on, apply(on, sample.edits(count))).play(horizon_ns=240 * 10**9, is_instant=True).end.pending
+    return not forecast_of(on, apply(on, sample.edits(count))).play(horizon_ns=240 * 10**9, is_instant=True).end.pending
 
 
 @pytest.mark.parametrize("limit", ["6", "11", "20", "29"])

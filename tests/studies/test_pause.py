@@ -11,8 +11,8 @@ from karptui.errors import RequestError
 from karptui.forward.result import StepKind
 from karptui.karpenter.rules import RULES_1_14_1, RULES_1_15
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.studies.forecasts import forecast_of
 from karptui.studies.pause import EventKind, Pause, PoolState, pause
-from karptui.studies.rollout import rollout
 from karptui.views.pause import command_lines, headline, more_lines
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
@@ -69,7 +69,7 @@ def test_the_forecast_is_that_of_the_written_budgets() -> None:
     (changed,) = result.pools
     assert changed.budgets[:2] == ({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
     written = SetField(ObjectRef("NodePool", changed.name), ("spec", "disruption", "budgets"), list(changed.budgets))
-    played = rollout(on, apply(on, (written,))).play(horizon_ns=2 * HOUR_NS)
+    played = forecast_of(on, apply(on, (written,))).play(horizon_ns=2 * HOUR_NS)
     assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in result.changed.steps]
 
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.studies import policies
+from karptui.studies.forecasts import forecast_of
 from karptui.studies.policies import Comparison, PolicyOutcome, Worth, compare
-from karptui.studies.rollout import rollout
 from karptui.views.values import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
@@ -51,7 +51,7 @@ def test_every_policy_is_a_play_of_its_own() -> None:
         "Balanced Never": (3, 0),
     }
     for outcome in comparison.outcomes:
-        played = rollout(on, apply(on, outcome.edits) if outcome.edits else None).play(horizon_ns=HOUR_NS)
+        played = forecast_of(on, apply(on, outcome.edits) if outcome.edits else None).play(horizon_ns=HOUR_NS)
         assert (outcome.nodes, outcome.evictions) == (played.end.nodes, played.evictions)
         assert outcome.price_per_hour == played.end.price_per_hour
     beaten = {name_of(item) for item in comparison.outcomes if item.is_beaten}

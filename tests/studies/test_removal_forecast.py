@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from karptui.aws.prices import NodePrices, PriceSettings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.codes import Code
 from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import (
@@ -15,12 +16,11 @@ from karptui.disruption.joint_saving import (
     NodeSaving,
     joint_saving,
 )
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import OwnerReference
-from karptui.studies.rollout import RemedyForecasts, RemovalForecasts
+from karptui.studies.forecasts import RemedyForecasts, RemovalForecasts
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.remedy import ChangedObjects
 from karptui.whatif.remedies.blockers.trial import try_remedies
@@ -55,11 +55,11 @@ def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[Jo
         ),
     )
     base = WhatIfBase(inventory, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS)
-    study = DisruptionStudy(base.prepared, 1)
-    findings = study_all(study).findings
+    steps = AnalysisSteps(base.prepared, 1)
+    findings = analyse_all(steps).findings
     joint = JointFigures()
     forecasts = RemovalForecasts(base, findings)
-    simulated = JointRemovals(base.prepared, study.fleet)
+    simulated = JointRemovals(base.prepared, steps.fleet)
     removal = simulated.of(frozenset(findings))
     assert removal is not None
     joint.simulate_at_once(lambda keys: forecasts.of(keys, removal))
@@ -137,7 +137,7 @@ def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier:
         NOW_NS,
         prices=NodePrices(settings=PriceSettings(multiplier=multiplier)),
     )
-    findings = study_all(DisruptionStudy(base.prepared, 1)).findings
+    findings = analyse_all(AnalysisSteps(base.prepared, 1)).findings
     blockers = [item for finding in findings.values() for item in finding.blockers if item.code is Code.BUDGET_ZERO]
     objects = ChangedObjects(
         {pod.key: pod for pod in inventory.pods},

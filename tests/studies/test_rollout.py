@@ -3,175 +3,190 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from karptui.forward.result import Moment, Played, StepKind
+from karptui.errors import RequestError
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.studies.plan import Plan, objects_of, plan
-from karptui.studies.rollout import most_more_nodes, spent
-from karptui.views.plan import document, headline, price_text, rollout_lines
-from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
-from tests.builders import a_pod, an_instance_type
+from karptui.studies.rollout import NodeState, RolloutReport, RolloutState, rollout_report
+from karptui.views.rollout import headline, more_lines
+from karptui.whatif.drift.hashes import nodepool_hash
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import NOW_NS, a_pod, an_instance_type
 from tests.forward.making import a_pair
-from tests.whatif.edits.test_apply import POOL
-from tests.whatif.snapshots import base
+from tests.whatif.edits.test_apply import NODECLASS, POOL
+from tests.whatif.snapshots import base, decoded
 
-TYPES = tuple(
-    an_instance_type(name=name, cpu="2", memory="8Gi", prices={"on-demand": price})
-    for name, price in (("m5.large", 0.1), ("m6i.large", 0.12))
+TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1}),)
+HOUR_NS = 3600 * NS_PER_SECOND
+HASH, VERSION = "karpenter.sh/nodepool-hash", "karpenter.sh/nodepool-hash-version"
+CLASS_HASH = "karpenter.k8s.aws/ec2nodeclass-hash"
+REF = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
+NEW = {HASH: "new", VERSION: "v3", CLASS_HASH: "7", f"{CLASS_HASH}-version": "v5"}
+
+
+def old(name: str, **fields: Any) -> tuple[Node, NodeClaim]:
+    """Return a node of the NodePool's revision before."""
+    return of_revision(name, {**NEW, HASH: "old"}, **fields)
+
+
+def of_revision(name: str, annotations: dict[str, str], **fields: Any) -> tuple[Node, NodeClaim]:
+    return a_pair(name, annotations=annotations, node_class_ref=REF, **fields)
+
+
+def cluster(
+    *pairs: tuple[Node, NodeClaim],
+    budgets: tuple[dict[str, Any], ...] = ({"nodes": "1"},),
+    pool: dict[str, Any] | None = None,
+    nodeclass: dict[str, Any] | None = None,
+    **others: Any,
+) -> WhatIfBase:
+    spec = {**POOL["spec"], "disruption": {"consolidateAfter": "Never", "budgets": list(budgets)}}
+    metadata = {**POOL["metadata"], "generation": 2, "annotations": {HASH: "new", VERSION: "v3"}}
+    seen = [{"type": "Ready", "status": "True", "observedGeneration": 2}]
+    manifest = {**POOL, "metadata": metadata, "spec": spec, "status": {"conditions": seen}, **(pool or {})}
+    texts = {"annotations": {CLASS_HASH: "7", f"{CLASS_HASH}-version": "v5"}}
+    kind = {**NODECLASS, "metadata": {**NODECLASS["metadata"], **texts}, **(nodeclass or {})}
+    nodes, claims = zip(*pairs, strict=True) if pairs else ((), ())
+    return base(manifest, kind, types=TYPES, nodes=nodes, nodeclaims=claims, **others)
+
+
+def states(report: RolloutReport) -> dict[str, tuple[NodeState, str]]:
+    return {node.name: (node.state, node.reason) for group in report.groups for node in group.nodes}
+
+
+def test_a_rollout_goes_on_until_every_old_node_is_gone() -> None:
+    on = cluster(of_revision("a", NEW), old("b"), old("c"))
+    report = rollout_report(on, horizon_ns=HOUR_NS)
+    assert report.state is RolloutState.PROGRESSING
+    assert states(report)["b"] == (NodeState.OLD, "NodePoolDrifted")
+    pool, nodeclass = report.groups
+    assert (pool.name, nodeclass.name) == ("general", "default")
+    assert sorted(pool.revisions) == [("new/7", 1, True), ("old/7", 2, False)]
+    assert pool.gone_ns is not None
+    assert NOW_NS < pool.gone_ns < NOW_NS + HOUR_NS
+    assert "1 of 3 nodes current; 2 old nodes left for about " in headline(report)
+    assert "2 old (NodePoolDrifted; 2 not marked by Karpenter yet)" in "\n".join(more_lines(report))
+    assert rollout_report(cluster(of_revision("a", NEW)), horizon_ns=HOUR_NS).state is RolloutState.DONE
+
+
+def test_an_old_node_that_is_being_removed_is_not_rolled_out_yet() -> None:
+    node, claim = old("b", deletion_ns=NOW_NS)
+    report = rollout_report(cluster(of_revision("a", NEW), (node, claim)), horizon_ns=HOUR_NS)
+    assert states(report)["b"][0] is NodeState.LEAVING
+    assert report.state is RolloutState.PROGRESSING
+    # A current node that is being removed for another reason does not count.
+    node, claim = of_revision("b", NEW, deletion_ns=NOW_NS)
+    report = rollout_report(cluster(of_revision("a", NEW), (node, claim)), horizon_ns=HOUR_NS)
+    assert states(report) == {"a": (NodeState.CURRENT, "")}
+    assert report.state is RolloutState.DONE
+
+
+@pytest.mark.parametrize(
+    ("annotations", "state"),
+    [
+        ({**NEW, VERSION: "v2", HASH: "old"}, NodeState.UNCOMPARED),
+        ({key: value for key, value in NEW.items() if key != HASH}, NodeState.UNCOMPARED),
+        ({**NEW, f"{CLASS_HASH}-version": "v6", CLASS_HASH: "8"}, NodeState.UNCOMPARED),
+        ({**NEW, CLASS_HASH: "8"}, NodeState.OLD),
+        (NEW, NodeState.CURRENT),
+    ],
 )
-GENERAL = ObjectRef("NodePool", "general")
-ONLY_NEW = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m6i.large"]}]
+def test_hashes_of_two_versions_are_not_compared(annotations: dict[str, str], state: NodeState) -> None:
+    report = rollout_report(cluster(of_revision("a", annotations)), horizon_ns=HOUR_NS)
+    assert states(report)["a"][0] is state
+    if state is NodeState.UNCOMPARED:
+        assert report.state is RolloutState.UNKNOWN
+        assert "Karpenter does not compare 1 node" in headline(report)
 
 
-def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
-    """Return the plan of a change of types, with so many nodes allowed for drift, on nodes of which some drift."""
-    disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
-    pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
-    pairs = [a_pair(name, conditions=("Drifted",) if name in drifted else ()) for name in ("n0", "n1", "n2")]
-    on = base(
-        pool,
-        types=TYPES,
-        nodes=tuple(node for node, _ in pairs),
-        nodeclaims=tuple(claim for _, claim in pairs),
-        pods=tuple(a_pod(name=f"p{i}", node=f"n{i}", cpu="1500m") for i in range(3)),
-    )
-    edit = SetField(GENERAL, ("spec", "template", "spec", "requirements"), ONLY_NEW)
-    return plan(on, (edit,), horizon_ns=3600 * NS_PER_SECOND)
+def test_requirements_and_images_drift_before_karpenter_marks_it() -> None:
+    spec = {**POOL["spec"], "template": {"spec": {**POOL["spec"]["template"]["spec"]}}}
+    spec["template"]["spec"]["requirements"] = [
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["z"]}
+    ]
+    report = rollout_report(cluster(of_revision("a", NEW), pool={"spec": spec}), horizon_ns=HOUR_NS)
+    assert states(report)["a"] == (NodeState.OLD, "RequirementsDrifted")
+    image = {"status": {"amis": [{"id": "ami-2"}]}}
+    on = cluster(of_revision("a", NEW, image_id="ami-1"), of_revision("b", NEW, image_id="ami-2"), nodeclass=image)
+    assert states(rollout_report(on, horizon_ns=HOUR_NS)) == {
+        "a": (NodeState.OLD, "AMIDrift"),
+        "b": (NodeState.CURRENT, ""),
+    }
 
 
-def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
-    result = planned("1")
-    assert result.rollout_ns is not None
-    assert result.stalled_by == ()
-    summary = document("x", result)["rolloutSummary"]
-    assert summary["drifted"] == 3
-    assert summary["seconds"] == result.rollout_ns // NS_PER_SECOND
-    assert summary["mostExtraNodes"] == max(moment.nodes for moment in result.edited.series) - 3 == 1
-    until_ns = result.edited.from_ns + result.rollout_ns
-    assert summary["extraDollars"] == pytest.approx(spent(result.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
-    first, meanwhile = rollout_lines(result)
-    assert first.startswith("all drifted nodes are replaced after ")
-    assert meanwhile.startswith("meanwhile up to 1 extra node, $0.0")
-    assert any(risk.startswith("3 NodeClaims drift and are replaced, the last after ") for risk in result.risks())
-    gained = replace(result.difference, drift_gained=result.difference.drift_gained[:1])
-    one_drifts = replace(result, answer=replace(result.answer, difference=gained))
-    assert any(risk.startswith("1 NodeClaim drifts and is replaced") for risk in one_drifts.risks())
+def test_a_change_that_karpenter_has_not_seen_is_not_rolled_out() -> None:
+    unseen = {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}
+    report = rollout_report(cluster(of_revision("a", NEW), pool={"status": unseen}), horizon_ns=HOUR_NS)
+    assert report.state is RolloutState.UNKNOWN
+    assert "Karpenter has not processed the newest change of NodePool general" in headline(report)
+    # Without observed generations the hash of the template itself is compared.
+    metadata = {**POOL["metadata"], "annotations": {HASH: "stale", VERSION: "v3"}}
+    bare = {"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    at = {**NEW, HASH: "stale"}
+    assert rollout_report(cluster(of_revision("a", at), pool=bare), horizon_ns=HOUR_NS).state is RolloutState.UNKNOWN
+    true_hash = nodepool_hash(decoded(POOL))
+    assert true_hash is not None
+    bare["metadata"] = {**metadata, "annotations": {HASH: true_hash, VERSION: "v3"}}
+    on = cluster(of_revision("a", {**NEW, HASH: true_hash}), pool=bare)
+    assert rollout_report(on, horizon_ns=HOUR_NS).state is RolloutState.DONE
 
 
-def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
-    result = planned("1")
-    assert "At the end: $0.36/h instead of $0.30/h" in headline(result)
-    unpriced = (*result.now.series[:-1], replace(result.now.end, unpriced=1))
-    assert "at the end" not in headline(replace(result, now=replace(result.now, series=unpriced)))
+def test_nothing_progresses_under_a_closed_budget() -> None:
+    report = rollout_report(cluster(old("b"), budgets=({"nodes": "0"},)), horizon_ns=HOUR_NS)
+    assert report.state is RolloutState.STALLED
+    assert headline(report).startswith("stalled: 0 of 1 node current")
+    assert "blocked now: 1 by budget" in "\n".join(more_lines(report))
+    window = {"nodes": "0", "schedule": "0 0 * * *", "duration": "20h"}
+    waiting = rollout_report(cluster(old("b"), budgets=({"nodes": "1"}, window)), horizon_ns=HOUR_NS)
+    assert waiting.state is RolloutState.WAITING
+    assert "no old node is replaced before 20:00:00Z" in headline(waiting)
+    opening = rollout_report(cluster(old("b"), budgets=({"nodes": "1"}, window)), horizon_ns=10 * HOUR_NS)
+    assert opening.state is RolloutState.PROGRESSING
 
 
-def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_said() -> None:
-    result = planned("1")
-    assert price_text(result) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h with them (+$0.06/h)"
-    assert (
-        price_text(replace(result, edited=result.now))
-        == "$0.30/h now; at the end $0.30/h without the edits, $0.30/h with them"
-    )
-
-    def left_out(played: Played, price: float | None = None) -> Played:
-        return replace(
-            played,
-            series=tuple(
-                replace(moment, unpriced=1, price_per_hour=moment.price_per_hour if price is None else price)
-                for moment in played.series
-            ),
-        )
-
-    all_the_time = replace(result, now=left_out(result.now), edited=left_out(result.edited))
-    assert (
-        price_text(all_the_time) == "$0.30/h+ now; at the end $0.30/h+ without the edits, $0.36/h+ with them (+$0.06/h)"
-    )
-    assert all_the_time.extra_dollars == result.extra_dollars
-    some = replace(result, edited=left_out(result.edited))
-    assert price_text(some) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h+ with them"
-    assert some.extra_dollars is None
-    assert list(rollout_lines(some))[-1] == "meanwhile up to 1 extra node"
-    unknown = replace(result, now=left_out(result.now, 0.0), edited=left_out(result.edited, 0.0))
-    assert price_text(unknown) == "n/a now; at the end n/a without the edits, n/a with them"
-    assert list(rollout_lines(unknown))[-1].endswith(", at the same total cost")
+def test_protected_pods_stall_a_rollout_unless_a_drain_is_forced() -> None:
+    pod = a_pod(name="x", node="b", annotations={"karpenter.sh/do-not-disrupt": "true"})
+    report = rollout_report(cluster(old("b"), pods=(pod,)), horizon_ns=HOUR_NS)
+    assert report.state is RolloutState.STALLED
+    assert "do-not-disrupt" in "\n".join(more_lines(report))
+    forced = old("b", termination_grace_period_ns=HOUR_NS // 2)
+    assert rollout_report(cluster(forced, pods=(pod,)), horizon_ns=HOUR_NS).state is RolloutState.PROGRESSING
 
 
-def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
-    result = planned("0")
-    assert result.rollout_ns is None
-    assert {words for _, words in result.stalled_by} == {"budget"}
-    assert next(rollout_lines(result)) == "3 of 3 drifted nodes left, blocked by budget: n0, n1, n2"
-    assert document("x", result)["rolloutSummary"]["seconds"] is None
-    assert result.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by budget"
+@given(count=st.integers(0, 5), replaced=st.integers(0, 5), leaving=st.integers(0, 2), strange=st.integers(0, 2))
+def test_every_node_counts_once_and_done_means_no_old_one(
+    count: int, replaced: int, leaving: int, strange: int
+) -> None:
+    pairs = [old(f"o{i}") for i in range(count)]
+    pairs += [of_revision(f"n{i}", NEW) for i in range(replaced)]
+    pairs += [old(f"l{i}", deletion_ns=NOW_NS) for i in range(leaving)]
+    pairs += [of_revision(f"s{i}", {**NEW, VERSION: "v1"}) for i in range(strange)]
+    report = rollout_report(cluster(*pairs), plays=False)
+    for group in report.groups:
+        assert sum(group.count(state) for state in NodeState) == len(pairs)
+        assert sum(nodes for _, nodes, _ in group.revisions) == len(pairs)
+        assert (group.state is RolloutState.DONE) is (count + leaving + strange == 0)
+    assert len(report.nodes) == count + leaving + strange
 
 
-@pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
-def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tuple[str, ...]) -> None:
-    result = planned(nodes, drifted=("n0",))
-    assert result.drifted_before == ("n0",)
-    assert tuple(name for name, _ in result.stalled_by) == left
-    assert document("x", result)["rolloutSummary"]["drifted"] == 3
+def test_marks_of_karpenter_count_whatever_the_hashes_are() -> None:
+    node, claim = of_revision("a", NEW)
+    marked = Condition("Drifted", "True", "SubnetDrift", "", NOW_NS - HOUR_NS)
+    report = rollout_report(cluster((node, replace(claim, conditions=(*claim.conditions, marked)))), plays=False)
+    assert states(report) == {"a": (NodeState.OLD, "SubnetDrift")}
+    assert report.nodes[0].since_ns == NOW_NS - HOUR_NS
 
 
-def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
-    """Return the plan of other budgets alone, on a node that has drifted."""
-    disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
-    pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
-    node, claim = a_pair("n0", conditions=("Drifted",))
-    on = base(pool, types=TYPES, nodes=(node,), nodeclaims=(claim,), pods=(a_pod(name="p", node="n0"),))
-    edits = (
-        SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": edited_nodes}]),
-        SetField(GENERAL, ("spec", "weight"), 9),
-    )
-    return plan(on, edits, horizon_ns=3600 * NS_PER_SECOND)
-
-
-def test_what_stays_anyway_is_no_stall_of_a_change_that_rolls_nothing_out() -> None:
-    result = unrolled("0")
-    assert result.drifted == ()
-    assert result.unfinished == ()
-    assert list(rollout_lines(result)) == []
-    assert not any("stall" in risk for risk in result.risks())
-
-
-def test_drifted_nodes_that_only_the_edit_holds_are_a_stall() -> None:
-    result = unrolled("0", nodes="1")
-    assert result.stalled_by == (("n0", "budget"),)
-    assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
-
-
-def test_a_drain_that_goes_on_is_what_keeps_a_drifted_node() -> None:
-    result = planned("1")
-    steps = tuple(step for step in result.edited.steps if step.kind is not StepKind.DRAIN)
-    held = replace(result, edited=replace(result.edited, steps=steps))
-    assert {words for _, words in held.stalled_by} == {"its drain, which goes on"}
-    assert "left, held by its drain, which goes on" in held.risks()[0]
-
-
-def test_a_plan_names_what_it_is_about_once() -> None:
-    edits = (
-        SetField(GENERAL, ("spec", "weight"), 1),
-        SetField(GENERAL, ("spec", "weight"), 2),
-        PutObject("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"),
-        PutObject("a: ["),
-        DeleteObject(ObjectRef("Pod", "b", "x")),
-        RemoveNode("n"),
-        SetSetting("A", "b"),
-        TakeOut(capacity_type="spot"),
-    )
-    named = ("NodePool/general", "Pod/a", "Pod/x/b", "Node/n", "setting A", "without spot every type")
-    assert objects_of(edits) == named
-
-
-def test_extra_nodes_are_those_that_would_not_be_there_anyway() -> None:
-    def play(*counts: tuple[int, int]) -> Played:
-        series = tuple(Moment(at_ns, nodes, 0.0, 0) for at_ns, nodes in counts)
-        return Played(
-            from_ns=0, until_ns=9, is_quiescent=True, steps=(), series=series, kept=(), assumptions=(), not_modelled=()
-        )
-
-    now = play((0, 3), (2, 5), (6, 4))
-    assert most_more_nodes(play((0, 3), (2, 5), (4, 6), (6, 5)), now, 9) == 1
-    assert most_more_nodes(play((0, 3), (2, 5), (7, 9)), now, 6) == 1
-    assert most_more_nodes(play((0, 3), (1, 3)), now, 9) == 0
+def test_names_that_do_not_exist() -> None:
+    with pytest.raises(RequestError, match="there is no NodePool none; there are general"):
+        rollout_report(cluster(), pools=("none",))
+    with pytest.raises(RequestError, match="there is no NodeClass none; there are EC2NodeClass/default, default"):
+        rollout_report(cluster(), nodeclasses=("none",))
+    only = rollout_report(cluster(of_revision("a", NEW)), nodeclasses=("EC2NodeClass/default",))
+    assert [group.kind for group in only.groups] == ["EC2NodeClass"]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.files import a_file
-from tests.loopback import Call, FakeApi, LoopbackServer
+from tests.fake_api_server import Call, FakeApi, LoopbackServer
 from tests.terminal.program import Program, View, karptui, run_karptui
 
 NAMESPACED: Final = {

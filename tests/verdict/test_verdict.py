@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
@@ -59,7 +59,7 @@ def findings_by_code(
 ) -> dict[FindingCode, ClusterFinding]:
     """Return by code what is found in a cluster of one NodePool; every node costs and holds the same."""
     objects = {"nodepools": [a_nodepool(budgets=())], **objects}
-    analysis = study_all(DisruptionStudy(prepared(**objects), 1))
+    analysis = analyse_all(AnalysisSteps(prepared(**objects), 1))
     return told(analysis, objects["nodeclaims"], held=held, per_hour=per_hour)
 
 
@@ -123,9 +123,9 @@ def test_a_refused_launch_stops_pods_of_other_node_pools_at_once(message: str, p
     conditions = (a_condition("Launched", status="Unknown", reason="LaunchFailed", message=message),) if message else ()
     claim = a_nodeclaim(name="new", node="", provider_id="", created_ns=NOW_NS - MINUTE_NS, conditions=conditions)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), claim]
-    study = DisruptionStudy(prepared(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[a_nodepool(budgets=())]), 1)
+    steps = AnalysisSteps(prepared(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[a_nodepool(budgets=())]), 1)
     waiting = PendingLine("batch/etl-1", ("batch/etl-1",), NOW_NS - MINUTE_NS, cause=Cause.CLAIM, pools=("other",))
-    stopped = told(study_all(study), claims, pending=(waiting,))[FindingCode.STOPPED]
+    stopped = told(analyse_all(steps), claims, pending=(waiting,))[FindingCode.STOPPED]
     assert stopped.pending.pods == paused
 
 
@@ -189,7 +189,7 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
         pdbs=[a_pdb(name="db", labels={"app": "db"})],
     )
     event = an_event(about=f"Pod/default/{evicted}", reason="Evicted", message="Evicted pod: Drifted", source=source)
-    pdb = told(study_all(DisruptionStudy(objects, 1)), claims, events=[event])[FindingCode.PDB]
+    pdb = told(analyse_all(AnalysisSteps(objects, 1)), claims, events=[event])[FindingCode.PDB]
     assert pdb.severity is severity
     assert state in sentence(pdb, NOW_NS, {})
 
@@ -290,7 +290,7 @@ def test_nothing_is_said_to_come_next_where_nobody_knows_what_becomes_of_a_node(
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     pods = [a_pod(node="node-1")]
     objects: dict[str, Any] = {"nodepools": [sick], "nodes": [a_node(**BIG)], "nodeclaims": claims, "pods": pods}
-    analysis = study_all(DisruptionStudy(prepared(**objects), 1))
+    analysis = analyse_all(AnalysisSteps(prepared(**objects), 1))
     by_code = told(analysis, claims, pools=[sick])
     assert FindingCode.NEXT not in by_code
     assert by_code[FindingCode.POOL_NOT_READY].names == ("general",)
@@ -301,7 +301,7 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
     foreign = a_nodepool(name="foreign", node_class_ref=NodeClassRef("kwok.sh", "KwokNodeClass", "default"))
     pools = [a_nodepool(replicas=1), foreign]
     claims = [a_claim(conditions=RIPE)]
-    analysis = study_all(DisruptionStudy(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
+    analysis = analyse_all(AnalysisSteps(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
     finding = told(analysis, claims, pools=pools)[FindingCode.NO_NODEPOOLS]
     assert (finding.names, finding.detail) == (("general",), "static")
 
@@ -319,7 +319,7 @@ def test_static_nodepools_go_on_to_replace_their_nodes_where_their_limit_leaves_
     pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner
 ) -> None:
     claims = [a_claim(conditions=RIPE)]
-    analysis = study_all(DisruptionStudy(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
+    analysis = analyse_all(AnalysisSteps(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
     finding = told(analysis, claims, pools=pools)[FindingCode.NO_NODEPOOLS]
     assert (finding.severity, finding.manner) == (severity, manner)
 
@@ -382,24 +382,24 @@ def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
 def test_what_comes_next_says_that_it_waits() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
-    study = DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
-    assert FindingCode.NEXT not in told(study_all(study), claims)  # not worked out yet, so nothing is guessed
-    study.simulate_next_pass()
-    coming = told(study.analysis, claims)[FindingCode.NEXT]
+    steps = AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
+    assert FindingCode.NEXT not in told(analyse_all(steps), claims)  # not worked out yet, so nothing is guessed
+    steps.simulate_next_pass()
+    coming = told(steps.analysis, claims)[FindingCode.NEXT]
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
 
 
 def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
-    study = DisruptionStudy(
+    steps = AnalysisSteps(
         prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims, pods=pods), 1
     )
-    for _ in study.survey():
+    for _ in steps.survey():
         pass
-    early = told(study.analysis, claims)[FindingCode.POD_DND]
+    early = told(steps.analysis, claims)[FindingCode.POD_DND]
     assert (early.is_partial, early.nodes_bound) == (True, CountBound.AT_MOST)
-    complete = told(study_all(study), claims)[FindingCode.POD_DND]
+    complete = told(analyse_all(steps), claims)[FindingCode.POD_DND]
     assert (complete.is_partial, complete.nodes_bound) == (False, CountBound.EXACT)
 
 
@@ -408,15 +408,15 @@ def test_nodes_that_a_pause_stops_are_at_least_so_many_until_every_node_is_simul
     names = ("node-1", "node-2")
     claims = [*(a_claim(name, instance_type="m5.2xlarge", conditions=RIPE) for name in names), old]
     nodes = [a_node(name=name, **BIG) for name in names]
-    study = DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], nodes=nodes, nodeclaims=claims), 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], nodes=nodes, nodeclaims=claims), 1)
+    for _ in steps.survey():
         pass
-    study.simulate("claim/claim-node-1")
-    early = told(study.analysis, claims)[FindingCode.STOPPED]
+    steps.simulate("claim/claim-node-1")
+    early = told(steps.analysis, claims)[FindingCode.STOPPED]
     assert (early.nodes, early.nodes_bound, early.is_partial) == (1, CountBound.AT_LEAST, True)
-    for key in study.unsimulated():
-        study.simulate(key)
-    complete = told(study.analysis, claims)[FindingCode.STOPPED]
+    for key in steps.unsimulated():
+        steps.simulate(key)
+    complete = told(steps.analysis, claims)[FindingCode.STOPPED]
     assert (complete.nodes, complete.nodes_bound, complete.is_partial) == (2, CountBound.EXACT, False)
 
 
@@ -443,7 +443,7 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     given |= objects.pop("claim", {})
     of_line = objects.pop("line", {})
     objects = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(**given)], **objects}
-    analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
+    analysis = analyse_all(AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
     alone = [replace(line, deleted_ns=ago_ns, **of_line) for line in lines(analysis, objects["nodeclaims"])]
     case = VerdictCase(now_ns=NOW_NS, nodes=alone, analysis=analysis)
     return next((finding for finding in verdict_of(case) if finding.code is FindingCode.LEAVING), None)

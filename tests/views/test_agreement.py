@@ -14,9 +14,9 @@ from karptui.aws.evidence import Evidence
 from karptui.cli.explain_node import explain_node
 from karptui.cli.loading import Loaded
 from karptui.decode.kinds import Kind
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.codes import CODES, HOLDS_NOBODY, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.session.blockers import blocker_entries
 from karptui.session.budgets import budget_entries
 from karptui.session.claims import claim_entries
@@ -66,13 +66,13 @@ def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
 def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
     """Return what screens and commands are drawn from, and the instant."""
     prepared = load(snapshot, folder)
-    study = DisruptionStudy(prepared, 1)
-    study_all(study)
-    study.simulate_next_pass()
+    steps = AnalysisSteps(prepared, 1)
+    analyse_all(steps)
+    steps.simulate_next_pass()
     given = prepared.given_types
     evidence = Evidence(settings=prepared.settings, instance_types=given if isinstance(given, tuple) else ())
     live = {str(kind): status(kind) for kind in Kind}
-    view = ClusterView(state_of(prepared.inventory), live, evidence=evidence, analysis=study.analysis)
+    view = ClusterView(state_of(prepared.inventory), live, evidence=evidence, analysis=steps.analysis)
     return view, prepared.now_ns
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.fleet import ClusterFigures, FleetRow, MemberLine, WorstFinding
 from karptui.session.watch import OUTDATED_NS
+from karptui.views.filters import parse_query
 from karptui.views.fleet import TABLE, sums_text, top_bar, verdict_text
-from karptui.views.query import parse_query
 from karptui.views.table import build_rows
 
 NOW_NS = 1_795_003_200 * NS_PER_SECOND

@@ -3,8 +3,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NextCommand, NextReport
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.node_verdict import Replacement
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.session.cluster_view import NO_VIEW, ClusterView
@@ -21,11 +21,11 @@ from tests.views.why.test_words import analysed
 
 def test_the_next_command() -> None:
     view = story_view()
-    study = DisruptionStudy(prepare_view(view, NOW_NS)[0], 1)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepare_view(view, NOW_NS)[0], 1)
+    for _ in steps.survey():
         pass
-    study.simulate_next_pass()
-    values = report_values(ClusterView(view.state, view.statuses, view, analysis=study.analysis))
+    steps.simulate_next_pass()
+    values = report_values(ClusterView(view.state, view.statuses, view, analysis=steps.analysis))
     assert values is not None
     assert values["asked"][3:] == [
         {"method": "MultiNodeConsolidation", "candidates": 3},
@@ -57,7 +57,7 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
 
     def saved(*commands: NextCommand) -> tuple[object, list[object]]:
         analysis = replace(
-            DisruptionStudy(prepare_view(view, NOW_NS)[0], 1).analysis, next=NextReport("Drift", "Drifted", commands)
+            AnalysisSteps(prepare_view(view, NOW_NS)[0], 1).analysis, next=NextReport("Drift", "Drifted", commands)
         )
         values = report_values(ClusterView(view.state, view.statuses, view, analysis=analysis))
         assert values is not None
@@ -99,10 +99,10 @@ def test_pods_without_an_owner_are_said_to_be_lost() -> None:
     alone = a_pod(name="psql", node="node-1", template=a_pod_template(namespace="tools"))
     pods = [alone, *(a_pod(name=name, node="node-2", cpu="300m") for name in "bcd")]
     prepared = prepare(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods), TYPES, Settings(), NOW_NS)
-    study = DisruptionStudy(prepared, 1)
-    study_all(study)
-    study.simulate_next_pass()
-    report, findings = present(study.analysis.next), study.analysis.findings["claim/claim-node-1"]
+    steps = AnalysisSteps(prepared, 1)
+    analyse_all(steps)
+    steps.simulate_next_pass()
+    report, findings = present(steps.analysis.next), steps.analysis.findings["claim/claim-node-1"]
     assert [command.lost_pods for command in report.commands] == [findings.lost_pods] == [("tools/psql",)]
     text = "\n".join("".join(part for part, _ in line) for line in next_lines(report, overview_of(NO_VIEW)))
     assert "  delete node-1\n  ✘ 1 pod would be lost (no owner): tools/psql\n" in text

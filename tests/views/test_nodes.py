@@ -14,11 +14,11 @@ from karptui.kube.taints import Taint
 from karptui.session.costs import ClusterTotals, Held, Total, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NodeUsage
+from karptui.views.filters import compile_query, parse_query
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines
 from karptui.views.nodes.sentences import cluster_facts, explain_node, marked_scope, shown_scope
 from karptui.views.nodes.status import is_faulty, node_status
-from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_zone
 from karptui.views.table import build_rows

@@ -17,8 +17,8 @@ from karptui.sources.source import Phase
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.describe import describe
+from karptui.views.filters import compile_query, parse_query
 from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text
-from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.builders import a_pdb, a_pod

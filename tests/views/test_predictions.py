@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.session.ledger import PredictionKind, Share
+from karptui.session.predictions import PredictionKind, Share
 from karptui.views.history import prediction_text
 
 PLACEMENT, COMMAND = PredictionKind.PLACEMENT, PredictionKind.COMMAND

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.views.column import Column, Field, FieldKind, Heading, natural_key
-from karptui.views.query import parse_query
+from karptui.views.filters import parse_query
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Row, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, build_rows, sort_gently
 

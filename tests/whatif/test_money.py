@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices, PriceOrigin, PriceSettings, PriceSource, PriceTable
-from karptui.disruption.price import ReckonedPrices as Reckoned
+from karptui.disruption.launch_price import ReckonedPrices as Reckoned
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE

@@ -11,7 +11,7 @@ from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
 from karptui.aws.evidence import subnet_rooms
-from karptui.aws.live import live_instance_types
+from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.nodeclass_validation import refusal
 from karptui.karpenter.labels import AWS_GROUP

@@ -18,7 +18,7 @@ from karptui.provisioning.reporter import Reporter
 from karptui.solve.answer import MOST_NOTED, Effort, Figures, Solved, Tried, costs_more
 from karptui.solve.question import GoalQuestion
 from karptui.solve.search import highest_good
-from karptui.studies.rollout import rollout
+from karptui.studies.forecasts import forecast_of
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.scenario import Replay
@@ -46,7 +46,9 @@ def find(question: GoalQuestion) -> Solved:
     if seeds > 1:
         within, span = f"{within}, the most of {seeds} seeds", f"{span} with each of {seeds} seeds"
     horizon_ns = days * DAY_NS
-    as_it_is = rollout(question.base).play(horizon_ns=horizon_ns, reporter=question.report, pause=question.base.pause)
+    as_it_is = forecast_of(question.base).play(
+        horizon_ns=horizon_ns, reporter=question.report, pause=question.base.pause
+    )
     now = figures_of_plays([as_it_is], days)
     attempts: dict[int, Tried] = {}
     assumed: list[str] = list(as_it_is.assumptions)
@@ -121,7 +123,7 @@ def _edit(pool: NodePool, value: str) -> AnyEdit:
 def days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
     """Return the figures of plays of some days with edits, with several seeds."""
     base, (days, seeds) = common
-    edited = rollout(base, apply(base, edits))
+    edited = forecast_of(base, apply(base, edits))
     plays = [
         edited.play(horizon_ns=days * DAY_NS, seed=seed, reporter=reporter, pause=base.pause) for seed in range(seeds)
     ]

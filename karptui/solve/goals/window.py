@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason, scaled
-from karptui.disruption.weekly_windows import Minutes, offset_of, week_of, window_budgets
 from karptui.errors import RequestError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -19,7 +18,8 @@ from karptui.kube.units import counted, first_of
 from karptui.solve.answer import Effort, Solved, Tried
 from karptui.solve.goals.consolidate_after import DAY_NS, days_of, figures_of_plays
 from karptui.solve.question import GoalQuestion
-from karptui.studies.rollout import rollout
+from karptui.solve.weekly_windows import Minutes, offset_of, week_of, window_budgets
+from karptui.studies.forecasts import forecast_of
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.scenario import Replay
 
@@ -55,7 +55,7 @@ def find(question: GoalQuestion) -> Solved:
     edits = tuple(
         SetField(ObjectRef("NodePool", pool.name), ("spec", "disruption", "budgets"), budgets) for pool in pools
     )
-    played = rollout(base).play(horizon_ns=DAY_NS, reporter=question.report, pause=base.pause)
+    played = forecast_of(base).play(horizon_ns=DAY_NS, reporter=question.report, pause=base.pause)
     now = figures_of_plays([played], 1)
     ((_, figures),) = question.asked_of_each(days_of, (1, 1), [("", edits)])
     tried = Tried(

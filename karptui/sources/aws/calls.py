@@ -12,8 +12,8 @@ from botocore import exceptions as boto
 
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster.body import answers_counted
+from karptui.sources.cluster.connection_pool import TooMuchError, TooSlowError
 from karptui.sources.cluster.errors import one_line
-from karptui.sources.cluster.pool import TooMuchError, TooSlowError
 
 _THROTTLED: Final = frozenset(
     {

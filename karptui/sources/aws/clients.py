@@ -22,7 +22,7 @@ from karptui import __version__
 from karptui.sources.aws.calls import aws_error
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster.body import charged
-from karptui.sources.cluster.pool import TimedResponse, TooMuchError
+from karptui.sources.cluster.connection_pool import TimedResponse, TooMuchError
 
 CONNECT_SECONDS: Final = 4
 READ_SECONDS: Final = 20

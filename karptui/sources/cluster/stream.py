@@ -17,8 +17,8 @@ from urllib3 import exceptions as urllib3_errors
 from urllib3.exceptions import ProtocolError
 
 from karptui.files import size_text
+from karptui.sources.cluster.connection_pool import TimedReads, TooSlowError
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
-from karptui.sources.cluster.pool import TimedReads, TooSlowError
 
 BROKEN: Final = (urllib3_errors.HTTPError, OSError, ValueError, AttributeError)
 """Exceptions of failing requests; the last two come from reading a TLS socket that another thread closes."""

@@ -17,7 +17,7 @@ from karptui.sources.demo.source import DemoSource, LargeDemo
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
-from tests.loopback import LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.live import transport_to
 
 from .permits import ALLOWED, connection, permit

@@ -13,7 +13,7 @@ from karptui.actions.audit_record import AuditDiff
 from karptui.actions.outcome import Outcome, Result
 from karptui.sources.actions.audit import LONGEST_LINE, AuditError, AuditFile, read_audit, shortened
 from karptui.sources.cluster.errors import ApiError
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 
 from .permits import writer_to
 

@@ -14,7 +14,7 @@ from botocore.loaders import Loader
 
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 
 REGION = "us-east-1"
 _LEFT_OVER = (

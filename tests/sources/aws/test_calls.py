@@ -11,8 +11,8 @@ from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import account
 from karptui.sources.aws.trouble import AwsError, Trouble
-from karptui.sources.cluster import pool as deadlines
-from tests.loopback import Call
+from karptui.sources.cluster import connection_pool as deadlines
+from tests.fake_api_server import Call
 
 from .conftest import REGION, FakeAws, Pauses
 

@@ -15,7 +15,7 @@ from karptui.sources.aws import clients, questions
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.trouble import AwsError, Trouble
-from tests.loopback import LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.terminal.program import ready_of
 
 from .conftest import REGION, FakeAws

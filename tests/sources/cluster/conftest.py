@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Answer, LoopbackServer
+from tests.fake_api_server import Answer, LoopbackServer
 
 from .live import Serve
 

@@ -15,7 +15,7 @@ from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import Mailbox, Phase, SourceStatus, Tap
-from tests.loopback import Answer, LoopbackServer
+from tests.fake_api_server import Answer, LoopbackServer
 
 TLS = Path(__file__).resolve().parents[2] / "data" / "tls"
 

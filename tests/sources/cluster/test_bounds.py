@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from karptui.sources.cluster import body, pool, stream
+from karptui.sources.cluster import body, connection_pool, stream
 from karptui.sources.cluster.connection import ExecPlugin, Pem
 from karptui.sources.cluster.credentials import FileCredentials
 from karptui.sources.cluster.discovery import discover
@@ -21,7 +21,7 @@ from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import read_controller
 from karptui.sources.source import Phase, SourceError
 from karptui.sources.usage import read_nodes
-from tests.loopback import Call, Script, listing, named
+from tests.fake_api_server import Call, Script, listing, named
 
 from .live import Serve, transport_to
 from .test_reflector import Bench
@@ -237,20 +237,20 @@ TOO_SLOW = "did not finish an answer in time"
     ids=["status", "header", "continue", "size of a chunk", "trailer"],
 )
 def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
-    monkeypatch.setattr(pool, "time", Steps(60))
+    monkeypatch.setattr(connection_pool, "time", Steps(60))
     with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         transport_to(serve(drip(begin)), read_seconds=100).get("/api")
 
 
 def test_error_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "time", Steps(60))
+    monkeypatch.setattr(connection_pool, "time", Steps(60))
     begin = b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n"
     with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         transport_to(serve(drip(begin)), read_seconds=100).get("/api")
 
 
 def test_proxy_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "time", Steps(60))
+    monkeypatch.setattr(connection_pool, "time", Steps(60))
     server = serve(drip(OK + b"X: "))
     transport = transport_to("https://api.test", proxy_url=server.url)
     with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):

@@ -7,7 +7,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.discovery import AGGREGATED, discover
 from karptui.sources.cluster.errors import ApiError, UnreachableError
-from tests.loopback import Call
+from tests.fake_api_server import Call
 
 from .live import Serve, transport_to
 

@@ -10,7 +10,7 @@ import pytest
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.official_client import api_client, review_access
-from tests.loopback import Call
+from tests.fake_api_server import Call
 from tests.sources.actions.permits import permit
 
 from .live import Serve, transport_to

@@ -19,7 +19,7 @@ from karptui.sources.cluster.resources import LATER, NODES, PODS, UNFINISHED_POD
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.stream import LineStream
 from karptui.sources.source import Phase, SourceStatus, Tap
-from tests.loopback import (
+from tests.fake_api_server import (
     Answer,
     Answered,
     Call,

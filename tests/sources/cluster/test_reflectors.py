@@ -20,7 +20,7 @@ from karptui.sources.cluster.resources import (
 )
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
-from tests.loopback import Answer, Answered, Call, FakeApi, LoopbackServer, named
+from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to
 

@@ -15,7 +15,7 @@ from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import NODES, PODS
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase, Source, SourceError
-from tests.loopback import Call, LoopbackServer, named
+from tests.fake_api_server import Call, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox
 from .test_reflectors import EC2, karpenter

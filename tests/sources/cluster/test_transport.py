@@ -13,7 +13,7 @@ from karptui.sources.cluster.connection import Connection, Impersonation
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.errors import ApiError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
-from tests.loopback import Call, Script, failure
+from tests.fake_api_server import Call, Script, failure
 from tests.sources.actions.permits import permit
 
 from .live import Serve, pem, server_tls, transport_to

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karptui.sources.cluster.transport import Transport
-from tests.loopback import Call
+from tests.fake_api_server import Call
 from tests.sources.cluster.live import transport_that_hears
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"

@@ -10,7 +10,7 @@ import pytest
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.transport import Transport
-from tests.loopback import Call, LoopbackServer
+from tests.fake_api_server import Call, LoopbackServer
 
 from .exposition_text import KARPENTER
 

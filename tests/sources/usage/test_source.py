@@ -11,7 +11,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import SourceError
 from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods
-from tests.loopback import Call
+from tests.fake_api_server import Call
 from tests.sources.cluster.live import transport_that_hears
 from tests.sources.turns import Turns
 

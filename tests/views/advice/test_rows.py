@@ -16,7 +16,7 @@ from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice import TABLE, detail_lines, finding_sentences, freshness
-from karptui.views.query import parse_query
+from karptui.views.filters import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import ObjectRef, SetField

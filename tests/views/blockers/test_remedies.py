@@ -19,7 +19,7 @@ from karptui.session.grouping import Folding
 from karptui.views.blockers.remedies import objects_of, remedies, remedy_text
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.blockers.trials import REPORT, TABLE, TriedRemedy, trial_text, tried_remedies
-from karptui.views.query import compile_query, parse_query
+from karptui.views.filters import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, Effect

@@ -26,8 +26,8 @@ from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
+from karptui.views.filters import compile_query, parse_query
 from karptui.views.next import TABLE as NEXT_TABLE
-from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present

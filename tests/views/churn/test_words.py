@@ -30,7 +30,7 @@ from karptui.views.churn.sentences import (
     window_values,
     workload_values,
 )
-from karptui.views.query import parse_query
+from karptui.views.filters import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodepool

@@ -20,7 +20,7 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.messages import PodMessage, PodMessages
-from karptui.pending.study import PendingStudy, study_pending
+from karptui.pending.report_steps import ReportSteps, report_of_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.prepared import Prepared
@@ -351,7 +351,7 @@ class TestRows:
             a_pod(name="new-1", owner=an_owner(name="new"), scheduled_reason=""),
         )
         view = a_view(*pods)
-        result = study_pending(prepare_view(view, NOW_NS)[0], view.state)
+        result = report_of_pending(prepare_view(view, NOW_NS)[0], view.state)
         entries = [PendingEntry(group, sees) for group in result.groups for sees in (True, False)]
         rows = build_rows(TABLE, entries, now_ns=NOW_NS)
         texts = {tuple(cell.text for cell in row.cells) for row in rows}
@@ -372,7 +372,7 @@ class TestRows:
 
     def test_messages_are_in_the_detail_and_not_in_the_list(self) -> None:
         view = a_view(a_pod(cpu="64"))
-        group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
+        group = report_of_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
         pod, diagnosis, _ = group.members[0]
         spoken = PodMessages(karpenter=PodMessage("FailedScheduling", "word " * 300, NOW_NS))
         group = replace(group, members=((pod, diagnosis, spoken),))
@@ -384,7 +384,7 @@ class TestRows:
     def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
         view = a_view(*pods)
-        report = study_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
+        report = report_of_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(report))
         assert len(pending_entries(now)) == 2
         assert (
@@ -474,7 +474,7 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     wish = PreferredSchedulingTerm(5, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),)))
     pod = a_pod(cpu="64", preferred_node_terms=(wish,))
     view = a_view(pod)
-    report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
+    report = report_of_pending(prepare_view(view, NOW_NS)[0], view.state)
     [group] = report.groups
     text = plain_text(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
     assert "relaxed without success: preferred node affinity of weight 5" in text
@@ -528,11 +528,11 @@ class TestRarerMisses:
     def test_groups_that_are_still_to_be_explained(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
-        study = PendingStudy(prepare_view(view, NOW_NS)[0], view.state)
-        study.solve()
-        study.explain_next()
-        now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(study.report))
+        steps = ReportSteps(prepare_view(view, NOW_NS)[0], view.state)
+        steps.solve()
+        steps.explain_next()
+        now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(steps.report))
         assert "1 of 2 groups explained" in plain_text([pending_freshness(overview_of(now), NOW_NS)])
-        open_group = next(group for group in study.report.groups if group.explanation is None)
+        open_group = next(group for group in steps.report.groups if group.explanation is None)
         assert "why is being computed" in plain_text(pending_sentences(PendingEntry(open_group)))
         assert "✘ general: instance types" in now_text(open_group)

@@ -12,7 +12,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import PodVolume
 from karptui.kube.taints import Taint
 from karptui.pending.messages import PodMessage
-from karptui.pending.study import study_pending
+from karptui.pending.report_steps import report_of_pending
 from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.pool_types import offered_types
@@ -55,7 +55,7 @@ def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -
 def test_a_missing_claim_fits_a_narrow_column() -> None:
     pod = a_pod(name="db-2", volumes=(PodVolume("data", claim_name="data-db-2"),))
     inventory = Inventory(pods=(pod,), nodepools=(a_nodepool(),))
-    [group] = study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)).groups
+    [group] = report_of_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)).groups
     assert now_text(group) == '✘ refused: persistentvolumeclaims "data-db-2" not found'
     assert now_text(group, is_short=True) == '✘ PVC "data-db-2" not found'
 
@@ -80,7 +80,7 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
 
     def text(*others: NodePool, is_short: bool = False) -> str:
         inventory = Inventory(pods=(a_pod(cpu="64"),), nodepools=(*pools, *others))
-        (group,) = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
+        (group,) = report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
         return now_text(group, is_short=is_short)
 
     assert text() == "✘ every NodePool has a taint that is not tolerated: b:NoSchedule, a:NoSchedule"
@@ -104,5 +104,5 @@ def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() ->
         ),
     )
     types = offered_types(inventory, Settings(), Evidence()).types
-    [group] = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
+    [group] = report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
     assert now_text(group).startswith("? general: Karpenter says no instance type has enough resources (cpu short by")

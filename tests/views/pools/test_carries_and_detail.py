@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from karptui.disruption.study import DisruptionStudy, study_all
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import is_notable
@@ -19,8 +19,8 @@ from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
 def test_story_c() -> None:
     view = stories_view()
     prepared, _ = prepare_view(view, NOW_NS)
-    study = DisruptionStudy(prepared, 0)
-    study_all(study, ())
+    steps = AnalysisSteps(prepared, 0)
+    analyse_all(steps, ())
     row = next(row for row in pool_rows(view) if row.name == "small")
     assert text_of(carries_line(row)) == (
         "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots · they rule out 7 types: "

@@ -10,9 +10,9 @@ from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows, with_last_hour
 from karptui.sources.source import Phase, SourceStatus
+from karptui.views.filters import compile_query, parse_query
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.sentences import pool_sentences
-from karptui.views.query import compile_query, parse_query
 from tests import builders
 from tests.builders import MINUTE_NS, NOW_NS
 from tests.stories import plain_text

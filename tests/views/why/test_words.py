@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NextCommand, NextReport
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.repair import HealthDeletion
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.kube.objects import OwnerReference
 from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
@@ -54,14 +54,14 @@ NODES = {
 def analysed(*, detail: str = "", simulates: bool = True, generation: int | None = None) -> ClusterView:
     view = story_view()
     prepared, notes = prepare_view(view, NOW_NS)
-    study = DisruptionStudy(prepared, view.state.generation if generation is None else generation, notes=notes)
-    for _ in study.survey():
+    steps = AnalysisSteps(prepared, view.state.generation if generation is None else generation, notes=notes)
+    for _ in steps.survey():
         pass
     if detail:
-        study.compute_detail(detail)
-    for key in study.unsimulated() if simulates else ():
-        study.simulate(key)
-    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis)
+        steps.compute_detail(detail)
+    for key in steps.unsimulated() if simulates else ():
+        steps.simulate(key)
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=steps.analysis)
 
 
 @pytest.fixture(scope="module")
@@ -415,7 +415,7 @@ def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
     assert entry(other, "dnd").findings is None
 
 
-def test_study_all_is_what_commands_use() -> None:
+def test_analyse_all_is_what_commands_use() -> None:
     view = story_view()
     prepared, _ = prepare_view(view, NOW_NS)
-    assert study_all(DisruptionStudy(prepared, 1)).is_complete
+    assert analyse_all(AnalysisSteps(prepared, 1)).is_complete

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
@@ -48,8 +48,8 @@ PROTECTED = {DO_NOT_DISRUPT: "true"}
 def story() -> tuple[Analysis, ChangedObjects]:
     """Return the analysis of story E, simulated throughout, and its objects."""
     inventory = story_e.inventory()
-    study = DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
-    return study_all(study), _objects(inventory)
+    steps = AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
+    return analyse_all(steps), _objects(inventory)
 
 
 approx: Any = pytest.approx
@@ -408,7 +408,7 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(
     remedy = by_kind(blockers, objects, analysis.findings)[kind]
     types = TypesResult(story_e.TYPES, is_fixed=True)
     edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
-    after = study_all(DisruptionStudy(edited.prepared, 2))
+    after = analyse_all(AnalysisSteps(edited.prepared, 2))
     assert sum(len(findings.blockers) for findings in after.findings.values()) == blockers_left
     # One node goes as it is, and one is on its way out.
     assert sum(present(findings.outlook).now.goes for findings in after.findings.values()) == going

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices, PriceSettings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.codes import Code
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.settings import Settings
@@ -32,7 +32,7 @@ Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 def tried() -> Tried:
     """Return the remedies of story E's runners, and what each comes to."""
     inventory = story_e.inventory()
-    analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
+    analysis = analyse_all(AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
     runners = [
         blocker
         for finding in analysis.findings.values()
@@ -96,7 +96,7 @@ def tried_of_a_service(*taints: Taint) -> Tried:
     pods = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=owner), a_pod(name="x", node="node-2")
     pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
     world = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, nodepools=[pool])
-    analysis = study_all(DisruptionStudy(prepare(world, TYPES, Settings(), NOW_NS), 1))
+    analysis = analyse_all(AnalysisSteps(prepare(world, TYPES, Settings(), NOW_NS), 1))
     blockers = [blocker for findings in analysis.findings.values() for blocker in findings.blockers]
     objects = ChangedObjects({pod.key: pod for pod in pods}, {pool.name: pool}, {})
     base = WhatIfBase(world, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS)
@@ -132,7 +132,7 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert [trial.is_saving_known for trial in (unknown, partly, Trial())] == [False, True, True]
     off = NodePrices(settings=PriceSettings(is_disabled=True))
     inventory = story_e.inventory()
-    analysis = study_all(DisruptionStudy(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
+    analysis = analyse_all(AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
     lifted = [
         blocker
         for finding in analysis.findings.values()
@@ -161,7 +161,7 @@ def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
         pods=(*pods, a_pod(name="last", node=names[3], cpu="100m")),
     )
     base = WhatIfBase(inventory, lambda *_: TypesResult(making.TYPES, is_fixed=True), Settings(), NOW_NS)
-    findings = study_all(DisruptionStudy(base.prepared, 1)).findings
+    findings = analyse_all(AnalysisSteps(base.prepared, 1)).findings
     blockers = [blocker for item in findings.values() for blocker in item.blockers if blocker.code is Code.POD_DND]
     objects = ChangedObjects({pod.key: pod for pod in pods}, {}, {})
     offered = [

@@ -10,7 +10,7 @@ import urllib3
 from kubernetes.client import rest
 
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.pool import POOL_SIZE, connection_pool, goes_without_proxy
+from karptui.sources.cluster.connection_pool import POOL_SIZE, connection_pool, goes_without_proxy
 
 from .live import pem
 
@@ -78,7 +78,7 @@ def test_systems_without_all_keepalive_options(monkeypatch: pytest.MonkeyPatch) 
 def test_an_unverified_server_does_not_warn_on_the_terminal() -> None:
     code = (
         "import warnings; from karptui.sources.cluster.connection import Connection; "
-        "from karptui.sources.cluster.pool import connection_pool; import urllib3; "
+        "from karptui.sources.cluster.connection_pool import connection_pool; import urllib3; "
         "connection_pool(Connection(server='https://x', context='c', skip_tls_verify=True), None, None); "
         "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from karptui.views.column import Field, FieldKind, parse_duration
-from karptui.views.query import QueryError, Subject, compile_query, parse_query
+from karptui.views.filters import QueryError, Subject, compile_query, parse_query
 
 GI = 1 << 30
 NOW_NS = 1_000_000_000_000

@@ -15,7 +15,7 @@ from karptui.kube.live_usage import LiveUsage, first_seen
 from karptui.kube.live_usage import Sample as Measured
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.session.history import (
+from karptui.session.history_marks import (
     SETTLES_NS,
     OpenFinding,
     change_marks,

@@ -64,7 +64,7 @@ def key_of(node: StateNode) -> str:
     return node_key(node.claim, node.name)
 
 
-class DisruptionStudy:
+class AnalysisSteps:
     """Computes the analysis of a generation.
 
     Args:
@@ -444,19 +444,19 @@ class DisruptionStudy:
         return EngineSimulator(self._prepared, self.fleet, before=before)
 
 
-def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Analysis:
+def analyse_all(steps: AnalysisSteps, keys: Iterable[str] | None = None) -> Analysis:
     """Return the complete analysis, for callers that can wait.
 
     Args:
         keys: Nodes whose removal is simulated; all if None.
     """
-    for _ in study.survey():
+    for _ in steps.survey():
         pass
-    study.simulate_joint_at_once()
-    for key in study.unsimulated() if keys is None else keys:
-        if study.is_open(key):
-            study.simulate(key)
-    return study.analysis
+    steps.simulate_joint_at_once()
+    for key in steps.unsimulated() if keys is None else keys:
+        if steps.is_open(key):
+            steps.simulate(key)
+    return steps.analysis
 
 
 def with_others(report: NextReport | None) -> dict[str, Outcome]:

@@ -33,7 +33,7 @@ def waiting_pods(state: ClusterState) -> Iterator[Pod]:
 _EXPLAINED = (Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL)
 
 
-class PendingStudy:
+class ReportSteps:
     """One generation of a cluster."""
 
     def __init__(
@@ -126,7 +126,7 @@ class PendingStudy:
         return explain(self._solution, pod)
 
 
-def study_pending(
+def report_of_pending(
     prepared: Prepared,
     state: ClusterState,
     notes: tuple[str, ...] = (),
@@ -134,9 +134,9 @@ def study_pending(
     prices: PriceSettings = LIST_PRICES,
     version: str = "",
 ) -> PendingReport:
-    """Return the complete report at once; takes the arguments of ``PendingStudy``."""
-    study = PendingStudy(prepared, state, notes, prices=prices, version=version)
-    study.solve()
-    while study.explain_next():
+    """Return the complete report at once; takes the arguments of ``ReportSteps``."""
+    steps = ReportSteps(prepared, state, notes, prices=prices, version=version)
+    steps.solve()
+    while steps.explain_next():
         pass
-    return study.report
+    return steps.report

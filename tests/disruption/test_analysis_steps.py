@@ -7,12 +7,12 @@ import pytest
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.analysis import SETTLES_NS, Analysis, NextCommand, billed_command, billed_verdict
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.node_verdict import Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
-from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter import labels
 from karptui.karpenter.settings import parse_settings
 from karptui.provisioning.prepared import Prepared
@@ -40,7 +40,7 @@ def _cluster(*, is_second_protected: bool = True, **objects: Any) -> Prepared:
 
 
 def test_everything_about_a_node() -> None:
-    analysis = study_all(DisruptionStudy(_cluster(), 3, notes=("assumed",)))
+    analysis = analyse_all(AnalysisSteps(_cluster(), 3, notes=("assumed",)))
     first = analysis.findings[KEYS[0]]
     assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
     assert (analysis.simulated, analysis.managed, analysis.is_complete) == (3, 3, True)
@@ -55,19 +55,19 @@ def test_everything_about_a_node() -> None:
 
 
 def test_removals_one_at_a_time() -> None:
-    study = DisruptionStudy(_cluster(), 1)
-    assert list(study.survey())[:3] == list(KEYS)
-    assert study.unsimulated() == KEYS
-    study.simulate(KEYS[1])
-    assert not study.is_open(KEYS[1])
-    assert not study.is_open("claim/gone")
-    assert study.unsimulated() == (KEYS[0], KEYS[2])
-    assert (study.analysis.simulated, study.analysis.is_complete) == (1, False)
+    steps = AnalysisSteps(_cluster(), 1)
+    assert list(steps.survey())[:3] == list(KEYS)
+    assert steps.unsimulated() == KEYS
+    steps.simulate(KEYS[1])
+    assert not steps.is_open(KEYS[1])
+    assert not steps.is_open("claim/gone")
+    assert steps.unsimulated() == (KEYS[0], KEYS[2])
+    assert (steps.analysis.simulated, steps.analysis.is_complete) == (1, False)
 
 
 def test_unchanged_findings_stay_the_same_object() -> None:
-    before = study_all(DisruptionStudy(_cluster(), 1))
-    after = DisruptionStudy(_cluster(is_second_protected=False), 2, before)
+    before = analyse_all(AnalysisSteps(_cluster(), 1))
+    after = AnalysisSteps(_cluster(is_second_protected=False), 2, before)
     list(after.survey())
     assert after.analysis.findings[KEYS[0]] is before.findings[KEYS[0]]
     assert after.analysis.findings[KEYS[1]].outlook is None
@@ -80,15 +80,15 @@ def test_unchanged_findings_stay_the_same_object() -> None:
 
 
 def test_previous_results_are_kept_if_only_times_changed() -> None:
-    before = study_all(DisruptionStudy(_cluster(), 1))
+    before = analyse_all(AnalysisSteps(_cluster(), 1))
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     pool = a_nodepool(budgets=(), consolidate_after_ns=None)
-    analysis = study_all(DisruptionStudy(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
+    analysis = analyse_all(AnalysisSteps(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
     assert analysis.findings[KEYS[0]].outlook is None
     later = [
         a_pod(name=name, node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS) for name in ("a", "b")
     ]
-    two = study_all(DisruptionStudy(_cluster(pods=later), 2, before), ())
+    two = analyse_all(AnalysisSteps(_cluster(pods=later), 2, before), ())
     assert two.findings[KEYS[0]] is not before.findings[KEYS[0]]
     assert two.findings[KEYS[0]].outlook is before.findings[KEYS[0]].outlook
 
@@ -114,53 +114,53 @@ def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
 
 
 def test_different_result_of_a_held_node_counts_after_a_delay() -> None:
-    before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
+    before = analyse_all(AnalysisSteps(_rolled_out(NOW_NS, is_under_way=False), 1))
     assert _counts(before) == (True, False)
-    taken = study_all(DisruptionStudy(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
+    taken = analyse_all(AnalysisSteps(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
     assert _counts(taken) == (True, True)
-    back = study_all(DisruptionStudy(_rolled_out(NOW_NS + 2, is_under_way=False), 3, taken))
+    back = analyse_all(AnalysisSteps(_rolled_out(NOW_NS + 2, is_under_way=False), 3, taken))
     assert _counts(back) == (True, False)
-    quiet = study_all(DisruptionStudy(_rolled_out(NOW_NS + SETTLES_NS, is_under_way=True), 2, taken))
+    quiet = analyse_all(AnalysisSteps(_rolled_out(NOW_NS + SETTLES_NS, is_under_way=True), 2, taken))
     assert _counts(quiet) == (True, True)
-    stood = study_all(DisruptionStudy(_rolled_out(NOW_NS + 1 + SETTLES_NS, is_under_way=True), 2, taken))
+    stood = analyse_all(AnalysisSteps(_rolled_out(NOW_NS + 1 + SETTLES_NS, is_under_way=True), 2, taken))
     assert _counts(stood) == (False, False)
-    assert study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 1)).findings[KEYS[0]].freed == (
+    assert analyse_all(AnalysisSteps(_rolled_out(NOW_NS, is_under_way=True), 1)).findings[KEYS[0]].freed == (
         stood.findings[KEYS[0]].freed
     )
 
 
 def test_new_prices_count_once_all_held_nodes_are_simulated() -> None:
-    before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
-    study = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
-    list(study.survey())
-    assert _counts(study.analysis) == (True, False)
-    again = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 3, study.analysis)
+    before = analyse_all(AnalysisSteps(_rolled_out(NOW_NS, is_under_way=False), 1))
+    steps = AnalysisSteps(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
+    list(steps.survey())
+    assert _counts(steps.analysis) == (True, False)
+    again = AnalysisSteps(_rolled_out(NOW_NS, is_under_way=True), 3, steps.analysis)
     list(again.survey())
     again.simulate(KEYS[0])
     assert (_counts(again.analysis), again.analysis.is_confirmed) == ((False, False), True)
 
 
 def test_held_nodes_count_once_all_are_simulated() -> None:
-    study = DisruptionStudy(_cluster(), 1)
-    list(study.survey())
-    assert study.unsimulated()[:2] == KEYS[:2]
-    study.simulate(KEYS[0])
-    assert not study.analysis.is_confirmed
-    assert study.analysis.findings[KEYS[0]].freed is None
-    assert present(study.analysis.findings[KEYS[0]].outlook).freed.goes
-    later = DisruptionStudy(_cluster(is_second_protected=False), 2, study.analysis)
+    steps = AnalysisSteps(_cluster(), 1)
+    list(steps.survey())
+    assert steps.unsimulated()[:2] == KEYS[:2]
+    steps.simulate(KEYS[0])
+    assert not steps.analysis.is_confirmed
+    assert steps.analysis.findings[KEYS[0]].freed is None
+    assert present(steps.analysis.findings[KEYS[0]].outlook).freed.goes
+    later = AnalysisSteps(_cluster(is_second_protected=False), 2, steps.analysis)
     list(later.survey())
     assert present(later.analysis.findings[KEYS[0]].freed).goes
-    study.simulate(KEYS[1])
-    assert study.analysis.is_confirmed
-    assert all(present(study.analysis.findings[key].freed).goes for key in KEYS[:2])
+    steps.simulate(KEYS[1])
+    assert steps.analysis.is_confirmed
+    assert all(present(steps.analysis.findings[key].freed).goes for key in KEYS[:2])
 
 
 def test_node_detail() -> None:
-    study = DisruptionStudy(_cluster(), 1)
-    list(study.survey())
-    study.compute_detail(KEYS[0])
-    detail = study.analysis.detail
+    steps = AnalysisSteps(_cluster(), 1)
+    list(steps.survey())
+    steps.compute_detail(KEYS[0])
+    detail = steps.analysis.detail
     assert present(detail).key == KEYS[0]
     assert [check.gate for check in present(detail).gates if check.is_open is False] == ["POD_DND"]
     assert {key: landing.node_name for key, landing in present(detail).landings.items()} == {
@@ -175,26 +175,26 @@ def test_detail_with_unschedulable_pod_and_new_node() -> None:
         a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
         a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
     ]
-    study = DisruptionStudy(_cluster(pods=pods), 1)
-    list(study.survey())
-    study.compute_detail(KEYS[0])
-    landings = present(study.analysis.detail).landings
+    steps = AnalysisSteps(_cluster(pods=pods), 1)
+    list(steps.survey())
+    steps.compute_detail(KEYS[0])
+    landings = present(steps.analysis.detail).landings
     assert landings["default/arm"].error
     assert (landings["default/small"].pool_name, landings["default/small"].type_name) == ("general", "m5.large")
 
 
 def test_detail_without_simulation_has_a_problem() -> None:
-    study = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
-    list(study.survey())
-    study.compute_detail("claim/gone")
-    assert study.analysis.detail is None
-    study.compute_detail(KEYS[0])
-    assert present(study.analysis.detail).problem == "creating scheduler, no nodepools found"
-    lost = DisruptionStudy(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
+    steps = AnalysisSteps(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
+    list(steps.survey())
+    steps.compute_detail("claim/gone")
+    assert steps.analysis.detail is None
+    steps.compute_detail(KEYS[0])
+    assert present(steps.analysis.detail).problem == "creating scheduler, no nodepools found"
+    lost = AnalysisSteps(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
     list(lost.survey())
     lost.compute_detail(KEYS[0])
     assert "NodePool is unknown" in present(lost.analysis.detail).problem
-    others = DisruptionStudy(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
+    others = AnalysisSteps(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
     list(others.survey())
     others.compute_detail("node/node-1")
     assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
@@ -202,8 +202,8 @@ def test_detail_without_simulation_has_a_problem() -> None:
 
 def test_node_removed_despite_blockers_is_removed_without_them() -> None:
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
-    findings = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
-    again = study_all(DisruptionStudy(_cluster(nodeclaims=claims, is_second_protected=False), 1)).findings[KEYS[1]]
+    findings = analyse_all(AnalysisSteps(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
+    again = analyse_all(AnalysisSteps(_cluster(nodeclaims=claims, is_second_protected=False), 1)).findings[KEYS[1]]
     assert present(findings.outlook).lifted.outcome is Outcome.DELETE
     assert again.blockers
     assert present(again.outlook).now.goes
@@ -211,11 +211,11 @@ def test_node_removed_despite_blockers_is_removed_without_them() -> None:
 
 
 def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
-    study = DisruptionStudy(
+    steps = AnalysisSteps(
         prepared(nodes=[a_node(name="own", pool="")], nodeclaims=[a_nodeclaim(name="new", node="", stage="Launched")]),
         1,
     )
-    analysis = study_all(study)
+    analysis = analyse_all(steps)
     assert {key: (findings.node_name, str(findings.why.code)) for key, findings in analysis.findings.items()} == {
         "node/own": ("own", "n/a"),
         "claim/new": ("new", "INIT"),
@@ -229,20 +229,20 @@ def test_a_long_question_may_be_broken_off() -> None:
             raise InterruptedError
 
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
-    study = DisruptionStudy(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
-    list(study.survey())
+    steps = AnalysisSteps(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
+    list(steps.survey())
     with pytest.raises(InterruptedError):
-        study.simulate_next_pass(Impatient())
-    assert study.analysis.next is None
+        steps.simulate_next_pass(Impatient())
+    assert steps.analysis.next is None
 
 
 def test_unsimulated_and_expensive_nodes_come_first() -> None:
     nodes = [a_node(name="node-1"), a_node(name="node-2", **BIG), a_node(name="node-3", **BIG)]
     types = dict(zip(NAMES, ("m5.large", "m5.2xlarge", "m5.2xlarge"), strict=True))
     claims = [a_claim(name, instance_type=types[name], conditions=(consolidatable(),)) for name in NAMES]
-    study = DisruptionStudy(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
-    list(study.survey())
-    assert study.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])
+    steps = AnalysisSteps(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
+    list(steps.survey())
+    assert steps.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])
 
 
 def test_repair_of_an_unregistered_node() -> None:
@@ -253,7 +253,7 @@ def test_repair_of_an_unregistered_node() -> None:
     settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
     claims = [a_claim(name) for name in NAMES]
     cluster = prepared(nodes=nodes, nodeclaims=claims, nodepools=[a_nodepool()], settings=settings)
-    findings = study_all(DisruptionStudy(cluster, 1), ()).findings[KEYS[0]]
+    findings = analyse_all(AnalysisSteps(cluster, 1), ()).findings[KEYS[0]]
     assert (findings.node_name, present(findings.unhealthy).at_ns) == (NAMES[0], NOW_NS - MINUTE_NS)
 
 

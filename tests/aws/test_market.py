@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts, price_list
-from karptui.aws.live import live_instance_types, live_market, live_prices
+from karptui.aws.market import live_instance_types, live_market, live_prices
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import OfferingKey, PriceSource
 from karptui.aws.region import AccountReservation, Dated, FactPhase, FactStatus, RegionFacts, shared_sentence

@@ -13,7 +13,7 @@ from karptui.kube.pod import Pod
 from karptui.pending.causes import Cause, Diagnosis, PodDestination
 from karptui.pending.groups import PendingGroup, PendingReport
 from karptui.pending.messages import NO_MESSAGES
-from karptui.session.ledger import (
+from karptui.session.predictions import (
     Because,
     Ledger,
     LedgerEntry,
