@@ -34,13 +34,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, OwnerReference
-from karptui.kube.pod import (
-    Pod,
-    PodAffinityTerm,
-    PodTemplate,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
+from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, TopologySpreadConstraint, WeightedPodAffinityTerm
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.provisioning import prepare

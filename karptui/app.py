@@ -361,7 +361,7 @@ class KarptuiApp(LivingApp):
     def whatif(self) -> WhatIf:
         """The current state of the what-if."""
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
-        from karptui.screens.whatif.workbook import KeptScenarios  # noqa: PLC0415 - as above
+        from karptui.screens.whatif.kept_scenarios import KeptScenarios  # noqa: PLC0415 - as above
 
         return WhatIf(self.feed, self.session, KeptScenarios(self.follower.title))
 

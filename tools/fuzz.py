@@ -426,7 +426,7 @@ def _plugin_output() -> Target:
 
 def _saved() -> Target:
     from karptui.remembered import remember, remembered
-    from karptui.screens.whatif.workbook import KeptScenarios
+    from karptui.screens.whatif.kept_scenarios import KeptScenarios
     from karptui.whatif.scenario import read_scenarios
 
     folder = _folder()

@@ -10,10 +10,10 @@ from karptui.advice.words import span
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import AGAIN_NS, SHORT_NS, Loop, LoopKind
 from karptui.karpenter.nodepool import BALANCED, NodePool
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import counted, verb
 
-AFTER_NS: Final = tuple(minutes * 60 * NS_PER_SECOND for minutes in (5, 15, 30, 60, 120))
+AFTER_NS: Final = tuple(minutes * MINUTE_NS for minutes in (5, 15, 30, 60, 120))
 """What consolidateAfter may be raised to."""
 _CONSOLIDATED: Final = frozenset({Removal.UNDERUTILIZED, Removal.EMPTY})
 

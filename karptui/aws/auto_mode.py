@@ -30,13 +30,7 @@ from karptui.aws.nodeclass import (
 from karptui.aws.pod_slots import eni_limited_pods
 from karptui.aws.prices import Market, PriceSettings
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
-from karptui.karpenter.labels import (
-    AUTO_MODE_GROUP,
-    AUTO_MODE_LABELS,
-    AWS_GROUP,
-    CAPACITY_TYPE,
-    COMPUTE_TYPE,
-)
+from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, AWS_GROUP, CAPACITY_TYPE, COMPUTE_TYPE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node

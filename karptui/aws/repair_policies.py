@@ -9,10 +9,9 @@ from typing import Final
 
 from karptui.karpenter.repair_policies import RepairAction, RepairPolicy
 from karptui.karpenter.settings import Settings
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 
 REBOOT_GATE: Final = "RebootForRepair"
-_MINUTE_NS: Final = 60 * NS_PER_SECOND
 _ACCELERATOR: Final = "AcceleratedHardwareReady"
 _OTHERS: Final = ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady")
 _ANY: Final = ".*"
@@ -48,8 +47,8 @@ def _policy(
         condition_type=condition,
         condition_status=status,
         reason_regex=regex,
-        toleration_ns=minutes * _MINUTE_NS,
-        grace_ns=None if grace_minutes is None else grace_minutes * _MINUTE_NS,
+        toleration_ns=minutes * MINUTE_NS,
+        grace_ns=None if grace_minutes is None else grace_minutes * MINUTE_NS,
         action=action,
     )
 

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import (
-    assumption_lines,
-    blocks,
-    chosen,
-    each_of,
-    one_base,
-    opened,
-    print_document,
-    table_lines,
-)
+from karptui.cli.many import assumption_lines, blocks, chosen, each_of, one_base, opened, print_document, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
 
 if TYPE_CHECKING:

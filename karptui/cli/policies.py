@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import (
-    assumption_lines,
-    blocks,
-    chosen,
-    each_of,
-    one_base,
-    opened,
-    print_document,
-    table_lines,
-)
+from karptui.cli.many import assumption_lines, blocks, chosen, each_of, one_base, opened, print_document, table_lines
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
 from karptui.errors import RequestError
 

@@ -23,11 +23,9 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.schedule import IntervalSchedule, ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS, MINUTE_NS
 
-DAY_NS: Final = 86_400 * NS_PER_SECOND
 WEEK_NS: Final = 7 * DAY_NS
-_MINUTE_NS: Final = 60 * NS_PER_SECOND
 _MAX_MATCHES: Final = 20_000
 """More than the matches of an every-minute schedule in a week; bounds the work for malicious schedules."""
 
@@ -80,8 +78,8 @@ def _last_minute_match(window: Window, finish_ns: int) -> int:
 
     Earlier matches only repeat that the window is open: skipping them avoids walking through long overlapping windows.
     """
-    before_ns = finish_ns - _MINUTE_NS
-    match = window.schedule.next_after(before_ns) if window.duration_ns > _MINUTE_NS else None
+    before_ns = finish_ns - MINUTE_NS
+    match = window.schedule.next_after(before_ns) if window.duration_ns > MINUTE_NS else None
     return before_ns if match is not None and match <= finish_ns else 0
 
 
@@ -138,7 +136,6 @@ def opened_at(budget: DisruptionBudget, now_ns: int) -> int | None:
     return None
 
 
-MINUTE_NS: Final = 60 * NS_PER_SECOND
 _UNUSED: Final = PoolUse()
 
 

@@ -27,10 +27,10 @@ from karptui.disruption.termination import (
 )
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim, deletion_stage
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.provisioning.state_node import StateNode
 
-LONG_NS: Final = 30 * 60 * NS_PER_SECOND
+LONG_NS: Final = 30 * MINUTE_NS
 """A termination normally takes minutes; a longer one is reported."""
 
 

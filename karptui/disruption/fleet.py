@@ -19,7 +19,7 @@ from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.provisioning.state_node import StateNode
 
 _by_name: Final = attrgetter("name")
@@ -223,9 +223,6 @@ def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[st
     """Return each NodePool's prices; NodePools with the same type list share them."""
     by_list: dict[int, ReckonedPrices] = {}
     return {name: by_list.setdefault(id(types_), ReckonedPrices(types_, rules)) for name, types_ in types.items()}
-
-
-HOUR_NS: Final = 3600 * NS_PER_SECOND
 
 
 def arrivals(fleet: Fleet, node: StateNode) -> tuple[Pod, ...]:

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 
 MOST_FORECAST_NODES: Final = 1_000
 """Nodes of the largest cluster whose removals and remedies are forecast: each takes about five seconds there."""
-FORECAST_STANDS_NS: Final = 5 * 60 * NS_PER_SECOND
+FORECAST_STANDS_NS: Final = 5 * MINUTE_NS
 """A forecast is repeated after this time even if its joint removal is the same."""
 _MOST_WANTED: Final = 64
 """Sets that wait for a simulation: the oldest are dropped; a screen that still shows one requests it again."""

@@ -11,20 +11,19 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.budget_calendar import DAY_NS, WEEK_NS, open_spans
+from karptui.disruption.budget_calendar import WEEK_NS, open_spans
 from karptui.disruption.budgets import Reason, read_line, read_window
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.timestamps import NS_PER_SECOND, parse_past
+from karptui.kube.timestamps import DAY_NS, MINUTE_NS, NS_PER_SECOND, parse_past
 
 MOST_BUDGETS: Final = 50
 """Most budgets of a NodePool, by its CRD."""
-LONGEST_NS: Final = 31 * 86_400 * NS_PER_SECOND
+LONGEST_NS: Final = 31 * DAY_NS
 """Longest pause with an end."""
 DEFAULT_BUDGET: Final = {"nodes": "10%"}
 """The budget that the API server sets if a NodePool has none."""
 END_FORMS: Final = "a duration (2h, 90m), a time of day in UTC (18:00Z) or a time such as 2026-11-28T18:00:00Z"
-_MINUTE_NS: Final = 60 * NS_PER_SECOND
 _MANY_NODES: Final = 1_000_000
 """Nodes of which only a budget of 0 or 0% allows none."""
 _DATE_FIELDS: Final = slice(2, 4)
@@ -72,9 +71,9 @@ def pause_budget(now_ns: int, until_ns: int | None, reasons: Sequence[Reason]) -
     if reasons:
         budget["reasons"] = [str(reason) for reason in reasons]
     if until_ns is not None:
-        start_ns = now_ns - now_ns % _MINUTE_NS
+        start_ns = now_ns - now_ns % MINUTE_NS
         start = datetime.fromtimestamp(start_ns // NS_PER_SECOND, UTC)
-        hours, minutes = divmod(-(-(until_ns - start_ns) // _MINUTE_NS), 60)
+        hours, minutes = divmod(-(-(until_ns - start_ns) // MINUTE_NS), 60)
         budget["schedule"] = f"{start.minute} {start.hour} {start.day} {start.month} *"
         budget["duration"] = f"{f'{hours}h' if hours else ''}{f'{minutes}m' if minutes or not hours else ''}"
     return budget

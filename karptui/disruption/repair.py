@@ -32,12 +32,12 @@ from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolic
 from karptui.karpenter.settings import Settings
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.provisioning.state_node import StateNode
 
 TERMINATE_FIRST_GATE: Final = "TerminateFirstRepair"
 REBOOTS_BEFORE_REPLACEMENT: Final = 2
-_REBOOT_WINDOW_NS: Final = 24 * 3600 * NS_PER_SECOND
+_REBOOT_WINDOW_NS: Final = DAY_NS
 _UNHEALTHY_SHARE: Final = 0.2
 NO_POOL: Final = "repair requires a NodePool to construct and budget a safe replacement"
 VETOED: Final = f'repair is blocked through the "{DO_NOT_REPAIR}" annotation'

@@ -10,12 +10,13 @@ import msgspec
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budgets import PoolUse
-from karptui.disruption.fleet import HOUR_NS, Fleet
+from karptui.disruption.fleet import Fleet
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
+from karptui.kube.timestamps import HOUR_NS
 from karptui.provisioning.state_node import StateNode
 
 _NEVER: Final = 1 << 63

@@ -18,7 +18,7 @@ from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.state_node import StateNode
 
 
@@ -38,7 +38,7 @@ def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:
     return frozenset(node.name for node in nodes if is_commanded(node))
 
 
-STUCK_ALLOWANCE_NS: Final = 60 * NS_PER_SECOND
+STUCK_ALLOWANCE_NS: Final = MINUTE_NS
 """How long after its deletionTimestamp a pod may still delay a drain."""
 
 
@@ -91,7 +91,7 @@ INTERRUPTIONS: Final = _NOTICES | {BY_INTERRUPTION}
 INSTANCE_EVENTS: Final = INTERRUPTIONS | INSTANCE_ENDS
 """Reasons of the AWS provider's events about instances, except rebalance recommendations."""
 _AT_ONCE_NS: Final = 5 * NS_PER_SECOND
-_EXPIRY_SLACK_NS: Final = 60 * NS_PER_SECOND
+_EXPIRY_SLACK_NS: Final = MINUTE_NS
 
 
 class Initiator(StrEnum):
@@ -180,7 +180,7 @@ def _is_about(event: Event, claim: NodeClaim, node_name: str) -> bool:
     return bool(named) and named == event.involved_name
 
 
-WAVE_NS: Final = 30 * 60 * NS_PER_SECOND
+WAVE_NS: Final = 30 * MINUTE_NS
 """Expiries within this period count as simultaneous: new nodes take minutes, and nothing spreads expiries out."""
 
 

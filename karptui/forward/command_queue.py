@@ -32,11 +32,11 @@ from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import Ailment
 from karptui.kube.node import Node
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode, tracked
 
 _LEAST_NS: Final = 600 * NS_PER_SECOND
-_MOST_NS: Final = 3600 * NS_PER_SECOND
+_MOST_NS: Final = HOUR_NS
 _BY_CANDIDATE_NS: Final = NS_PER_SECOND * 80 // 1000
 """Timeout of a command, and its increase per node of all commands: ``GetMaxRetryDuration``."""
 _MADE_WITHIN_NS: Final = 10 * NS_PER_SECOND

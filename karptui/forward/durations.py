@@ -16,7 +16,7 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
 """NodeClaims of a NodePool needed to measure its durations; with fewer, all NodePools are measured together."""
@@ -25,7 +25,7 @@ _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
 _LEAST_PATIENCE_NS: Final = 900 * NS_PER_SECOND
 """Shortest time that a joined node may take to be ready: Karpenter's registration timeout."""
 _TIMES_USUAL: Final = 5
-_LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
+_LONGEST_START_NS: Final = HOUR_NS
 """A node that took longer was in trouble, and is no measure."""
 
 
@@ -40,7 +40,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Before Emptiness and consolidation look again; pkg/controllers/disruption/consolidation.go."""
     simulation_ns: int = 0
     """What Karpenter takes for one simulated removal: a pass takes as long as all that it tries."""
-    start_ns: int = 60 * NS_PER_SECOND
+    start_ns: int = MINUTE_NS
     """From a NodeClaim to a node that takes pods, where history tells nothing."""
     start_ns_by_pool: Mapping[str, int] = MappingProxyType({})
     """The same, as the NodeClaims of each NodePool tell: the median."""

@@ -22,7 +22,7 @@ from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, 
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
@@ -34,7 +34,7 @@ RECKONED: Final = (
     "reserved nodes count as almost free, NodeOverlays change prices, "
     "and spot nodes without a spot price count at the on-demand price"
 )
-HORIZON_NS = 6 * 3600 * NS_PER_SECOND
+HORIZON_NS = 6 * HOUR_NS
 """Default length of a forecast."""
 
 

@@ -20,10 +20,10 @@ from karptui.karpenter.settings import DEFAULTS, Settings
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_float
 from karptui.kube.taints import untolerated
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.workload import PodDisruptionBudget
 
-STUCK_AFTER_NS: Final = 60 * NS_PER_SECOND
+STUCK_AFTER_NS: Final = MINUTE_NS
 """Time after the deletionTimestamp (which includes the grace period) when a drain stops waiting for a pod."""
 CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 MAX_EVICTION_COST: Final = 10.0

@@ -15,11 +15,10 @@ import msgspec
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, condition_of
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 
 _AGING_MINUTES: Final = 30.0
 """Minutes of waiting that outweigh one rank of priority."""
-_MINUTE_NS: Final = 60 * NS_PER_SECOND
 _MAX_PRIORITY: Final = 100
 
 
@@ -183,7 +182,7 @@ class RepairPolicies:
         return matching
 
     def _score(self, policy: RepairPolicy, eligible_ns: int, now_ns: int) -> float:
-        return self._ranks[policy.priority] + (now_ns - eligible_ns) / _MINUTE_NS / _AGING_MINUTES
+        return self._ranks[policy.priority] + (now_ns - eligible_ns) / MINUTE_NS / _AGING_MINUTES
 
 
 def _precedence(due: tuple[RepairPolicy, Condition, int]) -> tuple[bool, int, int, str]:

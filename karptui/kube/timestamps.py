@@ -11,6 +11,9 @@ import msgspec
 from karptui.kube.durations import DurationError, parse_duration
 
 NS_PER_SECOND: Final = 1_000_000_000
+MINUTE_NS: Final = 60 * NS_PER_SECOND
+HOUR_NS: Final = 60 * MINUTE_NS
+DAY_NS: Final = 24 * HOUR_NS
 ABSENT_NS: Final = 0
 """Placeholder for a missing timestamp."""
 
@@ -22,7 +25,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HOUR_LENGTH: Final = len("2006-01-02T15:")
 _PLAIN_LENGTH: Final = len("2006-01-02T15:04:05Z")
 _MAX_OFFSET_HOURS: Final = 23
-_FIRST_NOW_NS: Final = 24 * 3600 * NS_PER_SECOND
+_FIRST_NOW_NS: Final = DAY_NS
 _LAST_NOW_NS: Final = 9_214_646_400 * NS_PER_SECOND
 """The beginning of 2262."""
 _MOST_HOURS: Final = 16_384
@@ -107,7 +110,6 @@ def format_second(instant_ns: int) -> str:
 
 
 FORMS: Final = "a time of day in UTC (14:02, 14:02:30), a time ago (-20m, -1d2h) or a time such as 2026-11-28T14:02:00Z"
-_NS_PER_DAY: Final = 24 * 3600 * NS_PER_SECOND
 _TIME_OF_DAY: Final = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?", re.ASCII)
 _AGO: Final = re.compile(r"-(?:([0-9]{1,4})d)?(.*)", re.ASCII)
 
@@ -127,7 +129,7 @@ class PastTime(msgspec.Struct, frozen=True):
             return self.instant_ns
         if self.ago_ns is not None:
             return newest_ns - self.ago_ns
-        return newest_ns - (newest_ns - self.of_day_ns) % _NS_PER_DAY
+        return newest_ns - (newest_ns - self.of_day_ns) % DAY_NS
 
 
 def parse_past(text: str) -> PastTime:
@@ -147,7 +149,7 @@ def parse_past(text: str) -> PastTime:
         except DurationError:
             rest_ns = -1
         if rest_ns >= 0 and ago[2][:1] not in ("+", "-"):
-            return PastTime(text, ago_ns=int(ago[1] or 0) * _NS_PER_DAY + rest_ns)
+            return PastTime(text, ago_ns=int(ago[1] or 0) * DAY_NS + rest_ns)
     else:
         try:
             instant_ns = parse_timestamp(text)

@@ -22,7 +22,7 @@ from karptui.kube.objects import Event, condition_of, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, untolerated
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, DAY_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
 from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
@@ -39,7 +39,7 @@ SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 AUTOSCALER_TAINT: Final = "ToBeDeletedByClusterAutoscaler"
 """Taint of nodes that the Cluster Autoscaler removes; its value is when it was set, in seconds since the epoch."""
 _SECONDS: Final = re.compile("[0-9]{1,12}")
-LEFT_NS: Final = 3600 * NS_PER_SECOND
+LEFT_NS: Final = HOUR_NS
 """The Cluster Autoscaler drains and removes a node within this time."""
 COUNTS_POD_REQUESTS: Final = "1.8.0"
 """First version of Karpenter that counts a pod's ``spec.resources``."""
@@ -146,13 +146,13 @@ _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
 _SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
 """Schedulers in the control planes of EKS and GKE: no pod of the cluster is theirs."""
-GATED_NS: Final = 24 * 3600 * NS_PER_SECOND
+GATED_NS: Final = DAY_NS
 """Controllers remove their scheduling gates within minutes, queues when it is the pod's turn."""
 _QUEUES: Final = ("kueue.x-k8s.io/", "scheduling.volcano.sh/")
 """Domains of scheduling gates by which queues hold pods."""
 _CONTROLLERS: Final = frozenset({"controller", "manager", "operator"})
 """Parts of the names of controllers."""
-_RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
+_RECENT_NS: Final = 20 * MINUTE_NS
 """Drivers retry within minutes: an older failure has no successor."""
 
 

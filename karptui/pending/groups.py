@@ -11,7 +11,7 @@ import msgspec
 
 from karptui.disruption.owner import OriginIndex
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
 from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
@@ -21,7 +21,7 @@ from karptui.provisioning.kube_scheduler import is_kube_scheduled
 
 MOST_NUMBERS: Final = 6
 """Ordinals that are listed one by one; more are shown as a range or by their number."""
-PASSING_NS: Final = 60 * NS_PER_SECOND
+PASSING_NS: Final = MINUTE_NS
 """A pod that other pods keep off, or that is bound to a node that is gone, may only be pending for this long."""
 _ORDINAL: Final = re.compile(r"(.+-)(\d+)")
 MOST_DESTINATIONS: Final = 3

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from karptui.kube.durations import format_duration, parse_duration
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, span_text
 from karptui.screens import routes
 from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment, ToNode
@@ -44,7 +44,7 @@ _MOST_PODS: Final = 6
 
 
 _HINT: Final = "such as 36h 10: a span up to 31 days, and up to 100 seeds"
-_LONGEST_NS: Final = 31 * 24 * 3600 * NS_PER_SECOND
+_LONGEST_NS: Final = 31 * DAY_NS
 _MOST_SEEDS: Final = 100
 
 

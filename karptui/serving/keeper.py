@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.history_marks import (
     EDIT,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from karptui.sources.history.store import Mark, Sample
     from karptui.sources.history.tap import HistoryTap
 
-SAMPLE_NS: Final = 60 * NS_PER_SECOND
+SAMPLE_NS: Final = MINUTE_NS
 USAGE_NS: Final = 55 * NS_PER_SECOND
 """Shortest time between two kept readings of usage: those of a screen come more often."""
 

@@ -12,12 +12,12 @@ import msgspec
 
 from karptui.changes.changes import Fault, Moment, VerdictLine, changes_between
 from karptui.changes.row import EDITED_KINDS, ObjectChange
-from karptui.kube.timestamps import NS_PER_SECOND, PastTime
+from karptui.kube.timestamps import MINUTE_NS, PastTime
 from karptui.kube.units import instant_text
 from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
 
 _FAULTS: Final = {"verdict": Fault.BEGAN, "verdict-over": Fault.ENDED}
-_SAMPLES_NS: Final = 15 * 60 * NS_PER_SECOND
+_SAMPLES_NS: Final = 15 * MINUTE_NS
 """How far back the last cost before a moment is looked for."""
 
 
@@ -44,7 +44,7 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     notes = []
     if from_ns < first_ns:
         notes.append(f"the history begins at {instant_text(first_ns)}: changes before are unknown")
-    if to_ns > last_ns + 60 * NS_PER_SECOND:
+    if to_ns > last_ns + MINUTE_NS:
         notes.append(f"the history ends at {instant_text(last_ns)}: changes since are unknown")
     from_ns, to_ns = max(from_ns, first_ns), min(to_ns, last_ns)
     if from_ns >= to_ns:

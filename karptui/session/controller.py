@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.rules import is_older
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.session.status import seen_ns
 from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
 from karptui.verdict.finding import Controller, ControllerPod
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME_LABEL: Final = "app.kubernetes.io/name"
 NAME: Final = "karpenter"
-DENIED_NS: Final = 30 * 60 * NS_PER_SECOND
+DENIED_NS: Final = 30 * MINUTE_NS
 """Denied permissions older than this are left to the Events screen."""
 _DENIED: Final = re.compile(
     r"\bforbidden\b|UnauthorizedOperation|AccessDenied|not authorized to perform", re.IGNORECASE

@@ -13,14 +13,14 @@ from karptui.changes.changes import Edit, edits
 from karptui.decode.kinds import Kind, kind_named
 from karptui.kube.generated_names import written_owner
 from karptui.kube.objects import controller_of
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.session.changes import versions_between
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.history.store import History
 from karptui.verdict.finding import ClusterFinding
 from karptui.verdict.preceding import edit_before
 
-_KEPT_NS: Final = 24 * 3600 * NS_PER_SECOND
+_KEPT_NS: Final = DAY_NS
 
 
 def recent_edits(path: Path, now_ns: int, within_ns: int = _KEPT_NS) -> tuple[Edit, ...]:

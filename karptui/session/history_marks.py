@@ -18,7 +18,7 @@ from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.container_usage import Measured
 from karptui.kube.node import Node
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.refusals import launch_refusals_of
@@ -36,7 +36,7 @@ OFFERING: Final = "Offering"
 """The kind that a mark of a refused launch is about: ``TYPE/ZONE/CAPACITY_TYPE``, where ``*`` is any or unknown."""
 SETTLES_NS: Final = 30 * NS_PER_SECOND
 """A finding that is gone for less is not over: results are missing while a node is simulated again."""
-FIRST_NS: Final = 60 * NS_PER_SECOND
+FIRST_NS: Final = MINUTE_NS
 """A finding without a time that is found this soon after recording began may be older."""
 NOT_PROBLEMS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
 """Lines of the verdict that are no problems."""

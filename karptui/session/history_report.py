@@ -22,13 +22,13 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
-from karptui.kube.timestamps import NS_PER_SECOND, PastTime
+from karptui.kube.timestamps import MINUTE_NS, PastTime
 from karptui.session.history_marks import LAUNCH_REFUSED
 from karptui.session.predictions import PredictionKind, Share, shares_of_marks
 from karptui.sources.history.store import Change, History, HistoryError, Sample, Session
 
 MOST_STEPS: Final = 24
-_STEPS: Final = tuple(minutes * 60 * NS_PER_SECOND for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440))
+_STEPS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440))
 _KINDS: Final = (str(Kind.NODECLAIM), str(Kind.EVENT), str(Kind.POD))
 _CONSOLIDATED: Final = frozenset({Removal.UNDERUTILIZED, Removal.EMPTY})
 _CLAIMS: Final = KindReader(Kind.NODECLAIM)

@@ -22,14 +22,14 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.generated_names import written_owner
 from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import ENDED, Pod
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.session.churn import ReplacedClaim, replacements
 from karptui.session.history_report import price_of_life, sum_if_known
 from karptui.sources.history.store import Change, History
 
-_BEFORE_NS: Final = 15 * 60 * NS_PER_SECOND
+_BEFORE_NS: Final = 15 * MINUTE_NS
 """How long before a deletion its command may have begun."""
-_AFTER_NS: Final = 10 * 60 * NS_PER_SECOND
+_AFTER_NS: Final = 10 * MINUTE_NS
 """For how long after it replacements and new pods are looked for."""
 _TOGETHER_NS: Final = 5 * NS_PER_SECOND
 """NodeClaims that commands of one reason take within this time belong to one command."""

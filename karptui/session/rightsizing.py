@@ -15,7 +15,7 @@ from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.container_usage import of_periods
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler, of_vpas
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
@@ -65,7 +65,7 @@ def recorded_recommendations(
         HistoryError: It cannot be read.
     """
     with closing(History(path)) as history:
-        periods = history.usage(now_ns - hours * 3600 * NS_PER_SECOND, now_ns)
+        periods = history.usage(now_ns - hours * HOUR_NS, now_ns)
     return of_periods(periods, workloads, percentile=percentile, hours=hours)
 
 

@@ -9,7 +9,7 @@ ON_THE_WAY: Final = ("connecting", "syncing")
 
 
 class KindStatus(Protocol):
-    """Status of a source for one kind; ``sources.base.SourceStatus`` is one."""
+    """Status of a source for one kind; ``sources.source.SourceStatus`` is one."""
 
     @property
     def kind(self) -> str:
@@ -17,7 +17,7 @@ class KindStatus(Protocol):
 
     @property
     def phase(self) -> str:
-        """One of the words of ``sources.base.Phase``."""
+        """One of the words of ``sources.source.Phase``."""
 
     @property
     def since_ns(self) -> int:

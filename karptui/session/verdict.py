@@ -24,7 +24,7 @@ from karptui.kube.objects import controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
 from karptui.pending.disagreements import selects
 from karptui.provisioning.pod_class import RESPECT
@@ -60,7 +60,7 @@ from karptui.verdict.verdict import verdict_of
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
 
-OLD_NS: Final = 10 * 60 * NS_PER_SECOND
+OLD_NS: Final = 10 * MINUTE_NS
 """A cluster with older data is not reported as healthy."""
 _NEEDED: Final = (Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.POD, Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Kinds that a complete verdict needs."""
@@ -68,7 +68,7 @@ _USED: Final = (Kind.EVENT, Kind.LEASE, Kind.DEPLOYMENT, Kind.REPLICASET, Kind.S
 """Kinds that some findings need."""
 _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
-_REMOVED_NS: Final = 3 * 60 * NS_PER_SECOND
+_REMOVED_NS: Final = 3 * MINUTE_NS
 """A node group removes instances without a word; their nodes are gone within this time."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 

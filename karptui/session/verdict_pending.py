@@ -16,7 +16,7 @@ from karptui.karpenter.labels import HOSTNAME, NODEPOOL
 from karptui.kube import resources
 from karptui.kube.pod import DO_NOT_SCHEDULE, Pod
 from karptui.kube.quantity import NANO
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import amount_text
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.pending.disagreements import DECISIVE
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from karptui.provisioning.explain import PoolExplanation
     from karptui.session.cluster_view import ClusterView
 
-LATE_NS: Final = 60 * NS_PER_SECOND
+LATE_NS: Final = MINUTE_NS
 """Pods pending for less are ignored: they may be scheduled soon."""
-_HOUR_NS: Final = 3600 * NS_PER_SECOND
 _REASON: Final = re.compile(r"\d+ node\(s\) (?:had )?([^,{]*\{[^}]*\}|[^,.]*)")
 """A reason in kube-scheduler's message about nodes; taints may contain commas."""
 _PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
@@ -72,7 +71,7 @@ def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:
     events = [
         event
         for event in view.state.events.values()
-        if event.reason == _PREEMPTED and event.involved_kind == "Pod" and now_ns - event.last_ns <= _HOUR_NS
+        if event.reason == _PREEMPTED and event.involved_kind == "Pod" and now_ns - event.last_ns <= HOUR_NS
     ]
     if not events:
         return Counter()

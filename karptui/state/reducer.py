@@ -14,11 +14,11 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import ENDED, Pod
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.state.cluster import ClusterState, is_relinking, link
 from karptui.state.usage import UsageTally
 
-KEPT_NS: Final = 24 * 3600 * NS_PER_SECOND
+KEPT_NS: Final = DAY_NS
 """For how long anything is remembered."""
 MOST_CLAIMS: Final = 2_000
 MOST_PODS: Final = 10_000

@@ -22,7 +22,7 @@ from karptui.forward.result import Played, StepKind, shown_of
 from karptui.forward.run import HORIZON_NS, forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit
@@ -120,7 +120,7 @@ def spent(played: Played, until_ns: int) -> float:
     """Return the dollars of a play from its beginning to an instant; after its end it stays as it ended."""
     instants = [*(moment.at_ns for moment in played.series[1:]), until_ns]
     return sum(
-        moment.price_per_hour * max(min(end_ns, until_ns) - moment.at_ns, 0) / (3600 * NS_PER_SECOND)
+        moment.price_per_hour * max(min(end_ns, until_ns) - moment.at_ns, 0) / (HOUR_NS)
         for moment, end_ns in zip(played.series, instants, strict=True)
     )
 

@@ -35,7 +35,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.group import group_by
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.studies.forecasts import RUNS, drained, leave_out_alike, played_with, spent
 from karptui.whatif.edits import ObjectRef, SetField
@@ -43,11 +43,11 @@ from karptui.whatif.situation import WhatIfBase
 
 VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
 """Reasons that a pause may name; repair is not one of them."""
-LONGEST_PLAYED_NS: Final = 72 * 3600 * NS_PER_SECOND
+LONGEST_PLAYED_NS: Final = 72 * HOUR_NS
 """The longest simulated pause: a longer one is released then."""
 _PATH: Final = ("spec", "disruption", "budgets")
 _POINTER: Final = "/spec/disruption/budgets"
-_NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
+_NS_PER_HOUR: Final = HOUR_NS
 
 
 class PoolState(StrEnum):

@@ -14,7 +14,7 @@ from karptui.forward.result import Played, StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, NodePool
 from karptui.kube.durations import DurationError, parse_duration, short_duration
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.studies.forecasts import forecast_of, leave_out_alike, spent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
@@ -28,7 +28,7 @@ AFTERS: Final = ("0s", "5m", "1h")
 _MOST_OWN: Final = 3
 ALL_COUNT: Final = "evictions and costs include drift, expiration and repair"
 _PATH: Final = ("spec", "disruption")
-_NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
+_NS_PER_HOUR: Final = HOUR_NS
 
 
 def afters_of(text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_savin
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.karpenter.labels import TERMINATION_FINALIZER
 from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
@@ -33,11 +33,11 @@ from karptui.verdict.finding import (
 from karptui.verdict.pending_pods import folded_by_namespace
 from karptui.verdict.upcoming import forced_end_ns
 
-BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
+BRIEF_NS: Final = 5 * MINUTE_NS
 """A rollout uses up PodDisruptionBudgets and disruption budgets for this long."""
-ADVANCED_NS: Final = 10 * 60 * NS_PER_SECOND
+ADVANCED_NS: Final = 10 * MINUTE_NS
 """A drain that evicts one pod after the other takes this long for each: until its successor is ready."""
-ENDS_SOON_NS: Final = 60 * 60 * NS_PER_SECOND
+ENDS_SOON_NS: Final = HOUR_NS
 """Protection that ends within this time needs no action."""
 _HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "kind=do-not-disrupt"),

@@ -12,17 +12,17 @@ from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.objects import Event, condition_of
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.finding import HOUR_NS, ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import ended_early
 from karptui.verdict.pending_pods import key_of
 
 FEWEST_INTERRUPTED: Final = 5
 """From this many interruptions of a NodePool within an hour on, they may be repeated."""
-WAVE_NS: Final = 15 * 60 * NS_PER_SECOND
+WAVE_NS: Final = 15 * MINUTE_NS
 """Interruptions within this time are one wave."""
 JOB_FAILURES: Final = frozenset({"BackoffLimitExceeded", "DeadlineExceeded"})
-SHORT_PAUSE_NS: Final = 60 * NS_PER_SECOND
+SHORT_PAUSE_NS: Final = MINUTE_NS
 """A consolidateAfter this short is shorter than the launch of a node, and belongs to a loop's cause."""
 _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
 """Both orders of the two numbers: Kubernetes changed it."""

@@ -11,7 +11,7 @@ from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, NOT_STARTED
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -25,7 +25,7 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.pending_pods import folded_by_namespace, folded_names, key_of, pods_of
 
-STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
+STARTING_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Images and volumes take minutes; containers that are not created by then need attention."""
 _FAILED_STARTS: Final = (
     "BranchAllocationFailed",
@@ -72,7 +72,7 @@ _REJECTIONS: Final = frozenset(
 """Reasons of kubelets that do not admit a pod."""
 _LACKS: Final = "OutOf"
 """Beginning of reasons such as ``OutOfcpu``."""
-OUTLIVED_NS: Final = 30 * 60 * NS_PER_SECOND
+OUTLIVED_NS: Final = 30 * MINUTE_NS
 """A sidecar ends soon after the others if it ends at all."""
 _OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
 """In the kubelet's events about pods that it evicts because they use more storage than they may."""
@@ -80,20 +80,20 @@ _PROBED: Final = re.compile(r"failed (?:liveness|startup) probe")
 """In the kubelet's events about containers that it ends for it."""
 _RUN: Final = "unable to start container process"
 """In the kubelet's events about containers whose command the runtime cannot start."""
-REJECTED_NS: Final = 30 * 60 * NS_PER_SECOND
+REJECTED_NS: Final = 30 * MINUTE_NS
 """If the last rejection is older, they are over."""
-REPEATED_NS: Final = 2 * 60 * NS_PER_SECOND
+REPEATED_NS: Final = 2 * MINUTE_NS
 """Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
 FEWEST_REJECTED: Final = 3
 FEWEST_CRASHING: Final = 2
 """One pod may crash for any reason; from this many on their platform tells something."""
-CRASHED_NS: Final = 15 * 60 * NS_PER_SECOND
+CRASHED_NS: Final = 15 * MINUTE_NS
 """Pods may crash while a rollout finds its dependencies; pods that are older have tried often."""
-PROBED_NS: Final = 2 * 60 * NS_PER_SECOND
+PROBED_NS: Final = 2 * MINUTE_NS
 """Kubelets repeat the failure of a probe within this time."""
-TOGETHER_NS: Final = 2 * 60 * NS_PER_SECOND
+TOGETHER_NS: Final = 2 * MINUTE_NS
 """Successors of evicted pods start within this time."""
-UNENDED_NS: Final = 10 * 60 * NS_PER_SECOND
+UNENDED_NS: Final = 10 * MINUTE_NS
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 FEWEST_ALIKE: Final = 3
 """From this many crashing pods on it is no accident that their nodes share something."""

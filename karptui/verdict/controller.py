@@ -7,10 +7,9 @@ from typing import Final
 
 from karptui.disruption.churn.life import Removal
 from karptui.karpenter.controller import LEADER_LEASE
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.pending.causes import FAULTY, Cause
 from karptui.verdict.finding import (
-    HOUR_NS,
     ClusterFinding,
     Controller,
     ControllerPod,
@@ -28,15 +27,15 @@ EVICTORS: Final = {"sigs.k8s.io/descheduler": "the descheduler", "vpa-updater": 
 """Controllers that evict pods, by the source of their events."""
 MANY_DESCHEDULED: Final = 10
 _CONSOLIDATED: Final = {Removal.UNDERUTILIZED, Removal.EMPTY}
-RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
+RESTART_NS: Final = 2 * MINUTE_NS
 """A rollout of Karpenter may leave it without a ready pod for this long."""
 CRASHING: Final = "CrashLoopBackOff"
 MANY_RESTARTS: Final = 3
-CRASHED_NS: Final = 30 * 60 * NS_PER_SECOND
+CRASHED_NS: Final = 30 * MINUTE_NS
 """Restarts are over if the last one is older than this."""
 _WITHOUT_KARPENTER: Final = FAULTY - {Cause.NO_POOL} | {Cause.OTHER_SCHEDULER}
 """Causes for which pods are pending whether Karpenter acts or not."""
-LEASE_GRACE_NS: Final = 60 * NS_PER_SECOND
+LEASE_GRACE_NS: Final = MINUTE_NS
 """Karpenter renews its lease every few seconds: one this old has no live holder."""
 
 

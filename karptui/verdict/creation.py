@@ -8,17 +8,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karptui.kube.objects import Event
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.finding import (
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    VerdictCase,
-)
+from karptui.kube.timestamps import MINUTE_NS
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 
 FAILED_CREATE: Final = "FailedCreate"
-RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
+RECENT_NS: Final = 20 * MINUTE_NS
 """Controllers repeat a failed creation within 17 minutes: an older event has no successor."""
 _CALL: Final = re.compile(r'failed calling webhook "([^"]+)": (.+)', re.DOTALL)
 _DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request: (.+)', re.DOTALL)
@@ -31,7 +25,7 @@ _FORBIDDEN: Final = re.compile(
 _TRIED_AGAIN: Final = "the object has been modified"
 """End of messages about two writers at the same time: the next try, a moment later, succeeds."""
 _NAMESPACE_ENDS: Final = "because it is being terminated"
-NAMESPACE_ENDS_NS: Final = 10 * 60 * NS_PER_SECOND
+NAMESPACE_ENDS_NS: Final = 10 * MINUTE_NS
 """The deletion of a namespace takes minutes: meanwhile its controllers may not create pods."""
 
 

@@ -23,11 +23,8 @@ from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS, Event
 from karptui.kube.resources import ResourceList
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.workload import DaemonSet
-
-HOUR_NS: Final = 60 * 60 * NS_PER_SECOND
-"""The API server keeps events for an hour."""
 
 
 class FindingSeverity(StrEnum):

@@ -23,7 +23,7 @@ from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
 from karptui.kube.taints import HARD_EFFECTS, untolerated
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
@@ -41,7 +41,6 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 
-MINUTE_NS: Final = 60 * NS_PER_SECOND
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Nodes register, and then initialize, within a few minutes."""
 SLOW_JOIN_PATIENCE_NS: Final = 12 * MINUTE_NS
@@ -50,7 +49,7 @@ REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
 REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
 """A refused launch is tried again within this time as long as its pods are pending."""
-DRIFT_PATIENCE_NS: Final = 60 * MINUTE_NS
+DRIFT_PATIENCE_NS: Final = HOUR_NS
 """Drift that has not advanced for this long is reported."""
 CHECKED_NS: Final = 2 * MINUTE_NS
 """Karpenter checks a changed NodeClass or NodePool within this time."""

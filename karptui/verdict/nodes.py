@@ -20,7 +20,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
@@ -35,9 +35,9 @@ from karptui.verdict.finding import (
 from karptui.verdict.launches import ended_early
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
 
-SICK_NS: Final = 10 * 60 * NS_PER_SECOND
+SICK_NS: Final = 10 * MINUTE_NS
 """A node that is not ready for this long is an error."""
-INTERRUPTED_NS: Final = 15 * 60 * NS_PER_SECOND
+INTERRUPTED_NS: Final = 15 * MINUTE_NS
 """Interruptions this recent count: instances are gone two minutes after a spot notice."""
 NOTICE_NS: Final = 120 * NS_PER_SECOND
 """EC2 takes an interrupted spot instance back this long after its notice."""
@@ -45,7 +45,7 @@ WAVE_SHARE: Final = 0.2
 """From this share of a capacity type on, interruptions are an error."""
 FEWEST_OF_A_ZONE: Final = 2
 FEWEST_OF_ALL: Final = 3
-_BEFORE_NS: Final = 60 * NS_PER_SECOND
+_BEFORE_NS: Final = MINUTE_NS
 NODE_NOT_READY: Final = "NodeNotReady"
 """Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
 SYSTEM_OOM: Final = "SystemOOM"
@@ -63,10 +63,10 @@ _RECURRING: Final = {
 FEWEST_VANISHED: Final = 3
 _DRAINING: Final = frozenset({"FailedDraining", TERMINATING, "NodeNotSchedulable", "CordonAndDrain", "ScaleDown"})
 """Reasons of events about nodes that Karpenter, a user, a termination handler or an autoscaler drains."""
-FLAPPED_NS: Final = 30 * 60 * NS_PER_SECOND
+FLAPPED_NS: Final = 30 * MINUTE_NS
 """A node that has been ready for longer is well again."""
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
-CORDONED_NS: Final = 60 * 60 * NS_PER_SECOND
+CORDONED_NS: Final = HOUR_NS
 """A drain by hand, or the update of a node group, takes less than this."""
 MOST_MINORS_BEHIND: Final = 3
 """A kubelet may be this many minor versions older than the API server, and not newer than it."""
@@ -89,7 +89,7 @@ _PROBLEM: Final = re.compile(
 
 While Azure freezes a machine for some seconds, its condition's message begins with Freeze.
 """
-_OVER_NS: Final = 15 * 60 * NS_PER_SECOND
+_OVER_NS: Final = 15 * MINUTE_NS
 """If no node is short of anything, and the last eviction is older, the shortage is over."""
 _MANY_EVICTED: Final = 3
 """From this many evictions on they are reported although no node is short of anything at the moment."""

@@ -8,10 +8,10 @@ from typing import Final
 
 from karptui.changes.changes import Edit
 from karptui.decode.kinds import Kind
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.finding import ClusterFinding, EditBefore, FindingCode
 
-WITHIN_NS: Final = 30 * 60 * NS_PER_SECOND
+WITHIN_NS: Final = 30 * MINUTE_NS
 """How long before a fault an edit may have been made."""
 _TEMPLATE: Final = "spec.template.spec."
 _LAUNCHES: Final = (

@@ -13,17 +13,9 @@ from karptui.disruption.codes import WhyCode
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, parse_timestamp
 from karptui.provisioning.pool_order import usable_pools
-from karptui.verdict.finding import (
-    HOUR_NS,
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    VerdictCase,
-    VerdictNode,
-)
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
 from karptui.verdict.pending_pods import folded_by_namespace
 
 EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS
@@ -32,12 +24,12 @@ MOST_NODES_FOR_NEXT: Final = 500
 """In larger clusters the next command is worked out only while the Next screen is open."""
 FEWEST_LAUNCHES: Final = 3
 """From this many new nodes on, a move of launches to another NodePool is reported."""
-BLOCK_DRAIN_NS: Final = 40 * 60 * NS_PER_SECOND
+BLOCK_DRAIN_NS: Final = 40 * MINUTE_NS
 """Karpenter drains a capacity block's nodes this long before its end.
 
 Source: pkg/apis/v1/ec2nodeclass_status.go and pkg/controllers/capacityreservation/expiration of the AWS provider.
 """
-BLOCK_GRACE_NS: Final = 10 * 60 * NS_PER_SECOND
+BLOCK_GRACE_NS: Final = 10 * MINUTE_NS
 """EC2 begins to end the instances this long after that."""
 _CAPACITY_BLOCK: Final = "capacity-block"
 _LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, WhyCode.DELETING)

@@ -14,16 +14,7 @@ from karptui.kube.units import counted, duration_text
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
 from karptui.session.answers import Overview
 from karptui.session.facts import AdviceAround
-from karptui.views.column import (
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    NumberHeading,
-    SortKey,
-    Value,
-    text_column,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, SortKey, Value, text_column
 from karptui.views.instants import unready_line
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name

@@ -8,7 +8,7 @@ import msgspec
 
 from karptui.aws.money import per_hour_text
 from karptui.changes.row import COST, ObjectChange, What
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.kube.units import clock_text, counted, instant_text, span_text
 from karptui.views.column import INSTANT_OR_NULL, Column, Heading, Value, one_of, text_column
 from karptui.views.instants import second_value
@@ -17,8 +17,6 @@ from karptui.views.table import Sort, TableSpec
 
 if TYPE_CHECKING:
     from karptui.session.changes import ChangeSet
-
-_DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def value_text(value: Any) -> str:
@@ -62,7 +60,7 @@ def headline(change_set: ChangeSet) -> str:
 def _when(row: ObjectChange, now_ns: int) -> Cell:
     if not row.at_ns:
         return NOT_APPLICABLE
-    is_recent = 0 <= now_ns - row.at_ns < _DAY_NS
+    is_recent = 0 <= now_ns - row.at_ns < DAY_NS
     return Cell(clock_text(row.at_ns) if is_recent else instant_text(row.at_ns)[5:])
 
 

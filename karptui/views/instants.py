@@ -6,14 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, counted, duration_text, instant_text
 from karptui.session.answers import Overview
 from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
-_DAY_NS: Final = 86_400 * NS_PER_SECOND
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -30,7 +29,7 @@ def weekday_text(instant_ns: int, local: tzinfo | None = None) -> str:
 
 def dated_text(instant_ns: int, now_ns: int) -> str:
     """Return the time of day, with the weekday within a week after today, else with the date."""
-    days = instant_ns // _DAY_NS - now_ns // _DAY_NS
+    days = instant_ns // DAY_NS - now_ns // DAY_NS
     if not days:
         return clock_text(instant_ns)
     return weekday_text(instant_ns) if 0 < days < len(_DAYS) else instant_text(instant_ns)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from karptui.disruption.churn.last_hour import BIN_NS
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.views.column import Column, Heading, ItemT, Schema, Value
 from karptui.views.row import BLOCKS, NOT_APPLICABLE, Cell, Tone
@@ -83,7 +83,7 @@ def last_hour_column(
             "nodes_last_hour",
             lambda item, _: list(read(item)),
             _COUNTS,
-            f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last is now; null if unknown.",
+            f"NodeClaims every {BIN_NS // (MINUTE_NS)} minutes, the last is now; null if unknown.",
             after=after,
             flat=lambda counts: " ".join("-" if count is None else str(count) for count in counts),
         ),

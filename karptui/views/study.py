@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic
 
 from karptui.errors import RequestError
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.session.answers import AnswerT, StudyAnswer
 from karptui.session.protocol import Session
 from karptui.views.column import ItemT
@@ -66,7 +66,7 @@ class Study(Generic[AnswerT, ItemT]):
     """Accepted values; None if there are none."""
 
 
-HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
+HORIZONS_NS: Final = tuple(hours * HOUR_NS for hours in (6, 24, 72, 1))
 """Spans that are played, one after the other."""
 
 

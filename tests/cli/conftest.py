@@ -10,7 +10,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.clock import SystemClock
-from tests.looked_once import look_once
+from tests.shared_analyses import look_once
 from tests.still_demo import tell_once
 from tests.story_d import story_document
 

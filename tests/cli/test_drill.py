@@ -11,7 +11,7 @@ import pytest
 
 from karptui.studies.drill import drill
 from tests.cli.conftest import Run
-from tests.looked_once import answer_once
+from tests.shared_analyses import answer_once
 
 ZONE = "zone=us-east-1a"
 ON_DEMAND = "capacity-type=on-demand"

@@ -24,7 +24,7 @@ from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.yaml.write import write_block
 from tests.builders import NOW_NS
 from tests.cli.conftest import Run
-from tests.troubles import troubles_document
+from tests.troubled_cluster import troubles_document
 
 EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
 """OSC 52 (which writes the clipboard), CSI, the CSI of C1, direction overrides, characters without a width."""

@@ -12,7 +12,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.studies.headroom import headroom
 from tests.cli.conftest import Run
-from tests.looked_once import answer_once
+from tests.shared_analyses import answer_once
 
 FRONT = "Deployment/web/front"
 POSTGRES = "StatefulSet/db/postgres"

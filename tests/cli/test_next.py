@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
-from tests.troubles import troubles_document
+from tests.troubled_cluster import troubles_document
 
 
 @pytest.fixture(name="file")

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.cli.conftest import Run
-from tests.troubles import EXTRA_POOL, troubles_document
+from tests.troubled_cluster import EXTRA_POOL, troubles_document
 
 OWN = {
     "explain": ["pool", "spot"],

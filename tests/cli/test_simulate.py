@@ -15,7 +15,7 @@ from karptui.provisioning.solution import Solution, provisioning_events
 from tests.cli.conftest import Run
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
-from tests.troubles import troubles_document
+from tests.troubled_cluster import troubles_document
 
 CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
 

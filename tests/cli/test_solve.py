@@ -11,7 +11,7 @@ from karptui.cli.main import main
 from karptui.solve.catalogue import GOALS
 from karptui.solve.run import _FINDERS, solve_goal
 from tests.cli.conftest import Run
-from tests.looked_once import answer_once
+from tests.shared_analyses import answer_once
 
 
 @pytest.fixture(autouse=True)

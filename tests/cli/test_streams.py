@@ -22,7 +22,7 @@ from karptui.cli import heartbeat
 from karptui.cli.errors import say
 from karptui.cli.main import COMMANDS, actions_of, main
 from karptui.cli.option_values import file_name, target_name
-from tests.troubles import troubles_document
+from tests.troubled_cluster import troubles_document
 
 KARPTUI = (sys.executable, "-m", "karptui")
 

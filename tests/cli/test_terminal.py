@@ -19,7 +19,7 @@ from karptui.cli.main import main
 from karptui.cli.open import as_the_terminal_shows
 from karptui.config import DEFAULTS
 from tests.cli.conftest import Run
-from tests.troubles import troubles_document
+from tests.troubled_cluster import troubles_document
 
 START = (
     "import os, sys; os.close(os.open(os.ttyname(2), os.O_RDWR)); "

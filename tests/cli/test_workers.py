@@ -16,7 +16,7 @@ from karptui.views.sanitize import page
 from karptui.workers.near import NearWorkers
 from karptui.workers.workers import WorkersError
 from tests.cli.conftest import Run
-from tests.troubles import EXTRA_POOL, troubles_document
+from tests.troubled_cluster import EXTRA_POOL, troubles_document
 
 SCENARIO = """\
 name: no spot

@@ -5,11 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from karptui.disruption.budget_calendar import DAY_NS, PoolBudgets, pool_budgets
+from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import PoolUse
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
+from karptui.kube.timestamps import DAY_NS
 from tests.builders import NOW_NS, a_nodepool
 
 HOUR_NS = DAY_NS // 24

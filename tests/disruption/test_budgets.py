@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from karptui.disruption.budget_calendar import (
-    DAY_NS,
     AllowanceSpan,
     TimeSpan,
     allowance,
@@ -16,6 +15,7 @@ from karptui.disruption.budget_calendar import (
 )
 from karptui.disruption.budgets import BudgetState, BudgetValueError, PoolUse, Reason, budget_state, read_window, scaled
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.kube.timestamps import DAY_NS
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, present
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.disruption.budget_calendar import DAY_NS, allowance
+from karptui.disruption.budget_calendar import allowance
 from karptui.disruption.budgets import PoolUse, Reason
 from karptui.disruption.pauses import budget_documents, end_of, pause_budget, zero_budgets
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_timestamp
+from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND, format_timestamp, parse_timestamp
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 from tests.builders import NOW_NS, a_nodepool

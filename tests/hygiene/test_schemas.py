@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from karptui.cli.main import COMMANDS, main
 from karptui.clock import SystemClock
 from tests.cli.conftest import NOON_NS
-from tests.looked_once import look_once
+from tests.shared_analyses import look_once
 from tests.still_demo import tell_once
 from tests.story_d import story_document
 

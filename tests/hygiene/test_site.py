@@ -12,7 +12,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.clock import SystemClock
 from tests.cli.conftest import NOON_NS
-from tests.looked_once import look_once
+from tests.shared_analyses import look_once
 from tests.still_demo import tell_once
 from tools import make_site
 

@@ -19,7 +19,7 @@ from karptui.session import verdict as findings
 from tests.incidents.all import INCIDENTS
 from tests.incidents.judge import judge
 from tests.incidents.live import shown_by_a_cluster
-from tests.looked_once import look_once
+from tests.shared_analyses import look_once
 
 HERE: Final = Path(__file__).resolve().parent
 GIVEN: Final = HERE.parent / "goldens" / "incidents"

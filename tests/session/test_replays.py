@@ -14,13 +14,7 @@ from karptui.serving import whatif as module
 from karptui.serving.whatif import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIfs
 from karptui.session.cluster_view import ClusterView
 from karptui.session.follower import ClusterFollower
-from karptui.session.replays import (
-    Replayer,
-    ReplayProgress,
-    ReplayQuestion,
-    SharedBase,
-    _Report,
-)
+from karptui.session.replays import Replayer, ReplayProgress, ReplayQuestion, SharedBase, _Report
 from karptui.sources.demo.source import DemoSource
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField

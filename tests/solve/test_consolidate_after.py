@@ -5,8 +5,9 @@ import pytest
 from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.forward.result import Moment, Played, Step, StepKind
 from karptui.karpenter.settings import Settings
+from karptui.kube.timestamps import DAY_NS
 from karptui.solve.answer import Solved
-from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
+from karptui.solve.goals.consolidate_after import LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
 from karptui.studies.forecasts import forecast_of
 from karptui.views.column import plain

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.solve.goals.expirations import HOUR_NS, hours_of, spread
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
+from karptui.solve.goals.expirations import hours_of, spread
 from karptui.solve.run import solve_goal
 from karptui.whatif.edits import RemoveNode
 from tests.builders import NOW_NS, a_nodeclaim

@@ -15,7 +15,7 @@ from karptui.config import Config
 from karptui.session.throttle import NoThrottle, ThreadThrottle
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
-from tests.looked_once import look_once
+from tests.shared_analyses import look_once
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.stage import an_app
 from tests.ui.style_rules import read_once

@@ -25,15 +25,7 @@ from karptui.session.types_of_pools import pool_entries
 from karptui.views.table import Sort, build_rows
 from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent, types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-from karptui.views.types.pools import (
-    TABLE,
-    aws_sentence,
-    carries,
-    filter_lines,
-    finding_lines,
-    note_of,
-    reason_lines,
-)
+from karptui.views.types.pools import TABLE, aws_sentence, carries, filter_lines, finding_lines, note_of, reason_lines
 from tests import builders
 from tests.aws.builders import a_nodeclass
 from tests.builders.clusters import state_of

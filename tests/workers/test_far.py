@@ -15,7 +15,7 @@ from karptui.cli.main import main
 from karptui.workers import far
 from karptui.workers.near import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
-from tests.troubles import EXTRA_POOL, troubles_document
+from tests.troubled_cluster import EXTRA_POOL, troubles_document
 from tests.workers import questions
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install -e '.[dev]'")

@@ -7,16 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from karptui.sources.demo.machines import NO_CAPACITY
-from karptui.sources.demo.world import (
-    Manifest,
-    a_suffix,
-    a_uid,
-    condition,
-    event,
-    metadata,
-    pod_spec,
-    with_condition,
-)
+from karptui.sources.demo.world import Manifest, a_suffix, a_uid, condition, event, metadata, pod_spec, with_condition
 from tools.demo.machines import MINUTE_NS, Foundry, Machine
 from tools.demo.pools import DAY_NS, a_pool, one_of
 from tools.demo.workloads import Planter, Workload

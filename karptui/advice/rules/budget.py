@@ -29,7 +29,7 @@ from karptui.disruption.repair import Repair
 from karptui.disruption.schedule import ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
@@ -91,7 +91,7 @@ def _window(budget: DisruptionBudget) -> Window | None:
         return None
 
 
-_LONG_NS: Final = 30 * 60 * NS_PER_SECOND
+_LONG_NS: Final = 30 * MINUTE_NS
 
 
 @rule(

@@ -11,11 +11,10 @@ from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import listed, span
 from karptui.aws.launch_refusals import recent_launch_refusals
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
-_HOUR_NS: Final = 3600 * NS_PER_SECOND
 _MANY: Final = 3
 _LONGEST: Final = 160
 
@@ -31,7 +30,7 @@ _LONGEST: Final = 160
     remedy="Allow more types, zones or capacity types, or give the pods a NodePool to fall back to.",
 )
 def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
-    refusals = recent_launch_refusals(context.inventory, context.history, since_ns=context.now_ns - _HOUR_NS)
+    refusals = recent_launch_refusals(context.inventory, context.history, since_ns=context.now_ns - HOUR_NS)
     for pool in context.pools:
         launch_refusals = [refusal for refusal in refusals if refusal.nodepool == pool.name]
         counts: dict[str, int] = {}
@@ -51,7 +50,7 @@ def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
+_PATIENCE_NS: Final = 5 * MINUTE_NS
 
 
 @rule(

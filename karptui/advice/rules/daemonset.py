@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.kube.objects import controller_of
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
@@ -113,7 +113,7 @@ def _other_group(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
-_LONG_NS: Final = 5 * 60 * NS_PER_SECOND
+_LONG_NS: Final = 5 * MINUTE_NS
 
 
 @rule(

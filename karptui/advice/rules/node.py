@@ -22,13 +22,13 @@ from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_ob
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.kube.units import amount_text, counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
 
 _SAID: Final = frozenset({"ConsolidationCandidate", "ConsolidationApproved"})
-_REMAINED_LONG_NS: Final = 30 * 60 * NS_PER_SECOND
+_REMAINED_LONG_NS: Final = 30 * MINUTE_NS
 
 
 @rule(

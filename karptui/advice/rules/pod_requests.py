@@ -17,7 +17,7 @@ from karptui.kube.live_usage import Used
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.units import counted, cpu_text, mebibytes_text, verb
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
@@ -152,7 +152,7 @@ def _no_usable_pool(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
-_LONG_NS: Final = 10 * 60 * NS_PER_SECOND
+_LONG_NS: Final = 10 * MINUTE_NS
 _FEWEST: Final = 3
 
 

@@ -22,13 +22,13 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.timestamps import NS_PER_SECOND, format_second
+from karptui.kube.timestamps import DAY_NS, HOUR_NS, format_second
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting
 
-_LONG_AFTER_NS: Final = 24 * 3600 * NS_PER_SECOND
-_LONG_EMPTY_NS: Final = 6 * 3600 * NS_PER_SECOND
+_LONG_AFTER_NS: Final = DAY_NS
+_LONG_EMPTY_NS: Final = 6 * HOUR_NS
 _CONSOLIDATE_AFTER: Final = ("spec", "disruption", "consolidateAfter")
 
 
@@ -214,7 +214,7 @@ def _empty_for_long(
         )
 
 
-_LIGHT_NS: Final = 3600 * NS_PER_SECOND
+_LIGHT_NS: Final = HOUR_NS
 """A node that has just started may still get its pods."""
 
 
@@ -266,7 +266,7 @@ def _holds_pods(node: StateNode, context: AdviceContext) -> bool:
     return any(protection_of(pod, context.now_ns).is_active or block(pod) for pod in node.pods)
 
 
-_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
+_SOON_NS: Final = DAY_NS
 _AHEAD_NS: Final = 7 * _SOON_NS
 _SHARE: Final = 3
 

@@ -13,13 +13,12 @@ from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import SPOT
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import counted, mebibytes_text, verb
 from karptui.whatif.edits import ObjectRef, SetSetting
 
 _MINUTES: Final = {"single": 3, "multi": 1}
 """Maximum duration of a pass in minutes, by the metric's ``consolidation_type``."""
-_HOUR_NS: Final = 3600 * NS_PER_SECOND
 
 
 @rule(
@@ -43,7 +42,7 @@ def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
         if not times or running_ns <= 0:
             continue
         nodes = sum(len(context.nodes_of(pool)) for pool in context.pools)
-        is_often = times * _HOUR_NS >= running_ns
+        is_often = times * HOUR_NS >= running_ns
         yield Finding(
             severity=Severity.WARNING if is_often else Severity.INFO,
             objects=(ObjectRef("Setting", f"{kind}-node consolidation"),),
@@ -94,7 +93,7 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
             )
 
 
-_PATIENCE_NS: Final = 15 * 60 * NS_PER_SECOND
+_PATIENCE_NS: Final = 15 * MINUTE_NS
 
 
 @rule(

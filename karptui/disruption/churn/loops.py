@@ -18,12 +18,12 @@ import msgspec
 
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Life, Removal
 from karptui.disruption.churn.moves import Moved
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 
 _SLACK_NS: Final = 2 * NS_PER_SECOND
-LONGEST_COMMAND_NS: Final = 15 * 60 * NS_PER_SECOND
+LONGEST_COMMAND_NS: Final = 15 * MINUTE_NS
 """How long before a deletion its command may have started, if its start is unknown."""
-AFTERWARDS_NS: Final = 5 * 60 * NS_PER_SECOND
+AFTERWARDS_NS: Final = 5 * MINUTE_NS
 """How soon after a forceful deletion the provisioner replaces the node."""
 
 
@@ -95,15 +95,15 @@ def is_same_kind(life: Life, other: Life) -> bool:
     )
 
 
-SHORT_NS: Final = 30 * 60 * NS_PER_SECOND
+SHORT_NS: Final = 30 * MINUTE_NS
 """A node that Karpenter disrupts within this time after its creation was hardly worth launching."""
-AGAIN_NS: Final = 15 * 60 * NS_PER_SECOND
+AGAIN_NS: Final = 15 * MINUTE_NS
 """A launch within this time after the removal of a node of the same type undoes the removal."""
 FEWEST: Final = 3
 """Repetitions that make a loop."""
 MOVES_PER_POD: Final = 2
 """Moves of each pod, on average, that make a workload's loop."""
-ONE_DRAIN_NS: Final = 5 * 60 * NS_PER_SECOND
+ONE_DRAIN_NS: Final = 5 * MINUTE_NS
 """Moves within this time may be one drain of several nodes, and no loop."""
 
 

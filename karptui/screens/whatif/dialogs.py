@@ -19,8 +19,8 @@ from karptui.screens.destinations import ToStudy, ToText
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.kept_scenarios import FileIsThereError
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
-from karptui.screens.whatif.workbook import FileIsThereError
 from karptui.views.row import Tone
 from karptui.views.study import fault_of
 from karptui.views.whatif.totals import mode_sentence, mode_text

@@ -20,7 +20,8 @@ from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
-from karptui.whatif.quick_edits.requirements import add_daemonset, own_pool, split_pool, types_left, values_left
+from karptui.whatif.quick_edits.new_documents import add_daemonset, own_pool, split_pool
+from karptui.whatif.quick_edits.requirements import types_left, values_left
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.tree import Document
 

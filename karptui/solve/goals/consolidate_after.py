@@ -11,7 +11,7 @@ import msgspec
 from karptui.errors import RequestError
 from karptui.forward.result import Played
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.kube.units import counted
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Reporter
@@ -28,7 +28,6 @@ LADDER: Final = (
     "45m", "30m", "20m", "15m", "10m", "5m", "2m", "1m", "30s", "0s",
 )  # fmt: skip
 """The values that are played, the calmest first."""
-DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 _SAME: Final = 1e-4
 """Dollars per hour."""
 

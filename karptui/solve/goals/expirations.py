@@ -13,14 +13,13 @@ from typing import Final
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.units import counted, instant_text, verb
 from karptui.solve.answer import Effort, Solved, Tried
 from karptui.solve.question import GoalQuestion
 from karptui.whatif.edits import RemoveNode
 from karptui.whatif.scenario import Replay
 
-HOUR_NS: Final = 3600 * NS_PER_SECOND
 _APPROXIMATED: Final = (
     "hours count from now: 60 minutes that span two of them may have twice as many expirations",
     "replacing early is deleting: Karpenter drains the node under PodDisruptionBudgets, and awaits no replacement",

@@ -13,10 +13,10 @@ from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason, scaled
 from karptui.errors import RequestError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS, MINUTE_NS
 from karptui.kube.units import counted, first_of
 from karptui.solve.answer import Effort, Solved, Tried
-from karptui.solve.goals.consolidate_after import DAY_NS, days_of, figures_of_plays
+from karptui.solve.goals.consolidate_after import days_of, figures_of_plays
 from karptui.solve.question import GoalQuestion
 from karptui.solve.weekly_windows import Minutes, offset_of, week_of, window_budgets
 from karptui.studies.forecasts import forecast_of
@@ -25,7 +25,6 @@ from karptui.whatif.scenario import Replay
 
 _SHARE: Final = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]{1,9}", re.ASCII)
 _REASONS: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
-_MINUTE_NS: Final = 60 * NS_PER_SECOND
 _SUNDAY_NS: Final = 3 * DAY_NS
 """From the epoch, a Thursday, to the first Sunday."""
 
@@ -99,8 +98,8 @@ def _prove(pool: NodePool, budgets: list[dict[str, str]], week: tuple[Minutes, .
     edited = replace(pool, budgets=written)
     for reason in _REASONS:
         for span in allowance(edited, reason, use, now_ns, now_ns + 2 * WEEK_NS):
-            minute = (span.start_ns + span.end_ns) // 2 // _MINUTE_NS
-            at = (minute - _SUNDAY_NS // _MINUTE_NS) % (WEEK_NS // _MINUTE_NS)
+            minute = (span.start_ns + span.end_ns) // 2 // MINUTE_NS
+            at = (minute - _SUNDAY_NS // MINUTE_NS) % (WEEK_NS // MINUTE_NS)
             is_open = any(part.start <= at < part.end for part in week)
             if span.allowed != (scaled(share, use.nodes) if is_open else 0):
                 raise RequestError("the budgets do not give this window: report this as a bug")

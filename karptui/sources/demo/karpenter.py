@@ -21,7 +21,7 @@ from karptui.clock import Clock
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND
 from karptui.sources.metrics.source import MetricsNews
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource
 from karptui.sources.source import SourceError
@@ -55,7 +55,7 @@ REFUSED_SECONDS: Final = 180
 LEAST_SHARE: Final = 0.3
 SHARES: Final = 0.35
 """Width of the range of spot prices, as a share of the on-demand price; it starts at ``LEAST_SHARE``."""
-STARTED_NS: Final = 9 * 86_400 * NS_PER_SECOND
+STARTED_NS: Final = 9 * DAY_NS
 """Uptime of the controller."""
 NODES_CREATED: Final = MappingProxyType({"runners": 212, "general": 1_840, "edge": 31, "trino": 8, "gpu": 26})
 NODES_ENDED: Final = MappingProxyType({"runners": 209, "general": 1_792, "edge": 27, "gpu": 24})

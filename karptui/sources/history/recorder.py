@@ -15,8 +15,8 @@ from karptui.clock import Clock
 from karptui.decode.kinds import Kind
 from karptui.decode.stream import line_object, page_objects
 from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, Mark, Sample
+from karptui.kube.timestamps import DAY_NS, HOUR_NS
+from karptui.sources.history.store import Change, HistoryError, Mark, Sample
 from karptui.sources.history.tap import FACTS_SECONDS, Limits
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.scrub import scrub
@@ -30,7 +30,7 @@ WAIT_SECONDS: Final = 60.0
 """Kinds that are not complete after this time do not hold up the first key frames."""
 USAGE_SECONDS: Final = 600.0
 """Interval of writing the usage of containers."""
-USAGE_NS: Final = 3600 * NS_PER_SECOND
+USAGE_NS: Final = HOUR_NS
 """Length of a period of usage."""
 USAGE_BYTES_PER_SECOND: Final = 200.0
 """Most that the measurements of all pods may take, in the long run: the more pods, the rarer they are written."""
@@ -252,7 +252,7 @@ class Recorder:
             writer.pack()
             if now - self._key_at >= KEY_SECONDS or self._changes_since_key >= KEY_CHANGES:
                 self._write_key(writer, now)
-            oldest_ns = writer.newest_ns - int(self._limits.days * NS_PER_DAY)
+            oldest_ns = writer.newest_ns - int(self._limits.days * DAY_NS)
             writer.prune(most_bytes=self._limits.bytes, oldest_ns=oldest_ns)
 
     def _write_opening(self, writer: HistoryWriter, now: float) -> None:

@@ -32,14 +32,11 @@ APPLICATION_ID: Final = 0x6B617270
 """``karp``: tells a history from other SQLite files."""
 PREDICTION: Final = "prediction"
 """Cause of the marks that tell whether a prediction came true."""
-NS_PER_DAY: Final = 24 * 3600 * NS_PER_SECOND
 _LARGEST_FRAME_BYTES: Final = 256 << 20
 """Of one frame, unpacked."""
 MOST_BYTES: Final = 2 << 30
 """Of all objects that are read for one moment."""
 _BUSY_SECONDS: Final = 5.0
-
-
 _NULL: Final = b"null"
 _T = TypeVar("_T")
 

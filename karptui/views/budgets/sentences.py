@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
-from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
+from karptui.disruption.budget_calendar import AllowanceSpan, LineWindow
 from karptui.disruption.budgets import UNLIMITED, BudgetState
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.group import group_by
+from karptui.kube.timestamps import DAY_NS, HOUR_NS
 from karptui.kube.units import first_of, instant_text
 from karptui.session.budgets import BudgetEntry, WindowChange
 from karptui.views.instants import in_text, range_text, weekday_text
@@ -17,7 +18,6 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 
 NO_LIMIT: Final = "no limit"
-HOUR_NS: Final = DAY_NS // 24
 CLOSED, PARTLY, MANY, ANY = "·", "~", "+", "∞"
 LEGEND: Final = f"1-9 nodes allowed, {MANY} ten or more, {ANY} no limit, {CLOSED} closed, {PARTLY} open for part of it"
 

@@ -13,14 +13,13 @@ from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import DAY_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text
 from karptui.session.churn import ChurnEntry, Counters, ReplacedClaim
 from karptui.views.instants import instant_value, second_value, seconds_of
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 
-MINUTE_NS: Final = 60 * NS_PER_SECOND
 STEPS_NS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 2, 5, 10, 15, 30, 60, 120))
 """Possible time spans of a chart bin."""
 NOTHING: Final = "·"
@@ -101,7 +100,7 @@ LOOP_WORDS: Final = {
     LoopKind.NEVER_JOINED: "never joins",
     LoopKind.MOVED: "moved",
 }
-FEWEST_NS: Final = 10 * 60 * NS_PER_SECOND
+FEWEST_NS: Final = 10 * MINUTE_NS
 """Over less time no rate per hour is given."""
 CHART_MARGIN: Final = 30
 """Characters of a chart line that are not bins."""
@@ -110,18 +109,17 @@ SHORT_WIDTH: Final = 100
 _MOST_LOOPS: Final = 3
 _MOST_SHORT: Final = 2
 _MOST_MOVED: Final = 3
-_DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def per_hour(count: int, window: ChurnWindow) -> float | None:
     """Return the hourly rate in the window; None if the window is too short."""
-    return count * 3600 * NS_PER_SECOND / window.length_ns if window.length_ns >= FEWEST_NS else None
+    return count * HOUR_NS / window.length_ns if window.length_ns >= FEWEST_NS else None
 
 
 def since_text(instant_ns: int, now_ns: int) -> str:
     """Return ``14:02Z``, with the date if it is a day or more ago."""
     instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
-    return f"{instant:%H:%M}Z" if now_ns - instant_ns < _DAY_NS else f"{instant:%Y-%m-%d %H:%M}Z"
+    return f"{instant:%H:%M}Z" if now_ns - instant_ns < DAY_NS else f"{instant:%Y-%m-%d %H:%M}Z"
 
 
 def rate_text(count: int, window: ChurnWindow) -> str:

@@ -11,7 +11,7 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import WAVE_NS, Expiry, expiry_wave
 from karptui.karpenter.nodeclaim import REBOOTING, DrainStage
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text, span_text
 from karptui.session.claims import ClaimEntry
 from karptui.views.instants import in_text
@@ -154,7 +154,6 @@ def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
     return f"a drain would end by force after {span_text(grace_ns)}"
 
 
-HOUR_NS: Final = 3600 * NS_PER_SECOND
 SPANS_NS: Final = (WAVE_NS, 24 * HOUR_NS, 7 * 24 * HOUR_NS)
 LEAST_WAVE: Final = 3
 """Minimum size of an expiry wave that is mentioned."""

@@ -8,7 +8,7 @@ import msgspec
 
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import DAY_NS
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, cell_words
@@ -21,7 +21,7 @@ from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
 
 CAPACITY_SHORT: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
-_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
+_SOON_NS: Final = DAY_NS
 
 
 def name_cell(entry: NodeEntry, _: int) -> Cell:

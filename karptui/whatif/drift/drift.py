@@ -27,7 +27,7 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube.objects import Condition, with_condition, without_condition
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS
 from karptui.whatif.difference_lines import DriftLine
 from karptui.whatif.drift.hashes import (
     EC2_NODECLASS_HASH_VERSION,
@@ -42,7 +42,7 @@ from karptui.whatif.situation import DRIFTED, Situation
 NODEPOOL_HASH_VERSION_KEY: Final = "karpenter.sh/nodepool-hash-version"
 NODECLASS_HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
 NODECLASS_HASH_VERSION_KEY: Final = "karpenter.k8s.aws/ec2nodeclass-hash-version"
-_TYPES_AFTER_NS: Final = 3600 * NS_PER_SECOND
+_TYPES_AFTER_NS: Final = HOUR_NS
 _RESERVATION_LABELS: Final = (RESERVATION_ID, "karpenter.k8s.aws/capacity-reservation-type")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.errors import RequestError
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.workbook import FileIsThereError
+from karptui.screens.whatif.kept_scenarios import FileIsThereError
 from karptui.session.answers import ReplayState
 from karptui.sources.source import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField

@@ -9,15 +9,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.cluster import reflectors
 from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
-from karptui.sources.cluster.resources import (
-    AUTO_MODE_EVENTS,
-    EVENTS,
-    LATER,
-    NODECLAIMS,
-    NODEPOOLS,
-    NODES,
-    PODS,
-)
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
 from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServer, named

@@ -17,17 +17,7 @@ from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.pool_types import offered_types
 from karptui.views.pending.sentences import now_text, short_verdict
-from tests.builders import (
-    MINUTE_NS,
-    NOW_NS,
-    SECOND_NS,
-    a_node,
-    a_nodepool,
-    a_pod,
-    amounts,
-    an_event,
-    an_instance_type,
-)
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_nodepool, a_pod, amounts, an_event, an_instance_type
 from tests.builders.clusters import state_of
 
 _CLAIM = "PersistentVolumeClaim"

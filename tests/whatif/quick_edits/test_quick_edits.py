@@ -19,16 +19,13 @@ from karptui.whatif.field_path import Path, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, Option, QuickEdit, as_text, step_ladder, step_quantity
+from karptui.whatif.quick_edits.new_documents import add_daemonset, append_document, own_pool, split_pool
 from karptui.whatif.quick_edits.requirements import (
     NO_TYPE,
     Types,
-    add_daemonset,
     allows,
-    append_document,
-    own_pool,
     requirement_text,
     set_requirement,
-    split_pool,
     toggle_value,
     types_left,
     values_left,

@@ -12,7 +12,7 @@ import pytest
 
 from karptui.paths import state_dir
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.workbook import KeptScenarios
+from karptui.screens.whatif.kept_scenarios import KeptScenarios
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
 from karptui.whatif.scenario import Opening, Replay, Scenario
 from tests.screens.whatif.hand import Cluster, SlowCluster
@@ -153,7 +153,7 @@ def test_two_at_once_keep_the_scenarios_of_both() -> None:
 def test_a_folder_that_another_process_has_locked_is_waited_for_and_then_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("karptui.screens.whatif.workbook.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.LOCK_SECONDS", 0.05)
     assert KEPT.write([])
     descriptor = os.open(state_dir() / "whatif", os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -176,19 +176,19 @@ def test_what_cannot_be_read_is_set_aside_and_not_written_over(data: bytes) -> N
 def test_what_is_too_large_or_not_to_be_opened_is_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT.write([Scenario("large", edits=(CordonNode("n"),))])
     with monkeypatch.context() as context:
-        context.setattr("karptui.screens.whatif.workbook.MOST_KEPT_BYTES", 10)
+        context.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 10)
         assert KEPT.read() == ()
     assert KEPT.write([Scenario("closed", edits=(CordonNode("n"),))])
-    monkeypatch.setattr("karptui.screens.whatif.workbook.read_file", _refuse)
+    monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.read_file", _refuse)
     assert KEPT.read() == ()
     aside = [path.read_text() for path in sorted((state_dir() / "whatif").iterdir())]
     assert ["closed" in aside[0], "large" in aside[1], len(aside)] == [True, True, 2]
 
 
 def test_what_cannot_be_written_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.screens.whatif.workbook.MOST_KEPT_BYTES", 10)
+    monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 10)
     assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
-    monkeypatch.setattr("karptui.screens.whatif.workbook.MOST_KEPT_BYTES", 1 << 20)
+    monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 1 << 20)
     monkeypatch.setattr("karptui.files.os.open", _refuse)
     assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
 

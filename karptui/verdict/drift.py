@@ -1,0 +1,146 @@
+"""Drifted nodes that are not replaced, or that are drained all at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.command import Method
+from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.lanes import Lane
+from karptui.disruption.no_place import reason_of
+from karptui.disruption.termination import Initiator
+from karptui.kube.resources import NODES
+from karptui.kube.timestamps import MINUTE_NS
+from karptui.verdict.blocked import NAMED_HOLDERS, closed_reasons, holder_of, manner_of, own_blockers, users_of
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.launches import DRIFT_PATIENCE_NS
+
+AT_ONCE_NS: Final = 10 * MINUTE_NS
+"""Drains that begin within this time are at once; replacements launched within it before them are new nodes."""
+FEWEST_AT_ONCE: Final = 4
+
+
+def drift_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools whose drift does not go on, or drains most nodes at once."""
+    yield from _unreplaced(case)
+    yield from _drift_of_most(case)
+
+
+def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools with nodes that have been drifted for long, while none is being replaced."""
+    pools: dict[str, list[VerdictNode]] = {}
+    moving: set[str] = set()
+    for line in case.nodes:
+        findings = line.findings
+        if findings is None or line.claim is None or not line.claim.is_true("Drifted"):
+            continue
+        if holder_of(line) in NAMED_HOLDERS:
+            continue
+        code, lane = findings.why.code, _drift_lane(line)
+        if code in (WhyCode.OK, WhyCode.WAITS) and lane is not None and lane.is_held:
+            # Another method may remove it, which is no progress of the drift.
+            pools.setdefault(line.pool, []).append(line)
+        elif code in (WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
+            moving.add(line.pool)
+        elif code in (WhyCode.DRAIN, WhyCode.DELETING):
+            # A node that has been leaving for long, or for another reason, is no sign that the others follow.
+            is_recent = case.now_ns - (line.deleted_ns or case.now_ns) < DRIFT_PATIENCE_NS
+            if is_recent and (findings.drain is None or findings.drain.initiator in (None, Initiator.DRIFTED)):
+                moving.add(line.pool)
+        else:
+            pools.setdefault(line.pool, []).append(line)
+    for name, lines in pools.items():
+        since = min((_drifted_ns(line) for line in lines), default=0)
+        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
+            continue
+        reasons = Counter(_drift_reason(line) for line in lines)
+        reason = reasons.most_common(1)[0][0]
+        manners = Counter(manner_of(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
+        ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
+        is_budget = reason == Code.BUDGET_ZERO
+        used_by = users_of({name}, case) if is_budget and manners.most_common(1)[0][0] is Manner.USED_UP else ()
+        if used_by and not _is_used_for_long(used_by, case):
+            continue
+        static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
+        limit = (static.limits or {}).get(NODES) if static is not None else None
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.DRIFT,
+            since_ns=since or None,
+            objects=(f"NodePool/{name}",),
+            names=(name, *_no_place(lines)) if reason == RefusalCode.UNSCHEDULABLE else (name,),
+            nodes=len(lines),
+            until_ns=min(ends, default=None) if is_budget else None,
+            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else (),
+            detail=reason,
+            of_nodes=limit.units if limit is not None else 0,
+            closed_until_ns=min(ends, default=None) if not is_budget else None,
+            used_by=used_by,
+            manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
+            screen="claims",
+            filter_text=f"pool={name}",
+        )
+
+
+def _is_used_for_long(names: Sequence[str], case: VerdictCase) -> bool:
+    """Return whether one of the nodes that use up a disruption budget has done so for long."""
+    lines = [line for line in case.nodes if line.name in names]
+    instants = [ns for line in lines if (ns := line.deleted_ns or line.not_ready_ns) is not None]
+    return not instants or case.now_ns - min(instants) >= DRIFT_PATIENCE_NS
+
+
+def _drift_of_most(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools of which drift drains most nodes at once."""
+    for pool in case.pools:
+        lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
+        drained = [line for line in lines if _is_drained_by_drift(line, case.now_ns)]
+        since = min((line.deleted_ns for line in drained if line.deleted_ns is not None), default=0)
+        before = sum(line.claim is not None and line.claim.created_ns < since - AT_ONCE_NS for line in lines)
+        if len(drained) >= FEWEST_AT_ONCE and 2 * len(drained) > before:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.DRIFT,
+                since_ns=since,
+                objects=(f"NodePool/{pool.name}",),
+                names=(pool.name,),
+                nodes=len(drained),
+                of_nodes=before,
+                manner=Manner.AT_ONCE,
+                screen="claims",
+                filter_text=f"pool={pool.name}",
+            )
+
+
+def _is_drained_by_drift(line: VerdictNode, now_ns: int) -> bool:
+    drain = line.findings.drain if line.findings is not None else None
+    is_recent = line.deleted_ns is not None and now_ns - line.deleted_ns <= AT_ONCE_NS
+    return is_recent and drain is not None and drain.initiator is Initiator.DRIFTED
+
+
+def _no_place(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return a pod that fits nowhere else if one of the nodes is removed, and why; nothing if that is not known."""
+    for line in lines:
+        outlook = line.findings.outlook if line.findings is not None else None
+        for verdict in (outlook.now, outlook.freed) if outlook is not None else ():
+            if verdict.no_place is not None:
+                return verdict.no_place.pod_key, reason_of(verdict.no_place, line.pool)[0]
+    return ()
+
+
+def _drifted_ns(line: VerdictNode) -> int:
+    condition = line.claim.condition("Drifted") if line.claim is not None else None
+    return condition.last_transition_ns if condition is not None else 0
+
+
+def _drift_reason(line: VerdictNode) -> str:
+    """Return the code of the blocker of a node's drift."""
+    lane = _drift_lane(line)
+    return lane.code if lane is not None else ""
+
+
+def _drift_lane(line: VerdictNode) -> Lane | None:
+    lanes = line.findings.lanes if line.findings is not None else ()
+    return next((lane for lane in lanes if lane.method == Method.DRIFT), None)

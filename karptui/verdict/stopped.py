@@ -1,0 +1,64 @@
+"""A NodeClaim without provider ID, which makes Karpenter pause disruption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from karptui.disruption.codes import WhyCode
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.timestamps import MINUTE_NS
+from karptui.pending.causes import Cause
+from karptui.verdict.blocked import is_simulating, lacks_some, saving_of
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, VerdictCase
+from karptui.verdict.launches import failing_pools, refusal_message, stopping_refusal, unsynced_claims, waits_for_claims
+from karptui.verdict.pending_pods import PendingPods
+
+LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
+"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
+
+
+def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
+    """Return whether an instance was launched for a NodeClaim that Karpenter made clearly after one of these."""
+    first_ns = min((claim.created_ns for claim in claims), default=case.now_ns)
+    launched = (line.claim for line in case.nodes if line.claim is not None and line.claim.provider_id)
+    return any(claim.created_ns - first_ns >= LAUNCH_PATIENCE_NS for claim in launched)
+
+
+def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield NodeClaims without provider ID: meanwhile Karpenter pauses disruption and may schedule no pods."""
+    waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
+    saving = saving_of(((line, line.would_save) for line in waiting), case)
+    unsynced = unsynced_claims(case)
+    if unsynced:
+        since = min((blocker.since_ns for blocker in unsynced if blocker.since_ns), default=None)
+        is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
+        refusal = stopping_refusal(case)
+        refused = {
+            line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == refusal
+        }
+        unsynced = [blocker for blocker in unsynced if blocker.object_key in refused] if refusal else unsynced
+        names = {blocker.object_key for blocker in unsynced}
+        claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
+        failing = failing_pools(case, claims) if refusal or is_long else frozenset()
+        # Karpenter schedules no pod while a NodeClaim has no provider ID.
+        stops_all = (is_long or bool(refusal)) and not _launched_after(claims, case)
+        explained = pending.take(
+            lambda group: (stops_all and group.cause == Cause.CLAIM) or waits_for_claims(group, claims, failing)
+        )
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR if is_long or refusal else FindingSeverity.INFO,
+            detail=refusal,
+            code=FindingCode.STOPPED,
+            price_per_hour=saving.per_hour,
+            is_upper_bound=saving.is_upper_bound,
+            saves_in_seconds=saving.seconds,
+            is_partial=is_simulating(case.nodes) or lacks_some(line.would_save for line in waiting),
+            since_ns=since,
+            objects=tuple(blocker.object_ref for blocker in unsynced),
+            names=tuple(blocker.object_key for blocker in unsynced),
+            nodes=len(waiting),
+            nodes_bound=CountBound.AT_LEAST if is_simulating(case.nodes) else CountBound.EXACT,
+            pending=explained,
+            screen="claims",
+        )
