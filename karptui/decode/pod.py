@@ -254,12 +254,11 @@ def pod_of(
             scheduled = condition
         elif type_ == "Ready":
             ready = condition
-    name = meta.name or required_name(meta.name)
-    is_gated = bool(gates) and not node_name
-    scheduled_reason = SCHEDULING_GATED if is_gated else ""
-    scheduled_message = ""
-    created_text = meta.creation_timestamp
+    name, is_gated = meta.name or required_name(meta.name), bool(gates) and not node_name
+    created_text, ready_since = meta.creation_timestamp, ready.last_transition_time if ready is not None else None
     created_ns = scheduled_ns = ABSENT_NS
+    scheduled_message = ""
+    scheduled_reason = SCHEDULING_GATED if is_gated else ""
     try:
         if created_text:
             created_ns = parse_timestamp(created_text)
@@ -271,38 +270,33 @@ def pod_of(
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts, exited_text = _waiting(status)
         gate = _GATE.search(ready.message or "") if ready is not None and ready.reason == GATES_NOT_READY else None
+        # By position, in the order of the fields: by name, decoding a pod needs 8 % more instructions.
         return Pod(
-            name=name,
-            template=template,
-            # A manifest has no uid, but pods are identified by it.
-            uid=meta.uid or f"{template.namespace}/{name}",
-            node_name=intern(node_name) if node_name else "",
-            nominated_node_name=status.nominated_node_name or "",
-            phase=intern(status.phase) if status.phase else "",
-            created_ns=created_ns,
-            deletion_ns=parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
-            start_ns=parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
-            ready=_READINESS.get(ready.status) if ready is not None else None,
-            ended_ns=_ended_ns(status, ready.last_transition_time if ready is not None else None),
-            scheduled_reason=scheduled_reason,
-            scheduled_message=scheduled_message,
-            scheduled_ns=scheduled_ns,
-            own_labels=own_labels,
-            volumes=volumes,
-            waiting_reason=waiting_reason,
-            exit_reason=exit_reason,
-            restarts=restarts,
-            exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
-            unready_ns=_unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
-            trouble=PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(meta, status, waiting_reason, gate),
+            name,
+            template,
+            meta.uid or f"{template.namespace}/{name}",  # a manifest has no uid, but pods are identified by it
+            intern(node_name) if node_name else "",
+            status.nominated_node_name or "",
+            intern(status.phase) if status.phase else "",
+            created_ns,
+            parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
+            parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
+            _READINESS.get(ready.status) if ready is not None else None,
+            parse_timestamp(ready_since) if ready_since and status.phase in ENDED else ABSENT_NS,
+            scheduled_reason,
+            scheduled_message,
+            scheduled_ns,
+            own_labels,
+            volumes,
+            waiting_reason,
+            exit_reason,
+            restarts,
+            parse_timestamp(exited_text) if exited_text else ABSENT_NS,
+            _unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
+            PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(meta, status, waiting_reason, gate),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
-
-
-def _ended_ns(status: wires.AnyPodStatus, ready_since: str | None) -> int:
-    """Return when a terminated pod ended; ``ABSENT_NS`` for others."""
-    return parse_timestamp(ready_since) if ready_since and status.phase in ENDED else ABSENT_NS
 
 
 def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:

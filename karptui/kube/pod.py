@@ -184,7 +184,7 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
 NO_TROUBLE: Final = PodTrouble()
 
 
-class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
+class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):
     """A pod: its own fields and the template it shares."""
 
     name: str
