@@ -99,7 +99,6 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning all modules and tests again and again: a fifth of the run."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(300_000, 10, 10)
 
@@ -152,27 +151,21 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(autouse=True)
 def _state_of_its_own(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """Let no test find what another has left in the state folder; it is made only where something is written."""
+) -> Iterator[Path]:
+    """Give a test a state folder of its own, and fail it if a boundary catches a fault inside karptui.
+
+    The folder is made only if something is written. Tests of faults are marked ``crashes``.
+    """
     name = f"karptui-state-{os.getpid()}-{hash(request.node.nodeid) & 0xFFFFFFFF:x}"
-    folder = tmp_path_factory.getbasetemp() / name
-    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_inside(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """Fail a test in which a boundary catches a fault inside karptui, unless that is what it tests."""
+    state_folder = tmp_path_factory.getbasetemp() / name
+    monkeypatch.setenv("XDG_STATE_HOME", str(state_folder))
+    caught: list[tuple[str, BaseException]] = []
     if request.node.get_closest_marker("crashes") is not None:
         folder = tmp_path_factory.mktemp("state")
         monkeypatch.setattr(crash, "state_dir", lambda: folder)
-        yield
-        return
-    caught: list[tuple[str, BaseException]] = []
-    monkeypatch.setattr(crash, "record", lambda error, during: caught.append((during, error)))
-    yield
+    else:
+        monkeypatch.setattr(crash, "record", lambda error, during: caught.append((during, error)))
+    yield state_folder
     if caught:
         during, error = caught[0]
         raise AssertionError(f"a fault inside while {during}") from error

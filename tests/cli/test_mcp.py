@@ -17,12 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import CallToolRequestParams
 
 from karptui.cli.main import build_parser, main
-from karptui.cli.mcp_server import _Assistant
 from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
 from tests.cli.conftest import Run
@@ -39,6 +35,11 @@ def schema(name: str) -> Draft202012Validator:
 
 def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
     """Return the results of calls, answered in this process."""
+    # Not at the top: it takes a second, which only a process that runs these tests need pay.
+    from mcp_types import CallToolRequestParams
+
+    from karptui.cli.mcp_server import _Assistant
+
     args = build_parser("mcp").parse_args(["mcp", *words])
 
     async def asked(folder: Path) -> list[Any]:
@@ -52,6 +53,8 @@ def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any
 
 def ask_over_stdio(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
     """Return the tools that are listed, and then the results of the calls, as another program gets them."""
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     async def asked() -> list[Any]:
         command = StdioServerParameters(

@@ -71,6 +71,7 @@ class Cluster:
     instance_types: Sequence[Object] = ()
     listed: Sequence[str] = ()
     objects: list[Object] = field(default_factory=list)
+    namespaces: set[str] = field(default_factory=set)
     nodes: list[NodePair] = field(default_factory=list)
     daemonsets: list[tuple[Object, Object]] = field(default_factory=list)
     system: list[NodePair] = field(default_factory=list)
@@ -93,6 +94,8 @@ class Cluster:
                 metadata[key] = fields.pop(key)
         manifest = {"apiVersion": API[kind], "kind": kind, "metadata": metadata, **fields}
         self.objects.append(manifest)
+        if kind == "Namespace":
+            self.namespaces.add(name)
         return manifest
 
     def find(self, kind: str, name: str) -> Object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 Object = dict[str, Any]
@@ -64,6 +65,7 @@ API: Final = {
 _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
+@cache
 def duration(text: str) -> timedelta:
     """Return a duration such as ``2d4h`` or ``90s``."""
     parts = re.findall(r"(\d+)([dhms])", text)
@@ -144,9 +146,7 @@ def instance_labels(instance_type: str) -> dict[str, str]:
 
 def suffix(*words: object) -> str:
     """Return five characters as generated names end in."""
-    return "".join(
-        "bcdfghjklmnpqrstvwxz2456789"[int(digest(*words)[place : place + 2], 16) % 27] for place in range(0, 10, 2)
-    )
+    return "".join("bcdfghjklmnpqrstvwxz2456789"[byte % 27] for byte in bytes.fromhex(digest(*words)[:10]))
 
 
 def later(age: str, after: str) -> str:

@@ -12,7 +12,7 @@ from tests.incidents.objects import Object, condition, digest, duration, owner, 
 
 def add_namespace(c: Cluster, name: str) -> None:
     """Add a namespace, once."""
-    if not any(manifest["kind"] == "Namespace" and manifest["metadata"]["name"] == name for manifest in c.objects):
+    if name not in c.namespaces:
         labels = {"kubernetes.io/metadata.name": name}
         c.add("Namespace", name, age="200d", labels=labels, status={"phase": "Active"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from tests.incidents.cluster import Cluster
@@ -88,16 +89,25 @@ AUTO_MODE: Final = {
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
     """Replace names in all strings of an object, keys included, in place; return a string's replacement."""
-    if isinstance(value, str):
+
+    @cache
+    def new_name(text: str) -> str:
         for old, new in names.items():
-            value = value.replace(old, new)
-    elif isinstance(value, list):
-        value[:] = [rename(item, names) for item in value]
-    elif isinstance(value, dict):
-        renamed = {rename(key, names): rename(result, names) for key, result in value.items()}
-        value.clear()
-        value.update(renamed)
-    return value
+            text = text.replace(old, new)
+        return text
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, str):
+            return new_name(value)
+        if isinstance(value, list):
+            value[:] = map(renamed, value)
+        elif isinstance(value, dict):
+            items = [(new_name(key), renamed(item)) for key, item in value.items()]
+            value.clear()
+            value.update(items)
+        return value
+
+    return renamed(value)
 
 
 def aks_pool(c: Cluster, **pool: Any) -> None:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from karptui.cli import verdict
@@ -50,7 +51,7 @@ def test_own(name: str, tmp_path: Path) -> None:
     document, snapshot = INCIDENTS[name].snapshot(), tmp_path / "snapshot.json"
     for seen in (document, shown_by_a_cluster(name, document)):
         if seen is not None:
-            snapshot.write_text(json.dumps(seen))
+            snapshot.write_bytes(msgspec.json.encode(seen))
             with pytest.MonkeyPatch.context() as patch:
                 check(name, INCIDENTS[name].expectation(), snapshot, patch)
 
