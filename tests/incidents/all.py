@@ -19,6 +19,7 @@ from tests.incidents import (
     healthy_details,
     healthy_disruption,
     healthy_everyday,
+    healthy_fleets,
     healthy_launches,
     healthy_lives,
     healthy_lookalikes,
@@ -26,6 +27,7 @@ from tests.incidents import (
     healthy_operations,
     healthy_pods,
     healthy_states,
+    hidden_causes,
     hosts_and_agents,
     kept_nodes,
     kubelets,
@@ -41,6 +43,7 @@ from tests.incidents import (
     operations,
     other_clouds,
     placement,
+    platforms,
     pod_demands,
     prerequisites,
     refused_and_small,
@@ -111,6 +114,9 @@ MODULES = (
     healthy_lives,
     node_ends,
     defaults_and_leftovers,
+    platforms,
+    hidden_causes,
+    healthy_fleets,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -28,6 +28,7 @@ TYPES: Final[dict[str, tuple[int, int, int, int]]] = {
     "m7g.xlarge": (4, 16384, 4, 15),
     "g5.2xlarge": (8, 32768, 4, 15),
     "g5.xlarge": (4, 16384, 4, 15),
+    "inf2.xlarge": (4, 16384, 4, 15),
 }
 """vCPUs, memory in MiB, network interfaces and IPv4 addresses per interface."""
 API: Final = {
@@ -128,14 +129,15 @@ def instance_labels(instance_type: str) -> dict[str, str]:
     """Return the labels by which the AWS provider describes an instance type."""
     cpus, memory_mib, _, _ = TYPES[instance_type]
     family, size = instance_type.split(".")
-    made_by = "aws" if family.endswith("g") else "amd" if family.endswith("a") or family == "g5" else "intel"
+    category, generation = re.findall(r"[a-z]+|\d+", family)[:2]
+    made_by = "aws" if family.endswith("g") else "amd" if family.endswith("a") or family in ("g5", "inf2") else "intel"
     return {
         "node.kubernetes.io/instance-type": instance_type,
         "kubernetes.io/arch": "arm64" if family == "m7g" else "amd64",
         "kubernetes.io/os": "linux",
-        "karpenter.k8s.aws/instance-category": family[0],
+        "karpenter.k8s.aws/instance-category": category,
         "karpenter.k8s.aws/instance-family": family,
-        "karpenter.k8s.aws/instance-generation": family[1],
+        "karpenter.k8s.aws/instance-generation": generation,
         "karpenter.k8s.aws/instance-size": size,
         "karpenter.k8s.aws/instance-cpu": str(cpus),
         "karpenter.k8s.aws/instance-cpu-manufacturer": made_by,
