@@ -154,8 +154,8 @@ def _explained(
     pods = loaded.view.pods_on(entry.name) if entry.node is not None else ()
     lines: list[Pieces] = [title_parts(entry, now_ns), ()]
     lines += why_lines(entry, detail, now_ns)
-    if (apart := kept_apart(loaded.view, entry)) is not None:
-        workload, rule = apart
+    workload, rule = kept_apart(loaded.view, entry) or ("", "")
+    if rule in APART:
         lines += [((" ! ", Tone.WARNING), (f"pods of {clean(workload)} {APART[rule]}", Tone.NORMAL)), ()]
     lines += [(("What fits", Tone.STRONG),), *resource_lines(entry), ()]
     lines += [*node_lines(entry, now_ns), *claim_lines(entry, now_ns)]

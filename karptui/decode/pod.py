@@ -33,7 +33,7 @@ from karptui.decode.pod_template import (
 )
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
-from karptui.kube.pod import ENDED, NO_TROUBLE, SCHEDULING_GATED, Pod, PodTemplate, PodTrouble, PodVolume
+from karptui.kube.pod import ENDED, NO_TROUBLE, SCHEDULING_GATED, UNSTARTABLE, Pod, PodTemplate, PodTrouble, PodVolume
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
@@ -339,7 +339,9 @@ def _trouble(
             if state is None or state.waiting is None or state.waiting.reason != waiting_reason:
                 continue
             ended = previous.terminated if previous is not None else None
-            message = (state.waiting.message or "")[:_LONGEST_MESSAGE]
+            is_unstarted = ended is not None and ended.reason in UNSTARTABLE
+            told = ended.message if ended is not None and is_unstarted else state.waiting.message
+            message = (told or "")[:_LONGEST_MESSAGE]
             init = _name_of(wire.name) if any(wire is other for other in of_init) else ""
             return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -52,6 +53,8 @@ class Protection(msgspec.Struct, frozen=True, gc=False):
         return self.kind in (ProtectionKind.ALWAYS, ProtectionKind.TIMED, ProtectionKind.NOT_STARTED)
 
 
+OFF: Final = frozenset({"false", "False", "FALSE", ""})
+"""Values by which a user asks for no protection."""
 UNPROTECTED = Protection(ProtectionKind.NONE)
 _ALWAYS = Protection(ProtectionKind.ALWAYS, "true")
 

@@ -182,6 +182,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_TROUBLE: Final = PodTrouble()
+UNSTARTABLE: Final = frozenset({"StartError", "ContainerCannotRun"})
+"""Reasons of a container that ended because its runtime could not start it; the message is the runtime's."""
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):

@@ -87,6 +87,8 @@ class DisagreementCode(StrEnum):
     """The nodes that it selects have the Cluster Autoscaler's taint for long."""
     OTHERS_FULL = "nodes of others full"
     """It selects nodes that Karpenter does not manage, and kube-scheduler refuses these; no NodePool has the label."""
+    OTHERS_CORDONED = "nodes of others cordoned"
+    """It selects nodes that Karpenter does not manage, and these are cordoned; no NodePool has the label."""
     CROWDED = "crowded"
     """A DaemonSet that Karpenter does not expect on new nodes leaves it no room there."""
     NOMINATED = "nominated"
@@ -461,6 +463,8 @@ class Nominations:
         if not nodes or any(NODEPOOL in node.labels for node in nodes):
             return None
         names, message = tuple(sorted(node.name for node in nodes)), messages.scheduler
+        if all(node.is_unschedulable for node in nodes):
+            return Disagreement(DisagreementCode.OTHERS_CORDONED, nodes=names)
         refusals = _refusals(message.message) if message is not None else ""
         return Disagreement(DisagreementCode.OTHERS_FULL, message=refusals, nodes=names)
 

@@ -16,6 +16,7 @@ from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
 from karptui.disruption.termination import deadline_of
+from karptui.karpenter.do_not_disrupt import OFF, value_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, HOSTNAME, INITIALIZED, SAFE_TO_EVICT, is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
@@ -205,8 +206,11 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
 def _unread_annotation(pod: Pod) -> str:
     """Return the annotation by which a pod asks for protection, if Karpenter does not read it."""
     annotations = pod.template.annotations
-    if DO_NOT_DISRUPT in annotations or pod.template.is_daemonset_owned:
+    if pod.template.is_daemonset_owned:
         return ""
+    value = value_of(annotations)
+    if value is not None:
+        return f'{DO_NOT_DISRUPT}: "{value.text}"' if value.problem and value.text not in OFF else ""
     if annotations.get(SAFE_TO_EVICT) == "false":
         return SAFE_TO_EVICT
     return DO_NOT_EVICT if DO_NOT_EVICT in annotations else ""
@@ -231,8 +235,11 @@ def _is_cut_short(line: VerdictNode, pod: Pod) -> bool:
 def kept_apart(view: ClusterView, entry: NodeEntry) -> tuple[str, Apart] | None:
     """Return the only workload on a nearly empty node, and its rule that requires separate nodes.
 
-    A rule is no reason if other nodes have room that Karpenter does not use yet.
+    A rule is no reason if other nodes have room that Karpenter does not use yet. The minValues of its NodePool keep a
+    node whatever its pods are.
     """
+    if entry.findings is not None and entry.findings.why.code is WhyCode.MIN_VALUES:
+        return "", Apart.MIN_VALUES
     is_kept = entry.findings is not None and entry.findings.why.code is WhyCode.PRICE
     if entry.node is None or entry.usage is None or not is_kept:
         return None

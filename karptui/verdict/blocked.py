@@ -119,6 +119,9 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     saving = saving_of(((line, line.held) for line in lines), case)
     conditions = [line.claim.condition("Drifted") for line in lines if line.claim is not None]
     drifted = [condition for condition in conditions if condition is not None and condition.status == "True"]
+    draining = [line for line in lines if line.findings is not None and line.findings.why.code is WhyCode.DRAIN]
+    ready = [line.node.ready for line in draining if line.node is not None]
+    sick = [state.last_transition_ns for state in ready if state is not None and state.status != "True"]
     at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
     opens = [end for line in lines for b in own_blockers(line, WhyCode.BUDGET) if (end := b.until_ns) is not None]
     return ClusterFinding(
@@ -137,7 +140,9 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         nodes_bound=CountBound.AT_MOST if is_simulating(lines) else CountBound.EXACT,
         at_once=at_once,
         closed_until_ns=min(opens, default=None) if at_once == 0 else None,
-        draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
+        draining=len(draining),
+        sick=len(sick),
+        sick_ns=min(filter(None, sick), default=None),
         drifted=len(drifted),
         drifted_ns=min((c.last_transition_ns for c in drifted if c.last_transition_ns), default=None),
         pods=len({blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}),

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.objects import Event
-from karptui.kube.pod import CREATING, NOT_STARTED
+from karptui.kube.pod import CREATING, NOT_STARTED, UNSTARTABLE
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -241,16 +241,15 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
-        codes = {pod.exit_code for pod in pods if pod.exit_code}
-        reasons = (pods[0].exit_reason,) if len({pod.exit_reason for pod in pods}) == 1 else ()
+        runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
         yield _of_pods(
             pods,
             pods[0].image,
-            words=next((told[pod.key] for pod in pods if pod.key in told), ""),
+            words=next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
             severity=FindingSeverity.WARNING if difference is None and runs else FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
-            detail=str(codes.pop()) if len(codes) == 1 else "",
-            reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else reasons,
+            detail=_end_of(pods),
+            reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else (),
             container=pods[0].init_container,
             manner=difference.manner if difference is not None else Manner.CRASHING,
         )
@@ -271,16 +270,15 @@ def _single_crashes(pods: Sequence[StartingPod], severity: FindingSeverity) -> I
 
     A pod of a DaemonSet does its work for the pods of its node, which lack it; others run elsewhere as well.
     """
-    codes, reasons = {pod.exit_code for pod in pods}, tuple({pod.exit_reason for pod in pods})
     if pods:
-        yield _of_pods(
-            pods,
-            "",
-            severity=severity,
-            detail=str(codes.pop()) if len(codes) == 1 else "",
-            reasons=reasons if len(reasons) == 1 else (),
-            manner=Manner.CRASHING,
-        )
+        yield _of_pods(pods, "", severity=severity, detail=_end_of(pods), manner=Manner.CRASHING)
+
+
+def _end_of(pods: Sequence[StartingPod]) -> str:
+    """Return why containers ended, such as ``OOMKilled``, or else their exit code; empty if that differs."""
+    ends = {pod.exit_reason if pod.exit_reason not in ("", "Error") else str(pod.exit_code or "") for pod in pods}
+    ends.discard("")
+    return ends.pop() if len(ends) == 1 else ""
 
 
 def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

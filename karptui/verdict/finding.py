@@ -271,6 +271,8 @@ class Apart(StrEnum):
     ANTI_AFFINITY = "anti-affinity"
     RESTING = "resting"
     """Other nodes of the NodePool have room, but Karpenter moves no pods there before their consolidateAfter."""
+    MIN_VALUES = "minvalues"
+    """No rule of pods: too few types are cheaper for the minValues of the NodePool."""
 
 
 PREFERENCES: Final = frozenset({Apart.PREFERRED, Apart.PREFERRED_SPREAD})
@@ -415,6 +417,10 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Number of its nodes that are drifted."""
     drifted_ns: int | None = None
     """When the first of them drifted."""
+    sick: int = 0
+    """Number of its draining nodes that are not ready."""
+    sick_ns: int | None = None
+    """When the first of them stopped being ready."""
     stuck_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()

@@ -436,6 +436,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
             reasons=_replaces(case, {claim.name for claim in claims}),
+            drifted=_drifted_of(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
             user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
             pending=explained,
             screen="claims",
@@ -497,6 +498,12 @@ def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
     told = case.events_by_reason.get(LAUNCHING, ())
     reasons = (command_reason(event.message) for event in told if event.involved_name in names)
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
+
+
+def _drifted_of(case: VerdictCase, pools: Collection[str]) -> int:
+    """Return the number of drifted nodes of NodePools."""
+    claims = (line.claim for line in case.nodes if line.pool in pools and line.deleted_ns is None)
+    return sum(claim is not None and claim.is_true("Drifted") for claim in claims)
 
 
 def waits_for_claims(group: PendingLine, claims: Sequence[NodeClaim], failing: frozenset[str]) -> bool:

@@ -498,10 +498,10 @@ def _left_tainted(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes of Karpenter whose kubelet is too old for the API server: that is as new as the newest kubelet."""
+    """Yield nodes whose kubelet is too old for the API server, which is as new as the newest kubelet."""
     minors = {line.name: _minor_of(line.node.kubelet_version) for line in case.nodes if line.node is not None}
     newest = max(minors.values(), default=0)
-    lines = [line for line in case.nodes if line.claim is not None and not line.goes and line.name in minors]
+    lines = [line for line in case.nodes if not line.goes and line.name in minors]
     lines = [line for line in lines if 0 < minors[line.name] < newest - MOST_MINORS_BEHIND]
     if lines:
         yield _of_nodes(

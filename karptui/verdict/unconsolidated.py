@@ -20,7 +20,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 
-_REQUIRED: Final = (Apart.ANTI_AFFINITY, Apart.SPREAD)
+_REQUIRED: Final = (Apart.ANTI_AFFINITY, Apart.SPREAD, Apart.MIN_VALUES)
 """Rules that hold whatever Karpenter's settings are."""
 FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
@@ -35,7 +35,7 @@ def unconsolidated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nearly empty nodes that a rule about separate nodes keeps: Karpenter treats preferences as required."""
+    """Yield nodes that a rule about separate nodes or minValues keeps: Karpenter treats preferences as required."""
     groups: dict[tuple[str, str, Apart], list[VerdictNode]] = {}
     for line in case.nodes:
         if line.apart is not None:
@@ -47,7 +47,7 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.INFO if rule in _REQUIRED else FindingSeverity.WARNING,
             code=FindingCode.PREFERRED,
-            price_per_hour=sum_of(line.per_hour for line in lines),
+            price_per_hour=None if rule is Apart.MIN_VALUES else sum_of(line.per_hour for line in lines),
             is_upper_bound=True,
             is_partial=lacks_some(line.per_hour for line in lines),
             objects=tuple(f"Node/{line.name}" for line in lines),

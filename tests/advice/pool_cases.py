@@ -119,7 +119,8 @@ def split(
     )
 
 
-def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3) -> Inventory:
+def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3, is_emptied: bool = False) -> Inventory:
+    """Return nodes whose last pod event was a while ago: a start, or the end of their only pod."""
     names = [f"node-{number}" for number in range(nodes)]
     return Inventory(
         nodepools=(a_nodepool(consolidate_after_ns=after_ns),),
@@ -128,6 +129,7 @@ def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3) -> Inventory:
             for name in names
         ),
         nodes=tuple(a_node(name=name) for name in names),
+        pods=() if is_emptied else tuple(a_pod(name=f"p-{name}", node=name) for name in names),
     )
 
 
@@ -577,7 +579,7 @@ CASES = [
     ),
     Case(
         "pool-consolidation-never",
-        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=2 * DAY_NS),
+        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=2 * DAY_NS, is_emptied=True),
         ("3 empty nodes of general ($0.29/h) stay for at least 41h more: consolidateAfter is 48h",),
         WARNING,
         name="after days",
@@ -587,8 +589,8 @@ CASES = [
         "pool-consolidation-never",
         three_nodes,
         lambda: pools(a_nodepool(consolidate_after_ns=None)),
-        lambda: churning(quiet_ns=5 * HOUR_NS, after_ns=2 * DAY_NS),
-        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=23 * HOUR_NS),
+        lambda: churning(quiet_ns=5 * HOUR_NS, after_ns=2 * DAY_NS, is_emptied=True),
+        lambda: churning(quiet_ns=7 * HOUR_NS, after_ns=23 * HOUR_NS, is_emptied=True),
     ),
     Case(
         "pool-when-empty",
@@ -616,6 +618,7 @@ CASES = [
         lambda: churning(quiet_ns=2 * HOUR_NS, after_ns=HOUR_NS),
         lambda: churning(quiet_ns=MINUTE_NS, after_ns=12 * HOUR_NS),
         lambda: churning(quiet_ns=MINUTE_NS, after_ns=HOUR_NS, nodes=2),
+        lambda: churning(quiet_ns=4 * MINUTE_NS, after_ns=HOUR_NS, is_emptied=True),
     ),
     Case(
         "pool-expiry-wave",

@@ -22,6 +22,7 @@ RESERVED = "karpenter.k8s.aws/capacity-reservation-id"
     thread="kubernetes-sigs/karpenter#3225",
     must=[n(8), r"\bweb\b", "consolidateAfter", r"\b4h|4 hours|240 ?m"],
     must_not=[r"\bPDB\b|PodDisruptionBudget|do-not-disrupt", LAUNCHES, r"budget[^\n]{0,30}(block|forbid|allows no)"],
+    other=[{"command": ["explain", "node", "ip-10-24-25-77.ec2.internal"], "must": [["Why is it still here"]]}],
     karpenter_version="1.14.0",
 )
 def nodes_that_rest_take_no_pods(c: Cluster) -> None:

@@ -119,15 +119,14 @@ def gpu_pool_adds_a_zone_to_the_spread(c: Cluster) -> None:
 
 
 @incident(
-    story="Node repair is on. A kubelet fell silent 26 hours ago, and half an hour later Karpenter deleted the node. db/cassandra-2 tolerates unreachable nodes for ever, so Kubernetes does not delete it; its PodDisruptionBudget allows no eviction, because cassandra-2 itself is not ready; and the NodePool has no terminationGracePeriod. The node has been draining since.",
-    cause="ip-10-24-19-235 has not been ready for 26 hours (its kubelet is silent) and drains for 25 hours: the PodDisruptionBudget db/cassandra allows no eviction of db/cassandra-2, and there is no terminationGracePeriod.",
-    thread="kubernetes-sigs/karpenter#2042",
+    story="A kubelet fell silent 26 hours ago, and half an hour later an engineer deleted the node. db/cassandra-2 tolerates unreachable nodes for ever, so Kubernetes does not delete it; its PodDisruptionBudget allows no eviction, because cassandra-2 itself is not ready; and the NodePool has no terminationGracePeriod. The node has been draining since.",
+    cause="ip-10-24-19-86 has not been ready for 26 hours (its kubelet is silent) and drains for 25 hours: the PodDisruptionBudget db/cassandra allows no eviction of db/cassandra-2, and there is no terminationGracePeriod.",
+    thread="kubernetes-sigs/karpenter#1573, kubernetes-sigs/karpenter#2042",
     must=[r"ip-10-24-\d+-\d+", r"not (been )?ready|NotReady|silent|stopped", "db/cassandra", PDB, r"drain|terminat|delet|remov", r"2[56] ?h|1 ?d"],
-    must_not=["do-not-disrupt", LAUNCHES, NONE_PENDING, r"repair is off"],
-    settings={"FEATURE_GATES": "NodeRepair=true"},
+    must_not=["do-not-disrupt", LAUNCHES, NONE_PENDING],
     first=2,
 )  # fmt: skip
-def repaired_node_drains_for_a_day(c: Cluster) -> None:
+def silent_node_drains_for_a_day(c: Cluster) -> None:
     usual(c, 11)
     add_pool(c, "data", labels={"team": "data"})
     chosen = {"nodeSelector": {"team": "data"}}
@@ -223,6 +222,8 @@ def upgrade_is_stuck_on_a_kubelet_flag(c: Cluster) -> None:
         both(pair)[0]["spec"]["taints"] = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
         conditions(pair, condition("DisruptionReason", "True", c.at("9m"), "Drifted"))
     for age in ("9m", "8m50s"):
-        add_node(c, "general", "m6i.xlarge", c.zones[0], age=age, stage="Launched")
+        fresh = add_node(c, "general", "m6i.xlarge", c.zones[0], age=age, stage="Launched")
+        assert fresh.claim is not None
+        c.event(fresh.claim, "DisruptionLaunching", "Launching NodeClaim: Drifted", last=age, kind="Normal")
     for pod in add_workload(c, "lab/prototype", on=hosts[:1], age="7d", cpu="20m", memory="50Mi"):
         crash(c, pod, code=2, restarts=1900, ago="4m")

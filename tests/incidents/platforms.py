@@ -116,7 +116,7 @@ def windows_of_the_image_is_older(c: Cluster) -> None:
     story="A team tries Inferentia. NodePool inferentia launched an inf2.xlarge for each of three pods 33 minutes ago; the nodes are ready, but no one has installed the Neuron device plugin, so they offer no aws.amazon.com/neuron and do not initialize. The NVIDIA plugin runs on other nodes, which does not help.",
     cause="3 nodes of inferentia do not initialize for 33 minutes: aws.amazon.com/neuron is requested and not registered there, because no device plugin offers it; 3 pods of ml/rerank are pending.",
     thread="bottlerocket-os/bottlerocket#4582",
-    must=[r"aws\.amazon\.com/neuron", n(3), r"initiali", r"plugin|DaemonSet|not registered|offer|not report", "inferentia|ml/rerank"],
+    must=[r"aws\.amazon\.com/neuron", n(3), r"initiali", r"plugin|DaemonSet|not registered|offer|not report|missing resource", "inferentia|ml/rerank"],
     must_not=[LAUNCHES, ICE, "nvidia", ROOM],
     first=2,
 )  # fmt: skip

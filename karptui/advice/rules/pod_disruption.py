@@ -14,6 +14,7 @@ from karptui.advice.objects import owner_refs, ref_text
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
 from karptui.disruption.churn.loops import LoopKind
+from karptui.karpenter.do_not_disrupt import OFF
 from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT
 from karptui.karpenter.pod_predicates import is_managing_costs, unread_cost
 from karptui.karpenter.rules import NEWEST
@@ -64,10 +65,6 @@ def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
             )
 
 
-_OFF: Final = frozenset({"false", "False", "FALSE", ""})
-"""Values that have no effect."""
-
-
 @rule(
     "pod-dead-protection",
     title="do-not-disrupt without effect on pods",
@@ -81,7 +78,7 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
     by_value: dict[tuple[str, str], list[PodGroup]] = {}
     for group in context.groups:
         value = context.fleet.pods.traits(group.template).do_not_disrupt
-        if value is not None and value.problem and value.text not in _OFF:
+        if value is not None and value.problem and value.text not in OFF:
             by_value.setdefault((value.text, value.problem), []).append(group)
     for (text, problem), groups in sorted(by_value.items()):
         owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)

@@ -92,7 +92,8 @@ _OLD: Final = 3
     "pool-consolidate-after-churn",
     title="pods outpace consolidateAfter",
     what="At least three nodes, and half of those three times as old as consolidateAfter, had a pod added or removed "
-    "within consolidateAfter. It is a warning if pods request less than half of most of them.",
+    "within consolidateAfter. Nodes whose pods have all ended do not count unless others started there in that time. "
+    "It is a warning if pods request less than half of most of them.",
     why="Every pod that is bound to a node or leaves it restarts consolidateAfter, including CronJob and batch pods. A "
     "pool with more frequent pod changes is never consolidated, however empty its nodes are.",
     source="pkg/controllers/nodeclaim/podevents and pkg/controllers/nodeclaim/disruption/consolidation.go",
@@ -104,6 +105,7 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             continue
         old = [node for node in context.nodes_of(pool) if _is_old(node, pool, context.now_ns)]
         kept = [node for node in old if _quiet_ns(node, context.now_ns) < pool.consolidate_after_ns]
+        kept = [node for node in kept if not _is_emptied(context, node, pool.consolidate_after_ns)]
         if len(kept) < _FEWEST_NODES or 2 * len(kept) < len(old):
             continue
         cost, after = context.cost(kept), span(pool.consolidate_after_ns)
@@ -119,6 +121,12 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             edits=(SetField(pool_ref(pool), _CONSOLIDATE_AFTER, "0s"),),
             per_hour=cost,
         )
+
+
+def _is_emptied(context: AdviceContext, node: StateNode, within_ns: int) -> bool:
+    """Return whether a node's last pods have ended, and none has started there within a time."""
+    is_empty = all(pod.template.is_daemonset_owned for pod in node.pods)
+    return is_empty and not _short_pods(context, [node], within_ns)
 
 
 def _short_pods(context: AdviceContext, nodes: Sequence[StateNode], within_ns: int) -> tuple[ObjectRef, ...]:

@@ -93,7 +93,7 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     elif finding.names:
         pods = f"{pods} ({first_of(finding.names, NAMED)})"
     drains = finding.draining == finding.nodes
-    drain = f"the drain of {draining_text(finding)}"
+    drain = f"the drain of {draining_text(finding, now_ns)}"
     blocks = f"blocks {drain if drains else _consolidation_of(finding, nodes_text(finding), 'the ')}"
     drifted = "" if drains else _drifted(finding, now_ns)
     blocks = f"{blocks}{drifted} {_blocks(finding, now_ns)}"
@@ -114,7 +114,7 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "draining in turn" if finding.manner == "advancing" and state == "unable to drain" else state
     drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
     drains = finding.draining == finding.nodes
-    nodes = draining_text(finding) if drains else _consolidation_of(finding, nodes_text(finding))
+    nodes = draining_text(finding, now_ns) if drains else _consolidation_of(finding, nodes_text(finding))
     some = f" ({count_text(finding.draining)} of them draining)" if 0 < finding.draining < finding.nodes else ""
     blocked = f"{nodes} {state}{some}{lasting(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
@@ -247,6 +247,8 @@ def _preferred(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "missing":
         nodes, their = nodes_text(finding), verb(finding.nodes, "its", "their")
         return f"Karpenter does not consolidate {nodes} of {pool}: it does not know {their} instance type {workload}"
+    if finding.detail == "minvalues":
+        return f"{nodes_text(finding)} of {pool} stay: cheaper types exist, but fewer than its minValues demand"
     text = f"{nodes_text(finding)} of {pool} stay nearly empty: "
     if finding.detail == "resting":
         pause = span_text(int(finding.words) * NS_PER_SECOND)

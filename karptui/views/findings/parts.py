@@ -79,10 +79,14 @@ def nodes_text(finding: ClusterFinding, kind: str = "") -> str:
     return f"{bound}{counted(finding.nodes, f'{kind}node')}"
 
 
-def draining_text(finding: ClusterFinding) -> str:
-    """Return the number of draining nodes, with what initiated that."""
+def draining_text(finding: ClusterFinding, now_ns: int) -> str:
+    """Return the number of draining nodes, with what initiated that, and since when they are not ready."""
     kind = {"Interruption": "interrupted ", "Expiry": "expired "}.get(next(iter(finding.reasons), ""), "")
-    return counted(finding.nodes, f"{kind}node")
+    if not finding.sick:
+        return counted(finding.nodes, f"{kind}node")
+    some = f"{count_text(finding.sick)} of them " if finding.sick < finding.nodes else ""
+    age = f" for {age_text(finding.sick_ns, now_ns)}" if finding.sick_ns else ""
+    return f"{counted(finding.nodes, f'{kind}node')} ({some}not ready{age})"
 
 
 def names_text(names: Sequence[str]) -> str:

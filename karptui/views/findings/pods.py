@@ -106,8 +106,7 @@ def _rejected(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = uncounted(finding.names[1:], finding.pods)
-    is_plain = finding.reasons in ((), ("",), ("Error",))
-    exit_words = _exit_words(finding.detail) if is_plain else f" ({finding.reasons[0]})"
+    exit_words = _exit_words(finding.detail)
     several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
     node = finding.objects[-1].removeprefix("Node/")
     where = f" on {short_name(node)}" if finding.severity != "info" else ""
@@ -129,10 +128,10 @@ def _crashing_apart(finding: ClusterFinding, _: int, __: Reasons) -> str:
     bad, *good = [_SHARED[shared].format(short_name(value)) for value in values]
     good = good or ["other nodes"]
     crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
-    crash = f"{crash} on {bad} and run on {first_of(good, NAMED)}"
+    apart = f"on {bad} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
-        return f"{crash}{_exit_words(finding.detail)}"
-    return f"{crash}: image {image} may have no build for {bad}"
+        return f"{crash}{_exit_words(finding.detail)} {apart}"
+    return f"{crash} {apart}: image {image} may have no build for {bad}"
 
 
 def _late(finding: ClusterFinding) -> str:
@@ -203,12 +202,12 @@ _BY_MANNER: Final[Mapping[str, Say]] = {
 }
 
 
-def _exit_words(code: str) -> str:
-    """Return a container's exit code, with its signal if that tells the cause; empty if it is unknown."""
-    if code in ("", "0"):
+def _exit_words(end: str) -> str:
+    """Return a container's exit code, with its signal if that tells the cause, or why it ended; empty if unknown."""
+    if end in ("", "0"):
         return ""
-    words = _SIGNALS.get(code, "")
-    return f" (exit code {code}{f': {words}' if words else ''})"
+    words = _SIGNALS.get(end, "")
+    return f" (exit code {end}{f': {words}' if words else ''})" if end.isdigit() else f" ({end})"
 
 
 def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:

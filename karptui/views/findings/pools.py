@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.capacity import PRIVATE_IPV4
 from karptui.karpenter.instance_type import error_words
-from karptui.kube.units import age_text, counted, first_of, verb
+from karptui.kube.units import age_text, count_text, counted, first_of, verb
 from karptui.views.findings.parts import (
     NAMED,
     Reasons,
@@ -128,7 +128,9 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f" (all in {finding.zones[0]})" if finding.zones else ""
     instances = "instances that have" if many else "an instance that has"
     state = f"{has} {instances} not registered as a node{lasting(finding, now_ns)}"
-    replaces = f" (to replace {finding.reasons[0].lower()} nodes of {finding.pools[0]})" if finding.reasons else ""
+    count = f"{count_text(finding.drifted)} " if finding.drifted > 1 and finding.reasons == ("Drifted",) else ""
+    replaced = f"{count}{finding.reasons[0].lower()} nodes of {finding.pools[0]}" if finding.reasons else ""
+    replaces = f" (to replace {replaced})" if replaced else ""
     return f"{claims}{where}{replaces} {state}{_user_data_text(finding)}{gives_up}{pods_pending(finding, now_ns)}"
 
 

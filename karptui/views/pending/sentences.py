@@ -97,6 +97,7 @@ _SHORT: Final[Mapping[str, str]] = {
     "InsufficientCapacityError": "sold out",
 }
 _LONG_WORD: Final = 8
+_OF_OTHERS: Final = (DisagreementCode.OTHERS_FULL, DisagreementCode.OTHERS_CORDONED)
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
 _CSI: Final = "csi"
 """In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
@@ -293,7 +294,7 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         return f"every {ready}NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
         text = f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
-        others = [each for each in group.disagreements if each.code is DisagreementCode.OTHERS_FULL]
+        others = [each for each in group.disagreements if each.code in _OF_OTHERS]
         return "; ".join((text, *map(disagreement_text, [] if is_short or is_skipped else others)))
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
@@ -493,11 +494,12 @@ def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
         nodes = f"{counted(len(disagreement.nodes), 'node')} that the selector matches ({where}) {have} had the taint"
         age = age_text(disagreement.since_ns, disagreement.now_ns)
         return f"{nodes} {disagreement.name} for {age}: the Cluster Autoscaler has removed neither taint nor node"
-    if disagreement.code is DisagreementCode.OTHERS_FULL:
-        them = "it" if len(disagreement.nodes) == 1 else "them"
+    if disagreement.code in _OF_OTHERS:
+        it_is, them = ("it is", "it") if len(disagreement.nodes) == 1 else ("they are", "them")
         nodes = f"only {counted(len(disagreement.nodes), 'node')} that Karpenter does not manage ({where})"
-        refused = f", and kube-scheduler refuses {them}: {clean(disagreement.message)}"
-        return f"{nodes} {have} all the required labels{refused if disagreement.message else ''}"
+        refused = f", and kube-scheduler refuses {them}: {clean(disagreement.message)}" if disagreement.message else ""
+        refused = f", and {it_is} cordoned" if disagreement.code is DisagreementCode.OTHERS_CORDONED else refused
+        return f"{nodes} {have} all the required labels{refused}"
     pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
     nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
     taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
@@ -541,6 +543,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
             DisagreementCode.POD_REQUESTS
             | DisagreementCode.LEFT_TAINT
             | DisagreementCode.OTHERS_FULL
+            | DisagreementCode.OTHERS_CORDONED
             | DisagreementCode.FOREIGN_TAINT
             | DisagreementCode.CROWDED
         ):
