@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from typing import Final
 
 from karptui.cli.errors import UsageError, say
+from karptui.cli.fail_on import SEVERITIES, severity_status
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -21,9 +21,6 @@ from karptui.cli.options import (
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import page
-
-STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
-"""Exit status by the worst severity; info is no reason to fail."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what counts")
     group.add_argument(
         "--fail-on",
-        choices=("error", "warning", "info", "never"),
+        choices=(*SEVERITIES, "never"),
         default="warning",
         help="lowest severity that makes the exit status other than 0 (default: warning)",
     )
@@ -71,14 +68,8 @@ def run(args: argparse.Namespace) -> int:
     status = report(loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
     worst = min((line.severity for line in shown), key=lambda severity: severity.rank, default=None)
-    return _status(None if worst is None else str(worst), args.fail_on) or status or int(bool(advice_report.failures))
-
-
-def _status(worst: str | None, fail_on: str) -> int:
-    order = ("error", "warning", "info")
-    if worst is None or fail_on == "never" or order.index(worst) > order.index(fail_on):
-        return 0
-    return STATUSES[worst] or STATUSES["warning"]
+    failed = severity_status(() if worst is None else (str(worst),), args.fail_on)
+    return failed or status or int(bool(advice_report.failures))
 
 
 def _rules(args: argparse.Namespace) -> int:

@@ -124,8 +124,8 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
     """Write ``verdict.md``, and return the findings and the notes about what is missing."""
     from karptui.cli.verdict import analysed_cluster
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.findings.sentence import pending_reasons
-    from karptui.views.verdict import money_text, verdict_values
+    from karptui.views.verdict.lines import money_text, verdict_values
+    from karptui.views.verdict.sentence import pending_reasons
 
     loaded = analysed_cluster(inner)
     findings = verdict_of_view(loaded.view, loaded.now_ns)

@@ -31,7 +31,6 @@ from karptui.sources.history.store import History, is_history
 from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import replacement_sentences
-from karptui.views.findings.blocked import APART
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
 from karptui.views.pods import pods_of_node_table
@@ -39,6 +38,7 @@ from karptui.views.removed_node import event_line, event_values, removed_lines, 
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, as_text, build_rows
+from karptui.views.verdict.blocked import APART
 from karptui.views.why.detail import landing_cell, why_lines, with_landings
 
 if TYPE_CHECKING:

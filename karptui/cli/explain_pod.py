@@ -25,7 +25,6 @@ from karptui.session.prepare import prepare_view
 from karptui.session.readiness import may_list_events
 from karptui.session.verdict import verdict_of_view
 from karptui.verdict.finding import FindingCode
-from karptui.views.findings.sentence import pending_reasons, sentence
 from karptui.views.pending.explained import explained_lines, explained_values, title_text
 from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
 from karptui.views.pods import TABLE as PODS
@@ -35,7 +34,8 @@ from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import as_text, build_rows
-from karptui.views.verdict import MARKS
+from karptui.views.verdict.lines import MARKS
+from karptui.views.verdict.sentence import pending_reasons, sentence
 
 Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 

@@ -1,7 +1,7 @@
 """The command line. Without a command it opens the app; each command is a module that is imported when it runs.
 
 Exit status: 0 done; 1 done, but something was found or is missing; 2 the command line, a file, the configuration or
-the cluster's address is invalid; 3 a condition of ``simulate --fail-on`` is met; 130 interrupted.
+the cluster's address is invalid; 3 and 4 a condition of ``--fail-on`` is met; 130 interrupted.
 """
 
 from __future__ import annotations

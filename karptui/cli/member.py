@@ -21,8 +21,8 @@ from karptui.errors import RequestError
 from karptui.session.fleet import MemberLine, WorstFinding, figures_of, oldest_ns
 from karptui.session.follower import ClusterFollower
 from karptui.session.watch import Verdict, Watch, losses_of, problems_of
-from karptui.views.findings.sentence import pending_reasons, sentence
 from karptui.views.sanitize import clean
+from karptui.views.verdict.sentence import pending_reasons, sentence
 from karptui.workers.children import end_with_parent
 
 STEP_SECONDS: Final = 0.5

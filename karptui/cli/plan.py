@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, say
+from karptui.cli.fail_on import REFUSED, parse_condition
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, run_texts, text_of
 from karptui.cli.options import (
@@ -20,11 +21,11 @@ from karptui.cli.options import (
     add_workers_flag,
 )
 from karptui.cli.streams import given_text
-from karptui.cli.whatif_scenarios import REFUSED, parse_condition
 from karptui.kube.units import counted
 
 if TYPE_CHECKING:
-    from karptui.cli.whatif_scenarios import FailCondition, NamedBase
+    from karptui.cli.fail_on import FailCondition
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.provisioning.reporter import Each, Reporter
     from karptui.studies.manifests import Manifests
     from karptui.studies.plan import Plan

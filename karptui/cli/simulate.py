@@ -14,6 +14,7 @@ import msgspec
 from karptui.aws.money import saved_text
 from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration
+from karptui.cli.fail_on import REFUSED, parse_condition
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import number
 from karptui.cli.options import (
@@ -28,14 +29,14 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.streams import put
-from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
+from karptui.cli.whatif_scenarios import run_scenarios, run_self_check
 from karptui.karpenter.rules import version_note
 from karptui.kube.units import counted, first_of, verb
 from karptui.sources.source import SourceError
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
-    from karptui.cli.whatif_scenarios import FailCondition
+    from karptui.cli.fail_on import FailCondition
     from karptui.config import Config
     from karptui.provisioning import Prepared, Solution
     from karptui.sources.snapshot.reader import SnapshotReader

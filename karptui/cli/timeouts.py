@@ -41,7 +41,7 @@ def _duration(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Print the order of a pass. Status 1 if something is missing, 3 if a removable node is never evaluated."""
-    from karptui.cli.whatif_scenarios import FAILED
+    from karptui.cli.fail_on import FAILED
     from karptui.studies.timeouts import consolidation_pass
     from karptui.views.column import plain
     from karptui.views.timeouts import REPORT, TABLE

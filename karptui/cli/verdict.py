@@ -6,13 +6,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from karptui.cli.advice import STATUSES
 from karptui.cli.contexts import run_verdicts, title_lines
 from karptui.cli.errors import say
+from karptui.cli.fail_on import severity_status
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_contexts_flag, add_output_flag, add_price_flags, add_why_flags
 from karptui.cli.source import local_history
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.verdict.finding import ClusterFinding
 
-FAIL_ON: Final = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
-"""By what ``--fail-on`` says, the severities that do not end in status 0."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_output_flag(parser, ("text", "json", "markdown"))
     parser.add_argument(
         "--fail-on",
-        choices=tuple(FAIL_ON),
+        choices=("error", "warning", "never"),
         default="never",
         metavar="SEVERITY",
         help="error: exit with 4 if there is an error; warning: also with 3 if there is a warning (default: never)",
@@ -66,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
 def _run_one(args: argparse.Namespace, name: str = "") -> int:
     """Print the findings of a cluster, under its name if it is one of several."""
     from karptui.session.verdict import verdict_of_view
-    from karptui.views.findings.sentence import pending_reasons
-    from karptui.views.verdict import money_text, verdict_values
+    from karptui.views.verdict.lines import money_text, verdict_values
+    from karptui.views.verdict.sentence import pending_reasons
 
     try:
         loaded = analysed_cluster(args)
@@ -96,8 +93,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     if name:
         loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))
     status = report(loaded)
-    bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
-    return max(bad, default=status)
+    return severity_status((row["severity"] for row in rows), args.fail_on) or status
 
 
 def _with_edits(
@@ -154,7 +150,7 @@ def analysed_cluster(args: argparse.Namespace) -> Loaded:
 
 
 def _text(rows: list[dict[str, Any]], money: list[str]) -> list[str]:
-    from karptui.views.verdict import MARKS
+    from karptui.views.verdict.lines import MARKS
 
     width = max((len(row["text"]) for row in rows), default=0)
     return [

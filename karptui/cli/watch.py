@@ -213,8 +213,8 @@ class _Command:
         """Print the problems that begin and end, as the history marks them."""
         from karptui.session.history_marks import verdict_marks
         from karptui.session.watch import problems_of
-        from karptui.views.findings.sentence import pending_reasons, sentence
         from karptui.views.metrics import verdict_metrics
+        from karptui.views.verdict.sentence import pending_reasons, sentence
 
         now_ns, reasons = verdict.now_ns, pending_reasons(verdict.view)
         self._open, marks = verdict_marks(

@@ -20,7 +20,8 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.resources import ContainerRequests, ContainerStatusResources, ResourceList, effective_requests
+from karptui.kube.pod_requests import ContainerRequests, ContainerStatusResources, effective_requests
+from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 

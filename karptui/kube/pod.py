@@ -12,7 +12,8 @@ import msgspec
 
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS, OwnerReference, controller_of, is_owned_by
-from karptui.kube.resources import ContainerRequests, ResourceList
+from karptui.kube.pod_requests import ContainerRequests
+from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.kube.timestamps import ABSENT_NS
@@ -93,7 +94,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
     """Only annotations that affect decisions: Karpenter's, the pod deletion cost, mirror pods', safe-to-evict."""
     owners: tuple[OwnerReference, ...] = ()
     requests: ResourceList = resources.EMPTY
-    """Effective requests (``kube.resources.effective_requests``), excluding the pod slot."""
+    """Effective requests (``kube.effective_requests``), excluding the pod slot."""
     init_peaks: Mapping[str, str] = EMPTY_LABELS
     """By resource, the init container that requests more than the app containers. Shown only."""
     overhead: ResourceList = resources.EMPTY

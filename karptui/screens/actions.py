@@ -16,7 +16,7 @@ from karptui.errors import RequestError
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import first_of
-from karptui.screens.dialogs import AskScreen, Choice, pick
+from karptui.screens.dialogs import Choice, LineScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.source import SourceError
@@ -201,13 +201,13 @@ class ActionScreen(TextScreen):
         if removals := [preview.action for preview in ready if preview.removes]:
             word = removals[0].target.name + (f" and {len(removals) - 1} more" if len(removals) > 1 else "")
             hint = f"this will {first_of([title(removal) for removal in removals], _MOST_NAMED, ' · ')}"
-            typed = AskScreen(
+            typed = LineScreen(
                 f"Type {word} to confirm", hint=hint, check=lambda text: "" if text == word else f"type {word}: {hint}"
             )
             if await self.app.push_screen_wait(typed) is None:
                 return
         reason = await self.app.push_screen_wait(
-            AskScreen("Reason, for the audit file", check=lambda text: "" if text.strip() else "a reason is needed")
+            LineScreen("Reason, for the audit file", check=lambda text: "" if text.strip() else "a reason is needed")
         )
         if reason is None:
             return

@@ -213,7 +213,7 @@ class ChecklistScreen(ListDialog["frozenset[str] | None"]):
             self._toggle(event.option.id)
 
 
-class AskScreen(DimmedScreen["str | None"]):
+class LineScreen(DimmedScreen["str | None"]):
     """Asks for a line of text; returns it, or None. A rejected text stays for correction."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel", id="ask.cancel", priority=True)]

@@ -15,7 +15,7 @@ from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, span_text
 from karptui.screens import routes
 from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment, ToNode
-from karptui.screens.dialogs import AskScreen
+from karptui.screens.dialogs import LineScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
@@ -293,7 +293,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
         value = f"{format_duration(self._horizon_ns)} {self._seeds}"
         self.app.push_screen(
-            AskScreen("Time span and number of seeds", value=value, hint=_HINT, check=fault_of), answered
+            LineScreen("Time span and number of seeds", value=value, hint=_HINT, check=fault_of), answered
         )
 
     def action_refresh_data(self) -> None:

@@ -21,12 +21,12 @@ from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.answers import Overview
-from karptui.views.findings.sentence import sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import notice
 from karptui.views.top_bar import TopBarValues
-from karptui.views.verdict import MARKS
+from karptui.views.verdict.lines import MARKS
+from karptui.views.verdict.sentence import sentence
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode

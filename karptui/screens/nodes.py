@@ -20,7 +20,6 @@ from karptui.screens.listing import Kept
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.nodes import NodeEntry
-from karptui.views.findings.sentence import sentence
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
 from karptui.views.nodes.columns import nodes_spec, nodes_table
@@ -35,7 +34,8 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.views.verdict import Room, verdict_pages
+from karptui.views.verdict.lines import Room, verdict_pages
+from karptui.views.verdict.sentence import sentence
 from karptui.views.why.labels import legend
 from karptui.widgets.sentences import Sentences
 

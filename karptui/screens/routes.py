@@ -68,7 +68,7 @@ def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
 
 def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
     """Ask for shares of NodePools, and open the what-if with the change that keeps them."""
-    from karptui.screens.dialogs import AskScreen
+    from karptui.screens.dialogs import LineScreen
 
     def asked(shares: str | None = None) -> Proportion:
         return screen.host.session.proportion(pools, shares)
@@ -87,5 +87,5 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
             screen.host.open_whatif(opening)
 
     title = f"Proportion of {' and '.join(pools)}"
-    dialog = AskScreen(title, value=proportion.first, hint=proportion.hint, check=lambda text: asked(text).problem)
+    dialog = LineScreen(title, value=proportion.first, hint=proportion.hint, check=lambda text: asked(text).problem)
     screen.app.push_screen(dialog, answered)

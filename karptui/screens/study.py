@@ -14,7 +14,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, duration_text
 from karptui.screens import routes
 from karptui.screens.destinations import ToStudy
-from karptui.screens.dialogs import AskScreen, Choice, pick
+from karptui.screens.dialogs import Choice, LineScreen, pick
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import shown_of_all
@@ -178,7 +178,7 @@ class StudyScreen(ListScreen[Any]):
                 self._turn_to(values.study(text))
 
         self.app.push_screen(
-            AskScreen(values.title, value=values.value, hint=values.hint, check=values.fault), answered
+            LineScreen(values.title, value=values.value, hint=values.hint, check=values.fault), answered
         )
 
     def _turn_to(self, study: Study[Any, Any]) -> None:
@@ -225,5 +225,5 @@ async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str 
     hint = parameter.help
     if parameter.numbers is not None:
         hint += "; from {} to {}".format(*map(count_text, parameter.numbers))
-    ask = AskScreen(title, value=parameter.default, hint=hint, check=fault)
+    ask = LineScreen(title, value=parameter.default, hint=hint, check=fault)
     return await screen.app.push_screen_wait(ask)

@@ -20,7 +20,7 @@ from karptui.session.history_marks import (
 )
 from karptui.session.predictions import Ledger, mark_of
 from karptui.verdict.finding import ClusterFinding
-from karptui.views.findings.sentence import pending_reasons, sentence
+from karptui.views.verdict.sentence import pending_reasons, sentence
 
 if TYPE_CHECKING:
     from karptui.sources.history.store import Mark, Sample

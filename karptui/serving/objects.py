@@ -21,9 +21,9 @@ from karptui.session.pool_types import offered_types_of
 from karptui.session.readiness import may_list_events
 from karptui.session.types_of_pools import pool_entries, types_of_pool
 from karptui.state.cluster import ClusterState
-from karptui.views.findings.sentence import pending_reasons
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import source_lines
+from karptui.views.verdict.sentence import pending_reasons
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.proportion import LABEL, first_shares, owners_of_shared, parse_shares, proportion_opening
 from karptui.whatif.scenario import ref_of

@@ -13,10 +13,10 @@ from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.settings import Settings
 from karptui.kube.units import counted
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.export import Change, changes_of, export_commands, export_yaml
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.situation import WhatIfBase
-from karptui.whatif.yaml.export import Change, changes_of, export_commands, export_yaml
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document

@@ -18,8 +18,9 @@ from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod_requests import ContainerRequests, effective_requests
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
-from karptui.kube.resources import CPU, ContainerRequests, ResourceList, add, effective_requests, memory_bytes, nano
+from karptui.kube.resources import CPU, ResourceList, add, memory_bytes, nano
 from karptui.kube.vpa import SIZED, Recommendation, Recommendations
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.studies.forecasts import RUNS, ForecastCluster, leave_out_alike

@@ -15,7 +15,7 @@ from karptui.views.sanitize import clean
 from karptui.views.sources import Health
 from karptui.views.table import Sort, TableSpec
 from karptui.views.top_bar import TopBarValues
-from karptui.views.verdict import MARKS
+from karptui.views.verdict.lines import MARKS
 
 CONNECTING: Final = "connecting"
 

@@ -13,7 +13,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding
 from karptui.advice.report import advise
 from karptui.disruption.methods import fleet_of
-from tests.provisioning.loading import GOLDENS, load, scenarios
+from tests.goldens_loading import GOLDENS, load, scenarios
 
 Answer = dict[str, Any]
 

@@ -13,7 +13,7 @@ import pytest
 
 from karptui.cli.blockers import without_idle
 from tests.cli.conftest import Run
-from tests.provisioning.loading import GOLDENS, scenarios
+from tests.goldens_loading import GOLDENS, scenarios
 
 STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
 

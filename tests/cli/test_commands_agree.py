@@ -26,10 +26,10 @@ from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.screens.list_screen import ListScreen
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.cli.test_recorded_decisions import fewer
+from tests.goldens_loading import GOLDENS, scenarios
 from tests.incidents.all import INCIDENTS
-from tests.provisioning.loading import GOLDENS, scenarios
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, settled
 

@@ -12,7 +12,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.deletion_costs import managed_costs
 from karptui.disruption.json_form import legacy_repair_json, method_json
 from karptui.disruption.methods import methods_of, simulate
-from tests.provisioning.loading import GOLDENS, load
+from tests.goldens_loading import GOLDENS, load
 
 COMPARED = (
     "DisruptionBlocked",

@@ -13,7 +13,7 @@ from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
-from tests.provisioning.loading import GOLDENS, load, scenarios
+from tests.goldens_loading import GOLDENS, load, scenarios
 
 KARPENTER: Final = GOLDENS / "karpenter-1.14.1"
 FILES: Final = (

@@ -19,7 +19,7 @@ from karptui.provisioning.state_node import StateNode
 from tests.builders import a_node, a_nodepool, a_pod, a_requirement
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.making import a_claim, consolidatable, prepared
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 FLEETS = 24
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}

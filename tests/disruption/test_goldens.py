@@ -14,7 +14,7 @@ from karptui.disruption.lanes import lanes_of
 from karptui.disruption.methods import fleet_of
 from karptui.provisioning import Prepared
 from tests.disruption.parity import answer, decisions, events
-from tests.provisioning.loading import GOLDENS, load, scenarios
+from tests.goldens_loading import GOLDENS, load, scenarios
 
 KARPENTER = GOLDENS / "karpenter-1.14.1"
 RULES = GOLDENS / "rules"

@@ -39,7 +39,7 @@ from tests.builders import (
     present,
 )
 from tests.disruption.making import TYPES, a_buffer, a_claim, consolidatable, drifted, node_of, prepared
-from tests.provisioning.loading import GOLDENS, load, scenarios
+from tests.goldens_loading import GOLDENS, load, scenarios
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}

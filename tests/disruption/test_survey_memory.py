@@ -23,7 +23,7 @@ from karptui.provisioning.state_node import StateNode
 from tests import story_e
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_pdb, a_pod, an_event, an_instance_type, an_owner
 from tests.disruption.fleet_generator import FleetGenerator
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 SETTINGS = Settings()
 

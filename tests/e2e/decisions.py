@@ -19,7 +19,7 @@ from karptui.disruption.candidate import LIKELIEST, Chance
 from karptui.disruption.command import Method
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.removal import EngineSimulator
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 VALIDATION = 15.0
 SECONDS_BEFORE = (0.15, 0.0, -0.15, 0.4, 0.8, 1.3, 2.0, 3.0, 4.0)

@@ -38,7 +38,7 @@ from karptui.forward.result import Played, StepKind, likeliest
 from karptui.forward.run import kept_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.sources.metrics.reading import read_metrics
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 from .decisions import not_held
 from .fleets import fleet_types, make_fleet

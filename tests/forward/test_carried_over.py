@@ -12,7 +12,7 @@ from karptui.provisioning.prepared import Prepared
 from karptui.views.column import plain
 from karptui.views.forward.columns import PLAYED
 from tests.disruption.fleet_generator import FleetGenerator
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 HORIZON_NS = 6 * 3600 * 10**9
 FLEETS = int(os.environ.get("KARPTUI_PLAYED_FLEETS", "6"))

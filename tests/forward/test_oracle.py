@@ -24,7 +24,7 @@ from karptui.forward.play import Play
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.parity import decisions
 from tests.forward.manifests import Writer
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.kube import resources
+from karptui.kube.pod_requests import ContainerRequests, ContainerStatusResources, effective_requests
 from karptui.kube.quantity import Quantity, QuantityFormat, parse_quantity
-from karptui.kube.resources import ContainerRequests, ContainerStatusResources, effective_requests
 
 lists = st.dictionaries(
     st.sampled_from(["cpu", "memory", "pods"]),

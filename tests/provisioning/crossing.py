@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tests.provisioning.loading import GOLDENS, scenarios
+from tests.goldens_loading import GOLDENS, scenarios
 
 Json = dict[str, Any]
 NOW: Final = "2026-11-20T12:00:00Z"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from karptui.provisioning.solution import solve
+from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.provisioning.differential import decision, words
-from tests.provisioning.loading import GOLDENS, load, scenarios
 
 FAMILIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz"))
 

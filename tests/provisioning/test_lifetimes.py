@@ -16,7 +16,7 @@ import pytest
 from karptui.provisioning import explain
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import solve
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 from tests.provisioning.scenarios import scenario
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 
 from karptui.provisioning.solution import solve
+from tests.goldens_loading import load
 from tests.provisioning.crossing import Stock, cross, stock
 from tests.provisioning.differential import Karpenter, ask, thrown
-from tests.provisioning.loading import load
 from tests.provisioning.oddities import STEPS, odd
 from tests.provisioning.scenario_kinds import KINDS, kinds_of
 from tests.provisioning.scenarios import scenario

@@ -38,7 +38,7 @@ from tests.builders import (
     amounts,
     an_instance_type,
 )
-from tests.provisioning.loading import load
+from tests.goldens_loading import load
 from tests.provisioning.scenarios import scenario
 
 TYPES = [an_instance_type(name="small", cpu="2"), an_instance_type(name="large", cpu="8", memory="32Gi")]
@@ -425,7 +425,7 @@ class TestInvariants:
 def test_the_answer_does_not_depend_on_the_hash_seed() -> None:
     script = (
         "import json; from karptui.provisioning import solve;"
-        "from tests.provisioning.loading import load; from tests.provisioning.scenarios import scenario;"
+        "from tests.goldens_loading import load; from tests.provisioning.scenarios import scenario;"
         "print(json.dumps([solve(load(scenario(seed))).as_json() for seed in range(30)]))"
     )
     answers = {

@@ -7,7 +7,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
+from karptui.screens.dialogs import ChecklistScreen, Choice, LineScreen, PickScreen
 from karptui.widgets.themes import style_sheets, variable_defaults
 
 FEW = (Choice("a", "Alpha", "first"), Choice("b", "Beta"), Choice("c", "Gamma"))
@@ -100,9 +100,9 @@ async def test_a_refused_line_stays_to_be_corrected() -> None:
         return "" if text.isdecimal() else f"{text!r} is not a number"
 
     async with app.run_test() as pilot:
-        screen = AskScreen("How many", value="5", hint="a number", check=check)
+        screen = LineScreen("How many", value="5", hint="a number", check=check)
         assert await app.ask(pilot, screen, "x", "enter") is UNANSWERED
         assert "is not a number" in str(screen.query_one("Static").render())
         await pilot.press("backspace", "7", "enter")
         assert app.answer == "7"
-        assert await app.ask(pilot, AskScreen("How many"), "escape") is None
+        assert await app.ask(pilot, LineScreen("How many"), "escape") is None

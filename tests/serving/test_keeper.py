@@ -21,7 +21,7 @@ from karptui.sources.usage import UsageSource
 from karptui.state.cluster import inventory_of
 from karptui.studies.rightsize import workloads_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.session.test_edits import a_pool, a_session
 
 FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)

@@ -28,7 +28,7 @@ from karptui.sources.snapshot.source import put_all
 from karptui.sources.source import Mailbox, Phase
 from karptui.verdict import upcoming
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
-from karptui.views.findings.sentence import pending_reasons, sentence
+from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,

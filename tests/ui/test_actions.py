@@ -17,7 +17,7 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config, ContextSettings
 from karptui.screens.actions import ActionScreen, edits_as_actions, operations_here
-from karptui.screens.dialogs import AskScreen, PickScreen
+from karptui.screens.dialogs import LineScreen, PickScreen
 from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
@@ -112,9 +112,9 @@ async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) 
         assert "expected, by karptui's simulation" in text_of(app)
         assert not audit.exists()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, LineScreen))
         await pilot.press("enter")
-        assert isinstance(app.screen, AskScreen), "a reason is needed"
+        assert isinstance(app.screen, LineScreen), "a reason is needed"
         await pilot.press(*"bug", "enter")
         await until(pilot, lambda: "enter previews the undo" in told(app))
         assert f"✔ done: cordon Node {name}" in text_of(app)
@@ -136,12 +136,12 @@ async def test_a_removal_needs_the_name(audit: Path, monkeypatch: pytest.MonkeyP
         app.run_command(f"do delete {claim}")
         await until(pilot, lambda: "enter asks for a reason" in told(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, LineScreen))
         await pilot.press("x", "enter")
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, LineScreen)
         app.screen.query_one(Input).value = claim
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen) and not app.screen.query_one(Input).value)
+        await until(pilot, lambda: isinstance(app.screen, LineScreen) and not app.screen.query_one(Input).value)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ActionScreen))
         assert not audit.exists(), "given up at the reason"
@@ -161,18 +161,18 @@ async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed
         await until(pilot, lambda: isinstance(app.screen, ActionScreen))
         await until(pilot, lambda: "enter asks for a reason" in told(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, LineScreen))
         await settled(pilot, is_analysed=False)
         text = screen_text(app)
         assert f"Type {word} to confirm" in " ".join(text.split())
         assert all(f"delete NodeClaim {name}" in " ".join(text.split()) for name in claims)
         await pilot.press(*claims[0], "enter")
         await settled(pilot, is_analysed=False)
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, LineScreen)
         assert f"type {word}: this will delete NodeClaim" in " ".join(screen_text(app).split())
         app.screen.query_one(Input).value = word
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen) and not app.screen.query_one(Input).value)
+        await until(pilot, lambda: isinstance(app.screen, LineScreen) and not app.screen.query_one(Input).value)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ActionScreen))
     assert not audit.exists(), "given up at the reason"
@@ -209,7 +209,7 @@ async def test_the_edits_of_a_what_if_are_applied(audit: Path) -> None:
         await until(pilot, lambda: "enter asks for a reason" in told(app))
         assert "spec.weight: 50 → 5" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(pilot, lambda: isinstance(app.screen, LineScreen))
         await pilot.press(*"try", "enter")
         await until(pilot, lambda: "enter previews the undo" in told(app))
     pool = app.follower.view.state.nodepools["general"]

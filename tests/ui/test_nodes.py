@@ -18,7 +18,7 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.types import TypeLedgerScreen
-from karptui.views.findings.sentence import pending_reasons, sentence
+from karptui.views.verdict.sentence import pending_reasons, sentence
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES

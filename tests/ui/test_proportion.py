@@ -13,7 +13,7 @@ import yaml
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.screens.dialogs import AskScreen
+from karptui.screens.dialogs import LineScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
@@ -78,7 +78,7 @@ async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: Ma
     async with running(make_app(), (160, 60)) as (app, pilot):
         await app.screen.run_action("share_out")
         await settled(pilot)
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, LineScreen)
         text = screen_text(app)
         assert "Proportion of first and" in text
         assert "first=2 second=1" in text
@@ -102,7 +102,7 @@ async def test_what_cannot_be_had_is_said_and_can_be_corrected(make_app: MakeApp
         await pilot.press("ctrl+a", "ctrl+k", *"73/27")
         assert "it takes 100 label values" in screen_text(app)
         await pilot.press("enter")
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, LineScreen)
         await press(pilot, "ctrl+a", "ctrl+k", *"70/30", "enter")
         assert isinstance(app.screen, WhatIfScreen)
         assert "first 7, second 3" in screen_text(app)
@@ -112,7 +112,7 @@ async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> 
     async with running(make_app("advice"), (120, 40)) as (app, pilot):
         await press(pilot, "slash", *"pool-weight-order", "enter")
         await press(pilot, "ctrl+t")
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, LineScreen)
         assert "Proportion of first and second" in screen_text(app)
         await press(pilot, "escape", "enter", "ctrl+t")
         await press(pilot, "enter")
@@ -122,6 +122,6 @@ async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> 
 async def test_nothing_to_share_out(make_app: MakeApp) -> None:
     async with running(make_app(replicas=0), (120, 40)) as (app, _):
         await app.screen.run_action("share_out")
-        assert not isinstance(app.screen, AskScreen)
+        assert not isinstance(app.screen, LineScreen)
         text = screen_text(app)
         assert "there is nothing to share" in text or "still being computed" in text

@@ -34,7 +34,7 @@ from karptui.verdict.finding import (
     VerdictNode,
 )
 from karptui.verdict.verdict import verdict_of
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,

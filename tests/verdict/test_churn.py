@@ -12,7 +12,7 @@ from karptui.disruption.churn.moves import Moved
 from karptui.kube.objects import Event
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.finding import VerdictCase, VerdictNode
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_nodepool, an_event
 
 FROM_TO = ("Scaled up replica set web-7d9 from 6 to 24", "Scaled down replica set web-7d9 from 24 to 6")

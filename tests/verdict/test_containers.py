@@ -17,7 +17,7 @@ from karptui.verdict.containers import (
     unended_findings,
 )
 from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, an_event
 
 FAMILY = "karpenter.k8s.aws/instance-family"

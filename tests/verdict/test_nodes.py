@@ -9,7 +9,7 @@ from karptui.kube.objects import Event
 from karptui.verdict.finding import FindingSeverity, PendingLine, VerdictCase, VerdictNode
 from karptui.verdict.nodes import node_findings
 from karptui.verdict.pending_pods import PendingPods
-from karptui.views.findings.sentence import sentence
+from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, amounts, an_event
 
 

@@ -11,7 +11,7 @@ from karptui.changes.fields import FieldChange
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 from karptui.verdict.preceding import edit_before
-from karptui.views.findings.sentence import edit_text
+from karptui.views.verdict.sentence import edit_text
 
 AT_NS = parse_timestamp("2026-11-28T14:02:00Z")
 MINUTE_NS = 60 * NS_PER_SECOND

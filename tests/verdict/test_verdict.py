@@ -30,9 +30,9 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.launches import refusal_message
 from karptui.verdict.verdict import verdict_of
-from karptui.views.findings.sentence import sentence
 from karptui.views.nodes.status import node_status
 from karptui.views.row import Tone
+from karptui.views.verdict.sentence import sentence
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

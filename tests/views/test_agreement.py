@@ -37,7 +37,7 @@ from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence
 from tests.builders.clusters import state_of
-from tests.provisioning.loading import GOLDENS, load, scenarios
+from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
 
 FILES: Final = (

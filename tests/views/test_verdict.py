@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
-from karptui.views.findings.sentence import sentence
-from karptui.views.verdict import Room, money_text, verdict_pages
+from karptui.views.verdict.lines import Room, money_text, verdict_pages
+from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
 AGO = NOW_NS - HOUR_NS

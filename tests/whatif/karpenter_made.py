@@ -11,7 +11,7 @@ from typing import Any
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 from tests.builders import HOUR_NS, SECOND_NS
-from tests.provisioning.loading import scenarios
+from tests.goldens_loading import scenarios
 from tests.whatif.snapshots import FOLDER, decoded
 
 LIFECYCLE = ("Launched", "Registered", "Initialized")

@@ -16,7 +16,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.snapshot.objects import Manifest, ObjectPile
 from karptui.whatif.situation import TypesResult, WhatIfBase
-from tests.provisioning.loading import GOLDENS, scenarios
+from tests.goldens_loading import GOLDENS, scenarios
 
 FOLDER = GOLDENS / "karpenter-1.14.1"
 

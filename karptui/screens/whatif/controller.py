@@ -23,12 +23,12 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
+from karptui.whatif.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Opening, Scenario, write_scenarios
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
 from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of
-from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.yaml.tree import Document, ProblemSeverity, parse
 
 NAMES_AFTER_NS: Final = 5_000_000_000

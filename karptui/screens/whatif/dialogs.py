@@ -16,7 +16,7 @@ from karptui.errors import RequestError
 from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.destinations import ToStudy, ToText
-from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
+from karptui.screens.dialogs import Choice, LineScreen, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.kept_scenarios import FileIsThereError
@@ -163,7 +163,7 @@ class Dialogs:
         self._whatif.changed()
 
     async def _name(self) -> None:
-        asked = AskScreen("Name of the scenario", value=self._whatif.name, check=needed)
+        asked = LineScreen("Name of the scenario", value=self._whatif.name, check=needed)
         name = await self._app.push_screen_wait(asked)
         if name is not None:
             self._whatif.book.rename(name.strip())
@@ -172,7 +172,7 @@ class Dialogs:
 
     async def _save(self) -> None:
         """Ask for a file and save every scenario; an existing file is replaced only after confirmation."""
-        asked = AskScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
+        asked = LineScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
         target = await self._app.push_screen_wait(asked)
         if target is None:
             return
@@ -193,7 +193,7 @@ class Dialogs:
         return self._whatif.save_scenarios(target, replaces=True) if chosen == "replace" else None
 
     async def _open(self) -> None:
-        target = await self._app.push_screen_wait(AskScreen("File of scenarios to open", check=needed))
+        target = await self._app.push_screen_wait(LineScreen("File of scenarios to open", check=needed))
         if target is None:
             return
         try:
@@ -246,7 +246,7 @@ class Dialogs:
             return
         offer = next(sweepable for sweepable in offers if sweepable.choice.id == chosen)
 
-        asked = AskScreen(
+        asked = LineScreen(
             f"Values of {chosen}",
             value=self._proposed(offer),
             hint=f"from..to/step, or a list: {EXAMPLES[offer.input]}",

@@ -8,7 +8,7 @@ from typing import Final
 from textual.app import App
 
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind
-from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, pick
+from karptui.screens.dialogs import ChecklistScreen, Choice, LineScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
@@ -83,7 +83,7 @@ class EditDialogs:
             case _:
                 title = f"{quick.title} of {document.kind} {document.name}"
                 hint = f"{quick.hint}; empty removes it"
-                asked = AskScreen(title, value=current, hint=hint, check=quick.fault)
+                asked = LineScreen(title, value=current, hint=hint, check=quick.fault)
                 answer = await self._app.push_screen_wait(asked)
                 if answer is not None:
                     self._quick.put(quick, document, answer.strip())
@@ -114,7 +114,7 @@ class EditDialogs:
         if choices:
             chosen = await pick(self._app, quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
         if chosen == ADD:
-            asked = AskScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
+            asked = LineScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
             answer = await self._app.push_screen_wait(asked)
             if answer:
                 self._quick.put(quick, document, answer.strip())
@@ -126,7 +126,7 @@ class EditDialogs:
         if setting.choices:
             answer = await pick(self._app, setting.name, [Choice(c, c) for c in setting.choices], current)
         else:
-            asked = AskScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
+            asked = LineScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
             answer = await self._app.push_screen_wait(asked)
         if answer is not None:
             self._quick.put_setting(setting, answer.strip())
@@ -220,7 +220,7 @@ class EditDialogs:
             self._write(lambda text: add_daemonset(text, name), f"DaemonSet {name}", ref)
 
     async def _ask_name(self, title: str, value: str) -> str:
-        answer = await self._app.push_screen_wait(AskScreen(title, value=value, check=needed))
+        answer = await self._app.push_screen_wait(LineScreen(title, value=value, check=needed))
         return answer.strip() if answer is not None else ""
 
     def _write(self, change: Callable[[str], str], why: str, ref: ObjectRef) -> None:
@@ -247,7 +247,7 @@ class EditDialogs:
                 ref = picked
         answers: dict[str, str] = {}
         for name, title in action.asks:
-            answer = await self._app.push_screen_wait(AskScreen(f"{action.title}: {title}", hint=ref.key))
+            answer = await self._app.push_screen_wait(LineScreen(f"{action.title}: {title}", hint=ref.key))
             if answer is None:
                 return
             answers[name] = answer

@@ -21,7 +21,7 @@ from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source, SourceError
-from karptui.views.findings.sentence import pending_reasons, sentence
+from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import a_manifest
 from tests.histories import BEGIN_NS, record_demo
 

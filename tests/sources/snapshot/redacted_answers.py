@@ -15,7 +15,7 @@ from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
 from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
-from tests.provisioning.loading import GOLDENS, load, load_settings, types_of
+from tests.goldens_loading import GOLDENS, load, load_settings, types_of
 
 
 def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str:

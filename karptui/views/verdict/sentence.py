@@ -9,9 +9,9 @@ from karptui.aws.money import saved_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
-from karptui.views.findings import blocked, karpenter, nodes, pods, pools
-from karptui.views.findings.parts import QUOTED, Reasons, Say, names_text, nodes_text, pods_pending
 from karptui.views.sanitize import clean
+from karptui.views.verdict import blocked, karpenter, nodes, pods, pools
+from karptui.views.verdict.parts import QUOTED, Reasons, Say, names_text, nodes_text, pods_pending
 
 if TYPE_CHECKING:
     from karptui.pending.groups import PendingGroup

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
-from karptui.views.findings.parts import (
+from karptui.views.verdict.parts import (
     NAMED,
     Reasons,
     Say,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.units import age_text, count_text, counted, first_of, verb
-from karptui.views.findings.parts import (
+from karptui.views.verdict.parts import (
     NAMED,
     QUOTED,
     Reasons,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
-from karptui.views.findings.parts import (
+from karptui.views.sanitize import short_name
+from karptui.views.verdict.parts import (
     NAMED,
     Reasons,
     Say,
@@ -25,8 +26,7 @@ from karptui.views.findings.parts import (
     uncounted,
     why_not_ready,
 )
-from karptui.views.findings.pools import in_time
-from karptui.views.sanitize import short_name
+from karptui.views.verdict.pools import in_time
 
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding

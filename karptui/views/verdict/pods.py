@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
-from karptui.views.findings.parts import (
+from karptui.views.sanitize import short_name
+from karptui.views.verdict.parts import (
     NAMED,
     Reasons,
     Say,
@@ -18,8 +19,7 @@ from karptui.views.findings.parts import (
     quoted,
     uncounted,
 )
-from karptui.views.findings.pools import in_time
-from karptui.views.sanitize import short_name
+from karptui.views.verdict.pools import in_time
 
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding

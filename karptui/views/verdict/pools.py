@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.aws.capacity import PRIVATE_IPV4
 from karptui.karpenter.instance_type import error_words
 from karptui.kube.units import age_text, count_text, counted, first_of, verb
-from karptui.views.findings.parts import (
+from karptui.views.verdict.parts import (
     NAMED,
     Reasons,
     Say,

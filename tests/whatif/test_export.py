@@ -20,8 +20,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
-from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.yaml.export import (
+from karptui.whatif.export import (
     changes_of,
     export_commands,
     export_diff,
@@ -29,12 +28,12 @@ from karptui.whatif.yaml.export import (
     merge_patch,
     strategic_patch,
 )
+from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.yaml.splice import set_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import UnwritableError, as_document, ordered, write_scalar
 from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
-
-from .yaml_texts import MAPPINGS
+from tests.whatif.yaml.yaml_texts import MAPPINGS
 
 POOL = ObjectRef("NodePool", "general")
 WEB = ObjectRef("Deployment", "web", "default")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import duration_text
-from karptui.views.findings.parts import Reasons
-from karptui.views.findings.sentence import sentence
 from karptui.views.instants import instant_value
 from karptui.views.row import Pieces, Tone
+from karptui.views.verdict.parts import Reasons
+from karptui.views.verdict.sentence import sentence
 from karptui.views.wrapping import cells, wrapped_from
 
 if TYPE_CHECKING:

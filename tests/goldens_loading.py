@@ -23,7 +23,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning.prepared import Prepared, prepare
 
-GOLDENS: Final = Path(__file__).resolve().parent.parent / "goldens"
+GOLDENS: Final = Path(__file__).resolve().parent / "goldens"
 _FIELD_OF_KIND = {
     Kind.POD: "pods",
     Kind.NODE: "nodes",
