@@ -197,7 +197,7 @@ class DemoSource(LocalSource):
         if changed:
             self._counts = dict.fromkeys(Kind, 0)
             for (_, name), (kind, _) in self._readers.items():
-                self._counts[kind] += self._play.world.counts[name]
+                self._counts[kind] += len(self._play.world.of(name))
         for kind, count in self._counts.items():
             self._mailbox.report(
                 SourceStatus(kind=kind, phase=self._phase, since_ns=self._since_ns, count=count, last_contact_ns=now_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -255,11 +255,10 @@ class DemoWorld:
     def __init__(self, objects: Iterable[Manifest], rng: random.Random) -> None:
         self.rng = rng
         self._objects: dict[Key, Manifest] = {key_of(manifest): manifest for manifest in objects}
+        self._of_kind: defaultdict[str, dict[Key, Manifest]] = defaultdict(dict)
         self._changed: dict[Key, Manifest | None] = {}
         self._on_node: dict[str, set[Key]] = {}
         self._used: dict[str, tuple[int, ...]] = {}
-        self.counts: Counter[str] = Counter()
-        """Objects by kind."""
         self._new_events: list[Key] = []
         for key, manifest in self._objects.items():
             self._index(key, manifest)
@@ -270,7 +269,7 @@ class DemoWorld:
 
     def of(self, kind: str) -> list[Manifest]:
         """Return the objects of a kind."""
-        return [manifest for (its, _), manifest in self._objects.items() if its == kind]
+        return [*self._of_kind[kind].values()]
 
     def put(self, manifest: Manifest) -> Manifest:
         """Add an object, or replace it."""
@@ -285,6 +284,7 @@ class DemoWorld:
         """Take an object away."""
         key = key_of(manifest)
         self._unindex(key)
+        self._of_kind[key[0]].pop(key, None)
         if self._objects.pop(key, None) is not None:
             self._changed[key] = None
 
@@ -346,7 +346,7 @@ class DemoWorld:
         return (node for node in self.of("Node") if self.fits(pod, node))
 
     def _index(self, key: Key, manifest: Manifest) -> None:
-        self.counts[key[0]] += 1
+        self._of_kind[key[0]][key] = manifest
         if node_name := _node_name(manifest):
             self._on_node.setdefault(node_name, set()).add(key)
             self._book(node_name, manifest, 1)
@@ -355,7 +355,6 @@ class DemoWorld:
         before = self._objects.get(key)
         if before is None:
             return
-        self.counts[key[0]] -= 1
         if node_name := _node_name(before):
             self._on_node[node_name].discard(key)
             self._book(node_name, before, -1)
