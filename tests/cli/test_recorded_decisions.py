@@ -55,6 +55,11 @@ SLOW: Final = frozenset(
     | {"rightsize", "rollout"}
 )
 """Commands that are run only with KARPTUI_ALL_GOLDENS."""
+FROM_AN_API_SERVER: Final = (
+    *("advice --usage", "events", f"explain pod {POD}", "next", "nodes --usage", "pods --usage", "timeouts"),
+    *(f"types --pool {POOL}", "verdict"),
+)
+"""Commands that an API server is asked too: a recording that lacks any one fact changes at least one of the answers."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
 
 
@@ -209,19 +214,21 @@ def without_names(value: Any, names: frozenset[str]) -> Any:
 
 
 class Source(NamedTuple):
-    """A live source: its flags, and the folder for its recordings, which its first test makes."""
+    """A live source: its flags, and the folder for its recordings, which the first test makes."""
 
     flags: list[str]
     folder: Path
     is_demo: bool
 
 
-@pytest.fixture(scope="module", params=["demo", "loopback"])
-def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "demo":
-        yield Source(["--demo"], folder, is_demo=True)
-        return
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return Source(["--demo"], tmp_path_factory.mktemp("demo"), is_demo=True)
+
+
+@pytest.fixture(scope="module")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    folder = tmp_path_factory.mktemp("loopback")
     with LoopbackServer(a_cluster()) as server:
         yield Source(["--kubeconfig", kubeconfig(folder, server.url)], folder, is_demo=False)
 
@@ -231,9 +238,23 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     [words for words in LINES if words[0] not in SLOW or os.environ.get("KARPTUI_ALL_GOLDENS")],
     ids=" ".join,
 )
-def test_a_recording_answers_as_its_source_does(
+def test_a_recording_answers_as_the_demo_does(
+    demo: Source, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_recordings(demo, words, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("command", FROM_AN_API_SERVER)
+def test_a_recording_answers_as_its_api_server_does(
+    api_server: Source, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_recordings(api_server, [*command.split(), "-o", "json"], monkeypatch, capsys)
+
+
+def check_recordings(
     source: Source, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Compare the answer of a source with those of its recordings, with and without pseudonyms."""
     folder = source.folder
     monkeypatch.chdir(folder)
     if not (folder / "plain.json").exists():
