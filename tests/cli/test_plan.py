@@ -45,7 +45,7 @@ def test_pausing_disruption_leaves_expirations_and_interruptions(tmp_path: Path,
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
     spec = {"disruption": {"budgets": [budget]}, "template": {"spec": {"expireAfter": "720h"}}}
     path.write_text(json.dumps({**pool, "spec": spec}))
-    plan = run.json("plan", "-f", str(path), "--demo", "--horizon", "24h")
+    plan = run.json("plan", "-f", str(path), "--demo", "--horizon", "10m")
     (risk,) = (risk for risk in plan["risks"] if "pause disruption" in risk)
     expired = [step for step in plan["rollout"]["steps"] if step["kind"] == "expire"]
     assert risk.startswith("the budgets of general pause disruption, but not expiration and interruption: ")

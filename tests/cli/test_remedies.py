@@ -13,7 +13,14 @@ import pytest
 
 from karptui.cli import remedies
 from karptui.cli.main import main
+from karptui.whatif.remedies.blockers.trial import try_remedies
 from tests.cli.conftest import Run
+from tests.shared_analyses import answer_once
+
+
+@pytest.fixture(autouse=True)
+def _tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_once(monkeypatch, "karptui.whatif.remedies.blockers.trial.try_remedies", try_remedies)
 
 
 @cache

@@ -203,12 +203,12 @@ def test_vpas_that_cannot_be_listed_are_a_sentence(answer: bytes | Exception, pr
 MINUTE_NS = 60 * 10**9
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> Path:
-    """Return two minutes of the demo, the last of which are 30 h after the first, with usage in between."""
-    path = tmp_path / "demo.karptui"
-    record_demo(path, 60)
-    record_demo(path, 60, begin_ns=BEGIN_NS + 30 * 60 * MINUTE_NS)
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return two moments of the demo, the second 30 h after the first, with usage in between."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 2)
+    record_demo(path, 2, begin_ns=BEGIN_NS + 30 * 60 * MINUTE_NS)
     for hour in range(28):
         begin_ns = BEGIN_NS + hour * 60 * MINUTE_NS
         period = UsagePeriod(begin_ns, begin_ns)

@@ -117,15 +117,6 @@ def test_changes_of_the_verdict_are_lines_of_json(watching: list[Watching], path
     assert {"general", "trino"} <= {pool.name for pool in snapshot.inventory.nodepools}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_first_line_has_cluster_file_and_limits(
-    number: signal.Signals, watching: list[Watching], path: Path
-) -> None:
-    watch = start(watching, "--demo", "--history", str(path), "--days", "3", "--megabytes", "50")
-    assert watch.line().endswith(f"Z demo: records {path} (at most 3 days, 50 MB)\n")
-    assert watch.end(number) == (0, "")
-
-
 @pytest.fixture
 def cluster() -> Cluster:
     result = karpenter()
@@ -172,8 +163,7 @@ def test_a_lost_connection_is_reported_once(
     assert others.count("\n") <= 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("stalls", ["connecting", "loading"])
+@pytest.mark.parametrize(("stalls", "number"), [("connecting", signal.SIGINT), ("loading", signal.SIGTERM)])
 def test_it_ends_while_the_server_says_nothing(
     stalls: str, number: signal.Signals, watching: list[Watching], tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -195,32 +185,30 @@ def test_it_ends_while_the_server_says_nothing(
     History(path).close()
 
 
-def test_a_second_watch_of_the_same_history_is_refused(watching: list[Watching], path: Path) -> None:
-    assert "records" in start(watching, "--demo", "--history", str(path)).line()
-    refused = subprocess.run(
-        [sys.executable, "-m", "karptui", "watch", "--demo", "--history", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "karptui watch: another karptui records this cluster\n"
-    second = start(watching, "--demo", "--history", str(path), "--metrics", ":0")
+def test_it_records_and_serves_metrics_and_another_one_may_only_serve(
+    watching: list[Watching], path: Path, run: Run
+) -> None:
+    """One demo for all of this: starting it takes longer than anything that is looked at."""
+    words = ("--demo", "--history", str(path), "--metrics", ":0")
+    watch = start(watching, *words, "--days", "3", "--megabytes", "50")
+    line, first_problem = watch.lines(2)
+    assert f"Z demo: records {path} (at most 3 days, 50 MB), serves metrics on port " in line
+    assert first_problem
+    port = line.rpartition(" ")[2].strip()
+    answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20).read().decode()
+    assert 'karptui_findings{cause="STOPPED",severity="error"} 1.0\n' in answer
+    assert "\nkarptui_history_recording 1.0\n" in answer
+    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20).read() == b"ok\n"
+
+    refused = run("watch", "--demo", "--history", str(path), status=2)
+    assert refused == ("", "karptui watch: another karptui records this cluster\n")
+    second = start(watching, *words)
     assert "demo: records nothing, serves metrics on port " in second.line()
     assert second.end(signal.SIGTERM) == (
         0,
         "karptui watch: another karptui records this cluster; only metrics are served\n",
     )
-
-
-def test_metrics_and_health_are_served(watching: list[Watching], path: Path) -> None:
-    watch = start(watching, "--demo", "--history", str(path), "--metrics", ":0")
-    port = watch.line().rpartition(" ")[2].strip()
-    assert watch.line(), "the first problem"
-    answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20).read().decode()
-    assert 'karptui_findings{cause="STOPPED",severity="error"} 1.0\n' in answer
-    assert "\nkarptui_history_recording 1.0\n" in answer
-    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20).read() == b"ok\n"
+    assert watch.end(signal.SIGINT) == (0, "")
 
 
 def test_health_is_bad_while_nothing_can_be_read(
@@ -237,7 +225,7 @@ def test_health_is_bad_while_nothing_can_be_read(
 def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -> None:
     """The same with 200 kills: benchmarks/watch_kill.py."""
     chance, last_ns = random.Random(7), 0
-    for _ in range(4):
+    for _ in range(2):
         watch = Watching("--demo", "--history", str(path))
         assert "records" in watch.line()
         while not newest_ns(path):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from karptui.cli.main import main
 from karptui.cli.streams import put
 from karptui.views.sanitize import page
 from karptui.workers.near import NearWorkers
-from karptui.workers.workers import WorkersError
+from karptui.workers.workers import Question, WorkersError, never, packed, unpacked
 from tests.cli.conftest import Run
 from tests.troubled_cluster import EXTRA_POOL, troubles_document
 
@@ -73,8 +75,20 @@ STATUSES = (1, 1, 1, 1, 3, 0, 1, 1, 1, 0, 1)
 """One cluster cannot be read, a value is invalid, and some goals are not reached."""
 
 
+def as_in_processes(_: NearWorkers, question: Question, common: object, items: Iterable[object]) -> Iterator[Any]:
+    """Yield answers as processes would, the last item's first; all that goes to and fro can be pickled."""
+    sent = packed((question, common))
+    for position, item in reversed([*enumerate(items)]):
+        question, common = unpacked(sent)
+        yield position, unpacked(packed(question(common, unpacked(packed(item)), never)))
+
+
 @pytest.mark.parametrize("place", range(len(STATUSES)))
-def test_the_same_answers_in_the_same_order(fleet: list[str], place: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_answers_in_the_same_order(
+    fleet: list[str], place: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No process is started: that answers come in order from real ones is shown below, and by tests/workers."""
+    monkeypatch.setattr(NearWorkers, "_elsewhere", as_in_processes)
     words = commands(fleet)[place]
     result = []
     for workers in ("1", "2"):
@@ -138,8 +152,8 @@ def test_a_command_of_its_own_says_it_once(fleet: list[str], capsys: pytest.Capt
     assert (main([*words, "--workers", "1"]), capsys.readouterr()) == (ended.returncode, (ended.stdout, ended.stderr))
 
 
-def test_processes_that_cannot_be_started_are_a_sentence() -> None:
-    command = [sys.executable, "-m", "karptui", "sweep", "--demo", "--set", "RESERVED_ENIS=0,1,2", "--workers", "64"]
+def test_processes_that_cannot_be_started_are_a_sentence(fleet: list[str]) -> None:
+    command = [sys.executable, "-m", "karptui", "sweep", fleet[0], "--set", "RESERVED_ENIS=0,1,2", "--workers", "64"]
     limited = ["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", *command]
     ended = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
