@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
@@ -21,6 +22,7 @@ from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.session.answers import Overview
+from karptui.session.throttle import KEYBOARD, REST_SECONDS
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import notice
@@ -110,6 +112,8 @@ def takes_text(screen: Screen[Any]) -> bool:
 
 WORST_STANDS_NS: Final = 5 * NS_PER_SECOND
 """Minimum interval between worst findings on a large cluster."""
+WORST_STANDS_TYPED_NS: Final = 20 * NS_PER_SECOND
+"""The same while the user types."""
 MANY_NODES: Final = 100
 """From this many nodes on, the verdict takes longer than a key should wait."""
 
@@ -374,7 +378,8 @@ class FrameScreen(LayeredScreen):
         elif not self.shows_worst or self.host.moments.shown is not None:
             line.display = False
         elif self.host.session.overview().sizes["nodes"] >= MANY_NODES:
-            if now_ns - self._worst_ns >= WORST_STANDS_NS:
+            is_typing = not KEYBOARD.is_at_rest(time.monotonic(), REST_SECONDS)
+            if now_ns - self._worst_ns >= (WORST_STANDS_TYPED_NS if is_typing else WORST_STANDS_NS):
                 self._worst_ns = now_ns
                 self._ask_worst()
         else:

@@ -24,7 +24,7 @@ PUT_OFF_SECONDS: Final = 5.0
 """Maximum time garbage collection is deferred while the user types, in seconds."""
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
-TYPED_SECONDS: Final = 0.75
+TYPED_SECONDS: Final = 2.0
 """The same while the user types."""
 REST_FACTOR: Final = 4.0
 """Wait this multiple of the last merge's duration before merging again."""
@@ -58,6 +58,7 @@ class Keyboard:
         self._pressed_at = -KEY_SECONDS
         self._put_off_at: float | None = None
         """Since when no garbage is looked for."""
+        self._next_turn_at = 0.0
 
     def pressed(self) -> None:
         """Note that a key was pressed just now."""
@@ -85,6 +86,12 @@ class Keyboard:
     def is_busy(self, now: float) -> bool:
         """Whether the user is typing, by the monotonic clock."""
         return now - self._pressed_at < KEY_SECONDS
+
+    def turn_after(self, due: float) -> float:
+        """Return when a thread may work that rests until then while the user types: threads take turns."""
+        due = max(due, self._next_turn_at)
+        self._next_turn_at = due + KEY_PAUSE_SECONDS
+        return due
 
     def is_at_rest(self, now: float, seconds: float) -> bool:
         """Whether no key was pressed for this many seconds."""
@@ -134,7 +141,8 @@ class ThreadThrottle:
             return
         now = time.monotonic()
         if self._keyboard.is_busy(now):
-            self._rest_until(now + min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * took), KEY_REST_SECONDS))
+            rest_seconds = min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * took), KEY_REST_SECONDS)
+            self._rest_until(self._keyboard.turn_after(now + rest_seconds))
         else:
             time.sleep(PAUSE_SECONDS)
         self._worked = time.thread_time()

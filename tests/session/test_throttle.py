@@ -114,6 +114,20 @@ def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, r
     assert clock.slept == pytest.approx(rest, abs=module.KEY_PAUSE_SECONDS if worked > 0.01 else 1e-9)
 
 
+def test_threads_take_turns_while_somebody_types(clock: Clock) -> None:
+    keyboard = module.Keyboard()
+    assert [keyboard.turn_after(due) - 100.0 for due in (100.0, 100.0, 100.005, 200.0)] == pytest.approx(
+        [0.0, module.KEY_PAUSE_SECONDS, 2 * module.KEY_PAUSE_SECONDS, 100.0]
+    )
+    throttle = module.ThreadThrottle(keyboard)
+    throttle.take()
+    keyboard.turn_after(clock.now + 1.0)
+    clock.work(2 * module.SLICE_SECONDS)
+    keyboard.pressed()
+    throttle.take()
+    assert clock.slept == pytest.approx(module.KEY_SECONDS, abs=module.KEY_PAUSE_SECONDS), "another works first"
+
+
 def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
     keyboard = module.Keyboard()
     keyboard.rested()
