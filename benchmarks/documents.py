@@ -17,7 +17,7 @@ from reference import note, print_reference
 from karptui.whatif.schema.complete import complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import check
+from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.splice import set_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document

@@ -19,8 +19,8 @@ from karptui.disruption.budgets import (
     read_window,
     reasons_of,
 )
+from karptui.disruption.cron import IntervalSchedule, ScheduleError
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.schedule import IntervalSchedule, ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
 from karptui.kube.timestamps import DAY_NS, MINUTE_NS

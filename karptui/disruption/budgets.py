@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.schedule import Schedule, ScheduleError, parse_schedule
+from karptui.disruption.cron import Schedule, ScheduleError, parse_schedule
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import Settings

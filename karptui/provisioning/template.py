@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from karptui.karpenter.labels import INITIALIZED, NODEPOOL, REGISTERED
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
-from karptui.karpenter.rules import Rules
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
+from karptui.provisioning.min_values import unmet_min_values
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 
 
@@ -33,31 +33,6 @@ def template_requirements(pool: NodePool) -> Requirements:
         .merge(Requirements.from_labels(labels))
         .add(Requirement.of(REGISTERED, IN, ("true",)), Requirement.of(INITIALIZED, IN, ("true",)))
     )
-
-
-def is_counted(requirement: Requirement, value: str, rules: Rules) -> bool:
-    """Return whether ``minValues`` counts a type's value: since 1.14.3 only values that are still allowed."""
-    return not rules.counts_allowed_values or requirement.allows(value)
-
-
-def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirements) -> dict[str, int]:
-    """Return the keys with fewer values than ``minValues``, with the number of values.
-
-    An empty set of types meets every ``minValues``. Rule: ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
-    """
-    unmet: dict[str, int] = {}
-    if not types:
-        return unmet
-    for requirement in requirements:
-        if requirement.min_values is not None:
-            index = catalogue.keys.get(requirement.key)
-            masks = index.value_masks() if index is not None else ()
-            offered = sum(
-                1 for value, mask in masks if mask & types and is_counted(requirement, value, catalogue.rules)
-            )
-            if offered < requirement.min_values:
-                unmet[requirement.key] = offered
-    return unmet
 
 
 class Template:

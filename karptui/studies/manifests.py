@@ -14,7 +14,7 @@ from karptui.kube.cel_library import why_rules_unchecked
 from karptui.whatif.edits import ObjectRef, PutObject, SetField
 from karptui.whatif.field_path import path_text
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
-from karptui.whatif.schema.validate import document_violations, object_violations
+from karptui.whatif.schema.validation import document_violations, object_violations
 from karptui.whatif.situation import EditedCluster
 from karptui.whatif.yaml.tree import ProblemSeverity, parse
 

@@ -20,7 +20,7 @@ from karptui.sources.aws.facts import FactCache
 from karptui.sources.aws.source import NOT_INSTALLED, AwsSource
 from karptui.whatif.schema import rules
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import _remembered, check
+from karptui.whatif.schema.validation import _remembered, check
 from tests.aws.builders import a_nodeclass, resolve
 from tests.aws.test_kubelet import GATE
 from tests.builders import NOW_NS

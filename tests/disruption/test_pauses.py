@@ -13,7 +13,7 @@ from karptui.disruption.pauses import budget_documents, end_of, pause_budget, ze
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.timestamps import DAY_NS, NS_PER_SECOND, format_timestamp, parse_timestamp
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import object_violations
+from karptui.whatif.schema.validation import object_violations
 from tests.builders import NOW_NS, a_nodepool
 from tests.whatif.edits.test_apply import POOL
 

@@ -15,7 +15,7 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase
 from karptui.whatif.export import strategic_patch
 from karptui.whatif.schema.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
-from karptui.whatif.schema.validate import object_violations
+from karptui.whatif.schema.validation import object_violations
 from karptui.whatif.yaml.tree import ProblemSeverity
 from tests.sources.cluster.live import WatchedMailbox
 from tests.whatif.schema.mutations import mutate

@@ -15,7 +15,7 @@ from karptui.solve.run import solve_goal
 from karptui.solve.weekly_windows import offset_of, week_of, window_budgets
 from karptui.whatif.edits import SetField
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import object_violations
+from karptui.whatif.schema.validation import object_violations
 from tests.builders import NOW_NS, a_nodepool
 from tests.disruption.test_pauses import decoded
 from tests.studies.test_pause import cluster

@@ -24,9 +24,9 @@ from karptui.disruption.budgets import (
     reasons_of_pool,
     scaled,
 )
+from karptui.disruption.cron import ScheduleError
 from karptui.disruption.events import Recorder
 from karptui.disruption.repair import Repair
-from karptui.disruption.schedule import ScheduleError
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
 from karptui.kube.timestamps import MINUTE_NS

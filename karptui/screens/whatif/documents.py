@@ -16,7 +16,7 @@ from karptui.whatif.scenario import Opening
 from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
-from karptui.whatif.schema.validate import Checked, check_parsed
+from karptui.whatif.schema.validation import Checked, check_parsed
 from karptui.whatif.sheet import Originals, Sheet, joined, with_document
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.yaml.tree import Parsed, Problem, ProblemSeverity, parse

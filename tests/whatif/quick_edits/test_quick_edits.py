@@ -32,7 +32,7 @@ from karptui.whatif.quick_edits.requirements import (
 )
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import check
+from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.splice import EditRefusedError, get_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
-from karptui.whatif.schema.validate import check
+from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.write import as_document
 
 from .objects import DEPLOYMENT, EC2_KIND, NODE_POOL

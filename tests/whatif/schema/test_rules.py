@@ -10,7 +10,7 @@ from karptui.karpenter.rules import NEWEST
 from karptui.whatif.field_path import Path
 from karptui.whatif.schema.rules import FAILED, MISSING, UNREADABLE, escape, evaluate, rule_violations
 from karptui.whatif.schema.schema import shipped_schemas
-from karptui.whatif.schema.validate import object_violations
+from karptui.whatif.schema.validation import object_violations
 
 from .objects import CAPACITY_BUFFER, EC2_KIND, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
 

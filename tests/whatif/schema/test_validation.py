@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from karptui.karpenter.rules import NEWEST
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.schema.schema import Origin, Schemas, object_meta, schemas_from_crds, shipped_schemas
-from karptui.whatif.schema.validate import check
+from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.tree import ProblemSeverity, parse
 from karptui.whatif.yaml.write import as_document
 

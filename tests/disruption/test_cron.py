@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import Window
-from karptui.disruption.schedule import ScheduleError, parse_schedule
+from karptui.disruption.cron import ScheduleError, parse_schedule
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS
 
