@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import pytest
 from rich.cells import cell_len
@@ -11,9 +12,13 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 
 Cell = tuple[str, Style | None]
+_REFRESH: Final = Screen._compositor_refresh
+_UNDRAWN: Final[WeakKeyDictionary[Screen[Any], None]] = WeakKeyDictionary()
+"""Screens that have changed since they were drawn."""
 
 
 def cells_of(strip: Strip) -> list[Cell]:
@@ -44,6 +49,7 @@ class Canvas:
         cls, app: App[Any], monkeypatch: pytest.MonkeyPatch, drawn: Callable[[], object] = lambda: None
     ) -> Canvas:
         """Follow what an app draws from now on, and call a function after each drawing."""
+        draw_at_once(monkeypatch)
         canvas, display = cls(app.screen._compositor.render_strips()), app._display
 
         def follow(screen: Any, update: Any) -> None:
@@ -76,3 +82,31 @@ class Canvas:
     def texts(self, region: Region) -> list[str]:
         """Return what is to be read in a region, without blanks at the ends of lines."""
         return ["".join(letter for letter, _ in row).rstrip() for row in self.at(region)]
+
+
+def _draw_later(screen: Screen[Any]) -> None:
+    """Leave drawing to `draw`: nobody sees what the screen shows while more is on its way."""
+    if screen.is_current:
+        _UNDRAWN[screen] = None
+        screen._dirty_widgets.clear()
+        screen.app._update_mouse_over(screen)
+    else:
+        _REFRESH(screen)
+
+
+def draw() -> None:
+    """Draw what has changed since the last time."""
+    for screen in (*_UNDRAWN,):
+        del _UNDRAWN[screen]
+        if screen.is_current:
+            _REFRESH(screen)
+
+
+def draw_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw a screen once for each time that a test waits for it."""
+    monkeypatch.setattr(Screen, "_compositor_refresh", _draw_later)
+
+
+def draw_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw every change as Textual does, for tests of drawing itself."""
+    monkeypatch.setattr(Screen, "_compositor_refresh", _REFRESH)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from karptui.app import KarptuiApp
@@ -14,10 +15,11 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.session.throttle import NoThrottle, ThreadThrottle
 from karptui.widgets.yaml_editor import YamlEditor
+from tests.canvas import draw_at_rest
 from tests.event_loop import step_textual
 from tests.shared_analyses import look_once
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
-from tests.ui.stage import an_app
+from tests.ui.stage import an_app, press_at_once
 from tests.ui.style_rules import read_once
 
 MakeApp = Callable[..., KarptuiApp]
@@ -26,6 +28,8 @@ MakeApp = Callable[..., KarptuiApp]
 @pytest.fixture(autouse=True)
 def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
     step_textual(monkeypatch)
+    draw_at_rest(monkeypatch)
+    monkeypatch.setattr(Pilot, "press", press_at_once)
 
 
 @pytest.fixture(autouse=True)

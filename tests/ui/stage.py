@@ -23,6 +23,8 @@ from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
+from tests.canvas import draw
+from tests.event_loop import settle
 from tests.still_demo import StillDemo
 
 PATIENCE_SECONDS = 180.0
@@ -97,6 +99,7 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
             app.follower.analyst.catch_up()
             app.poll_now()
         await answered(pilot)
+    draw()
     return app
 
 
@@ -122,11 +125,22 @@ async def worked(pilot: Pilot[Any]) -> None:
 
 async def answered(pilot: Pilot[Any]) -> None:
     """Wait until everything is drawn that is known, and what-ifs that are asked about are answered."""
-    await pilot.pause()
+    await rested(pilot)
     app = pilot.app
     if isinstance(app, KarptuiApp) and any(isinstance(screen, WhatIfScreen) for screen in app.screen_stack):
         assert await asyncio.to_thread(app.session.whatif.wait_until_at_rest, PATIENCE_SECONDS)
-        await pilot.pause()
+        await rested(pilot)
+
+
+async def press_at_once(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys, and wait after each by `settle`; `Pilot.press` would also send a message to every widget then."""
+    await pilot.app._press_keys(keys)
+
+
+async def rested(pilot: Pilot[Any]) -> None:
+    """Wait until nothing is left to do; `Pilot.pause` also sends a message to every widget, and waits for these."""
+    await settle()
+    pilot.app.screen._on_timer_update()
 
 
 def pressing(*keys: str, is_analysed: bool = True) -> Callable[[Pilot[Any]], Awaitable[None]]:

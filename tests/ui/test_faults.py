@@ -13,6 +13,7 @@ from karptui.app import KarptuiApp
 from karptui.screens.nodes import NodesScreen
 from karptui.session.follower import ClusterFollower
 from karptui.widgets.row_table import RowTable
+from tests.canvas import draw_at_once
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, lines_of
 from tests.ui.stage import press, running
@@ -146,6 +147,7 @@ async def test_a_worker_that_fails(make_app: MakeApp) -> None:
 
 async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
+        draw_at_once(monkeypatch)
         with monkeypatch.context() as patch:
             patch.setattr(RowTable, "draw_line", fails)
             app.screen.refresh(layout=True)
