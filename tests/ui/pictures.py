@@ -25,7 +25,8 @@ PRESSED_AT: Final = (120, 40)
 """Terminal size, in cells, while keys are pressed."""
 DARK, LIGHT, COLOUR_BLIND = "textual-dark", "textual-light", "karptui-colour-blind"
 EVERY_SCREEN: Final = ((PRESSED_AT, DARK),)
-MAIN_SCREENS: Final = ((PRESSED_AT, DARK), ((80, 24), DARK), ((200, 60), LIGHT))
+SMALL_SCREENS: Final = (*EVERY_SCREEN, ((80, 24), DARK))
+MAIN_SCREENS: Final = (*SMALL_SCREENS, ((200, 60), LIGHT))
 WIDTH, HEIGHT, BASE, FONT_SIZE = 12, 24, 18, 19.6
 """Of a cell in a picture, where letters stand in it, and of letters that are a little narrower than a cell."""
 _PIECE: Final = re.compile(r"[!-~]+(?: [!-~]+)*|[^ -~]+")
@@ -49,10 +50,10 @@ async def compare_pictures(
             picture.write_text(drawn, encoding="utf-8")
         elif not picture.exists() or picture.read_text(encoding="utf-8") != drawn:
             changed.append(str(picture))
-    app.theme = DARK
-    if app.size != PRESSED_AT:
+    if (app.size, app.theme) != (PRESSED_AT, DARK):
+        app.theme = DARK
         await pilot.resize_terminal(*PRESSED_AT)
-    await settled(pilot)
+        await settled(pilot)
     return changed
 
 

@@ -19,19 +19,14 @@ from tests.ui.fleet import NOW_NS, Fleet, FleetSource, amounts, lines_of, status
 from tests.ui.stage import press, running
 
 HOSTILE = (
-    "[bold red]x[/]",
+    "[bold red]x[/] [@click=app.quit]q %s{}${}$karp-fault",
     "[/]",
-    "[@click=app.quit]q",
-    "\x1b[2J\x1b]0;owned\x07",
-    "\x9b31m",
-    "a\nb\r\tc",
-    "\u202egnp.exe\u2066",
-    "節點節點節點節點",
-    "e" + "\u0301" * 60,
+    "a\nb\r\tc\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2066",
+    "節點節點節點節點e" + "\u0301" * 60,
     "\ud800",
     "x" * 100_000,
-    "%s{}${}$karp-fault",
 )
+"""Texts of a kind are one: a fault that any of them shows fails the test."""
 
 
 def hostile_fleet(text: str) -> Fleet:

@@ -166,7 +166,8 @@ async def test_brackets_braces_and_times_go_through_a_history(app: KarptuiApp) -
         assert "[.{" in screen_text(app)
 
 
-async def test_details_forecasts_and_what_ifs_of_a_moment(app: KarptuiApp) -> None:
+async def test_details_forecasts_and_what_ifs_of_a_moment(app: KarptuiApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.screens.forward.HORIZONS_NS", (3600 * NS_PER_SECOND,))
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"at 14:00:30", "enter", "enter")(pilot)
         assert isinstance(app.screen, NodeDetailScreen)

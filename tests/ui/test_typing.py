@@ -69,19 +69,21 @@ async def test_keys_typed_before_the_first_screen_wait_for_it(app: KarptuiApp) -
         assert isinstance(app.screen, HelpScreen)
 
 
-@pytest.mark.parametrize("turns", range(8))
-async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: KarptuiApp, turns: int) -> None:
+async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: KarptuiApp) -> None:
     async def fetch() -> str:
         return "a: 1"
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        type_at_once(app, "G")
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        app.push_screen(TextScreen("a", fetch))
-        await pilot.pause()
-        assert isinstance(app.screen, TextScreen)
+        for turns in range(8):
+            type_at_once(app, "G")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            app.push_screen(TextScreen("a", fetch))
+            await pilot.pause()
+            assert isinstance(app.screen, TextScreen), turns
+            await pilot.press("escape")
+            assert isinstance(app.screen, NodesScreen)
 
 
 async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
@@ -202,10 +204,10 @@ def without_pools(phase: Phase) -> Telling:
     return source
 
 
-@pytest.mark.parametrize("phase", [Phase.FORBIDDEN, Phase.NOT_INSTALLED])
-async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, phase: Phase) -> None:
+@pytest.mark.parametrize(("phase", "digits"), [(Phase.FORBIDDEN, "2567"), (Phase.NOT_INSTALLED, "2")])
+async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, phase: Phase, digits: str) -> None:
     async with running(make_app(source=without_pools(phase)), (120, 30)) as (app, pilot):
-        for digit in "2567":
+        for digit in digits:
             await press(pilot, digit)
             assert not app.screen.query_one(RowTable).rows
             await pilot.press("ctrl+t")

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from karptui.views.tour import STORIES as TOURS
+from karptui.views.tour import Tour
 from tests.ui.fleet import lines_of
 from tests.ui.stage import press, running
 from tests.ui.whatif.bench import make_app
@@ -60,6 +62,7 @@ def test_the_five_stories_are_there_and_their_keys_are_counted() -> None:
 @pytest.mark.parametrize("story", STORIES)
 async def test_the_keys_lead_to_the_sentences(story: str) -> None:
     app = make_app()
+    app.tour = tour = Tour(TOURS[story.lower()])
     async with running(app, (120, 40)) as (_, pilot):
         for step in STORIES[story]:
             for key in step.keys:
@@ -68,3 +71,5 @@ async def test_the_keys_lead_to_the_sentences(story: str) -> None:
             wanted = step.sentences
             missing = [sentence for sentence in wanted if sentence not in text]
             assert not missing, f"{missing} not in\n{text}"
+    assert tour.is_over
+    assert " ".join(tour.story.steps[-1].text.split()[:4]) in text
