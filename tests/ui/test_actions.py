@@ -21,7 +21,7 @@ from karptui.screens.dialogs import LineScreen, PickScreen
 from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
-from tests.cli.conftest import NOON_NS
+from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
 from tests.ui.stage import demo_app, press, running, settled
 from tests.ui.whatif.bench import begin
@@ -38,7 +38,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def an_acting_app(config: Config = ALLOWED) -> KarptuiApp:
     return demo_app(
-        FrozenClock(NOON_NS),
+        FrozenClock(NOW_NS),
         actions_of=lambda source, is_past: open_actions(source, config, is_asked=False, is_past=is_past),
     )
 
@@ -61,7 +61,7 @@ def told(app: KarptuiApp) -> str:
 @pytest.mark.parametrize(
     ("app", "why"),
     [
-        (lambda: demo_app(FrozenClock(NOON_NS)), "actions are off: start with --allow-actions"),
+        (lambda: demo_app(FrozenClock(NOW_NS)), "actions are off: start with --allow-actions"),
         (lambda: an_acting_app(Config()), "actions are off: start with --allow-actions"),
         (
             lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
