@@ -34,6 +34,7 @@ from tests.incidents import (
     launches,
     limits,
     missing_prerequisites,
+    neighbours,
     node_ends,
     node_faults,
     node_lives,
@@ -117,6 +118,7 @@ MODULES = (
     platforms,
     hidden_causes,
     healthy_fleets,
+    neighbours,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
