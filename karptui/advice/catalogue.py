@@ -8,6 +8,7 @@ from typing import Final
 from karptui.advice.rule import Rule
 from karptui.advice.rules import (
     budget,
+    buffer,
     claim,
     daemonset,
     node,
@@ -33,6 +34,7 @@ _SUBJECTS: Final[dict[str, tuple[ModuleType, ...]]] = {
     "EC2NodeClasses": (nodeclass_kubelet, nodeclass_launch),
     "Capacity reservations": (reservation,),
     "NodeOverlays": (overlay,),
+    "CapacityBuffers": (buffer,),
     "Settings of the controller": (setting,),
     "Nodes": (node,),
     "NodeClaims": (claim,),

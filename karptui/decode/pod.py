@@ -43,6 +43,8 @@ _KEY_ENCODER: Final = msgspec.msgpack.Encoder()
 _AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "overhead", "limits"))
 GATES_NOT_READY: Final = "ReadinessGatesNotReady"
 """Reason of the Ready condition if all containers are ready, and a readiness gate is not true."""
+_USUAL_CONDITIONS: Final = 5
+"""Conditions of a pod since Kubernetes 1.29; others, such as PodResizePending (1.33), come on top."""
 _GATE: Final = re.compile(r'readiness gate "([^"]+)"')
 _CONTAINERS: Final = PodTemplate.__struct_fields__.index("containers")
 
@@ -351,6 +353,11 @@ def _trouble(
             names = (_name_of(wire.name) for wire in statuses if wire.state is not None and not wire.state.terminated)
             instants = [parse_timestamp(ended.finished_at) for ended in finished if ended.finished_at]
             return PodTrouble("", 0, tuple(filter(None, names)), max(instants, default=ABSENT_NS))
+    if len(status.conditions or ()) > _USUAL_CONDITIONS:
+        for condition in status.conditions or ():
+            if condition.type == "PodResizePending" and condition.last_transition_time:
+                message = (condition.message or condition.reason or "")[:_LONGEST_MESSAGE]
+                return PodTrouble(message, resize_pending_ns=parse_timestamp(condition.last_transition_time))
     return PodTrouble(readiness_gate=gate[1]) if gate is not None else NO_TROUBLE
 
 

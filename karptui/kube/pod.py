@@ -180,6 +180,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()
     """Finalizers of a pod that is being deleted: it is there until their controllers remove them."""
+    resize_pending_ns: int = ABSENT_NS
+    """Since when the kubelet has not resized it in place; ``message`` says why."""
 
 
 NO_TROUBLE: Final = PodTrouble()

@@ -146,7 +146,7 @@ def _label_value_problems(value: str) -> Iterator[str]:
 
 
 _PRIORITY = -(2**31)
-_READY = "ReadyForProvisioning"
+READY_FOR_PROVISIONING: Final = "ReadyForProvisioning"
 _WRAPPED: Final = re.compile(r'^(?:(?:getting|failed to) [^,"]+, )+')
 """Prefix of the innermost of nested errors."""
 _OF_CLAIM: Final = re.compile(r"PersistentVolumeClaim=(?:[^/,)]*/)?([^,)]+)")
@@ -166,7 +166,7 @@ def buffer_pods(inventory: Inventory, now_ns: int) -> tuple[Pod, ...]:
 
 
 def _pods_of(buffer: CapacityBuffer, inventory: Inventory, now_ns: int) -> Iterator[Pod]:
-    ready = condition_of(buffer.conditions, _READY)
+    ready = condition_of(buffer.conditions, READY_FOR_PROVISIONING)
     if ready is None or ready.status != "True" or not buffer.has_spec_ref:
         return
     template = _template_of(buffer, inventory)

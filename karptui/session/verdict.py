@@ -18,9 +18,10 @@ from karptui.disruption.repair import policies_of
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.do_not_disrupt import OFF, value_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, HOSTNAME, INITIALIZED, SAFE_TO_EVICT, is_disrupted
-from karptui.karpenter.pdb_limits import is_always_closed
+from karptui.karpenter.pdb_limits import PdbLimits, is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
+from karptui.kube.node import Node
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
@@ -101,6 +102,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             gated=pods.gated,
             unready=pods.unready,
             unended=pods.unended,
+            resizing=pods.resizing,
             outlived=tuple(_outlived(view, pods.outlived)),
             running_on=_running_on(view, [*pods.crashing, *pods.unready]),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
@@ -185,6 +187,7 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_down else (),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
+        closed_pdbs=tuple(_closed_pdbs(view, node)) if node is not None and node.is_unschedulable else (),
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
         apart=kept_apart(view, entry),
@@ -201,6 +204,14 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         unread_pods=tuple(unread),
         unread_annotation=next(iter(unread.values()), ""),
     )
+
+
+def _closed_pdbs(view: ClusterView, node: Node) -> Iterator[str]:
+    """Yield the PodDisruptionBudgets that allow no eviction of a node's pods now."""
+    limits = PdbLimits(view.state.pdbs.values())
+    for pod in view.state.pods_on(node.name).values():
+        block = limits.block(pod) if pod.is_active and not pod.template.is_daemonset_owned else None
+        yield from (pdb.key for pdb in block.pdbs) if block is not None else ()
 
 
 def _unread_annotation(pod: Pod) -> str:
@@ -299,6 +310,8 @@ class _PodsByFinding(NamedTuple):
     """Running without a waiting container, and not ready for another reason."""
     unended: list[StartingPod]
     """On a node, deleted, and past their grace period or not."""
+    resizing: list[StartingPod]
+    """Running, and not resized in place as their spec demands."""
     restarted: list[Pod]
     """Running, after containers ended several times."""
     karpenter: list[Pod]
@@ -310,7 +323,7 @@ class _PodsByFinding(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in view.state.pods.values():
         if is_karpenter(pod, namespaces):
@@ -327,6 +340,8 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
             pods.unready.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns))
         elif pod.is_terminating and pod.node_name:
             pods.unended.append(replace(_late_pod(pod, origins), since_ns=pod.deletion_ns))
+        elif pod.trouble.resize_pending_ns and pod.node_name:
+            pods.resizing.append(replace(_late_pod(pod, origins), since_ns=pod.trouble.resize_pending_ns))
         if pod.trouble.outliving and pod.is_active and _is_of_job(pod):
             pods.outlived.append(pod)
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:

@@ -108,6 +108,7 @@ def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from gated_findings(case)
     yield from unready_findings(case)
     yield from unended_findings(case)
+    yield from unresized_findings(case)
     yield from rejected_findings(case)
     yield from outlived_findings(case)
 
@@ -337,6 +338,16 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for (owner, _, finalizers), pods in groups.items():
         detail, kind = killed.get(pods[0].key, ""), owner.partition("/")[0]
         yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind, *finalizers))
+
+
+def unresized_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads whose pods the kubelet has not resized in place for a while: Karpenter makes them no room."""
+    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    for pod in case.resizing:
+        if case.now_ns - pod.since_ns >= CRASHED_NS:
+            groups[pod.owner].append(pod)
+    for pods in groups.values():
+        yield _of_late_pods(pods, Manner.UNRESIZED, detail=pods[0].message)
 
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:

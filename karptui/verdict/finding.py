@@ -214,6 +214,8 @@ class Manner(StrEnum):
     """Karpenter repairs no node, because too many are unhealthy."""
     GATED = "gated"
     """Pods that run, and whose readiness gate is not true."""
+    UNRESIZED = "unresized"
+    """The kubelet does not resize pods in place."""
     UNENDED = "unended"
     """Pods that were deleted and should have ended."""
     RESTARTS = "restarts"
@@ -520,6 +522,8 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     unread_annotation: str = ""
     """That annotation, of the first of them."""
     is_cordoned: bool = False
+    closed_pdbs: tuple[str, ...] = ()
+    """The PodDisruptionBudgets that now allow no eviction of its pods, if it is cordoned."""
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0
@@ -704,6 +708,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Pods that run and are not ready for another reason."""
     unended: Sequence[StartingPod] = ()
     """Pods on nodes that were deleted and should have ended at a time."""
+    resizing: Sequence[StartingPod] = ()
+    """Pods that run and are not resized in place as their spec demands."""
     outlived: Sequence[OutlivedPod] = ()
     """Pods of Jobs that have finished but for a container that runs on."""
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})

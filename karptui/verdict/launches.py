@@ -464,12 +464,12 @@ def _is_late(claim: NodeClaim, now_ns: int) -> bool:
     return bool(claim.created_ns) and now_ns - claim.created_ns > _join_patience_ns(claim)
 
 
-def _only_zone(case: VerdictCase, late: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return the zone of several instances that do not register, if nodes of other zones did so lately."""
+def _only_zone(case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
+    """Return the zone of several instances that do not reach a stage, if nodes of other zones did so lately."""
     zones = {line.zone for line in late}
     since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
     claims = [(line.zone, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
-    joined = {zone for zone, claim in claims if claim.created_ns >= since_ns and claim.is_true("Registered")}
+    joined = {zone for zone, claim in claims if claim.created_ns >= since_ns and claim.is_true(stage)}
     return tuple(zones) if len(late) > 1 and len(zones) == 1 and joined - zones else ()
 
 
@@ -560,6 +560,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
+            zones=_only_zone(case, lines, "Initialized"),
             detail=why_not_ready(lines) or obstacles.text,
             words=_denied_to_cni(case),
             reasons=tuple({e.reason for e in case.recent(_NO_CIDR, kind="Node") if e.involved_name in names}),

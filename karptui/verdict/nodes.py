@@ -472,6 +472,7 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         else FindingSeverity.INFO,
         since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
         pods=sum(line.pods for line in lines),
+        reasons=tuple(sorted({key for line in lines for key in line.closed_pdbs})),
     )
 
 

@@ -11,7 +11,9 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.region import AccountReservation, Dated, RegionFacts
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import NodeOverlay
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
+from karptui.kube.objects import Condition
+from karptui.kube.timestamps import MINUTE_NS
 from tests.advice.asking import Case, quiet
 from tests.advice.nodeclass_cases import ec2, with_class
 from tests.builders import (
@@ -28,7 +30,7 @@ from tests.builders import (
     an_inventory,
 )
 
-WARNING, INFO = Severity.WARNING, Severity.INFO
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 TYPES: Final = (
     an_instance_type(name="m5.xlarge", prices={"on-demand": 0.2, "reserved": 0.0}),
     an_instance_type(name="m5.large", prices={"on-demand": 0.1}),
@@ -55,6 +57,12 @@ def an_idle_node(capacity_type: str) -> Inventory:
         name="c", node="n", conditions=(*nodeclaim.conditions, a_condition("Consolidatable", since_ns=since_ns)), **more
     )
     return Inventory(nodes=(a_node(name="n", **more),), nodeclaims=(claim,), nodepools=(a_nodepool(),))
+
+
+def a_buffer(status: str, age_ns: int) -> CapacityBuffer:
+    text = 'PodTemplate "room" not found'
+    ready = Condition("ReadyForProvisioning", status, "PodTemplateNotFound", text, NOW_NS - age_ns)
+    return CapacityBuffer(name="room", namespace="ops", conditions=(ready,), has_spec_ref=True)
 
 
 def overlays(*overlay: NodeOverlay) -> Inventory:
@@ -110,6 +118,16 @@ CASES: Final = [
         name="block",
     ),
     *quiet("reservation-unused", reserving, types=TYPES, evidence=told(0)),
+    Case(
+        "buffer-not-ready",
+        lambda: Inventory(capacity_buffers=(a_buffer("False", HOUR_NS),)),
+        ('CapacityBuffer ops/room has not been ready for 1h and reserves nothing: PodTemplate "room" not found.',),
+        ERROR,
+    ),
+    *quiet(
+        "buffer-not-ready",
+        lambda: Inventory(capacity_buffers=(a_buffer("True", HOUR_NS), a_buffer("False", MINUTE_NS))),
+    ),
     Case("reservation-unused", reserving, types=TYPES, evidence=told(3, "cr-2"), name="other"),
     Case("reservation-unused", reserving, types=TYPES, name="unknown"),
     Case(

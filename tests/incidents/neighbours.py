@@ -136,6 +136,7 @@ def resize_is_deferred(c: Cluster) -> None:
         old = {"cpu": "2", "memory": "12Gi"}
         text = "Node didn't have enough resource: cpu, requested: 6000, used: 4690, capacity: 7910"
         pod["metadata"]["generation"] = 2
+        pod["status"]["conditions"].append(condition("PodReadyToStartContainers", "True", c.at("29d")))
         pod["status"]["conditions"].append(condition("PodResizePending", "True", c.at("3h"), "Deferred", text))
         pod["status"]["containerStatuses"][0] |= {"allocatedResources": old, "resources": {"requests": old}}
         c.event(pod, "ResizeDeferred", f"Pod resize Deferred: {text}", last="59m", first="3h", count=3, source="kubelet")  # fmt: skip

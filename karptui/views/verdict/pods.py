@@ -172,6 +172,11 @@ def _unended(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{_late(finding)} been terminating{lasting(finding, now_ns)}{why}{next_}"
 
 
+def _unresized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    state = f"{_late(finding)} not been resized in place{lasting(finding, now_ns)}: {quoted(finding.detail)}"
+    return f"{state}; Karpenter launches no nodes for pods that run"
+
+
 def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     reason, image = finding.names[:2]
     text = f"{_late(finding)} not started{lasting(finding, now_ns)}"
@@ -199,6 +204,7 @@ _BY_MANNER: Final[Mapping[str, Say]] = {
     "gated": _gated,
     "none-ready": _unready,
     "unended": _unended,
+    "unresized": _unresized,
 }
 
 

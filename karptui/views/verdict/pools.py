@@ -155,7 +155,8 @@ _OFFERED_IF: Final[Mapping[str, str]] = {
 def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     missing = "missing resource " if finding.manner == "missing" else ""
     why = f": {missing}{kubelet_words(finding.detail)}" if finding.detail else ""
-    nodes = f"{nodes_text(finding)} ({names_text(finding.names)})"
+    where = f", all in {finding.zones[0]}" if finding.zones else ""
+    nodes = f"{nodes_text(finding)} ({names_text(finding.names)}{where})"
     if finding.words and "network" in why:
         why += f", as aws-node is not authorized to perform {finding.words}"
     if finding.reasons and "network" in why:
