@@ -93,7 +93,9 @@ def git(*words: str) -> str:
 
 
 def archived(commit: str) -> bytes:
-    return subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    """Return the files of a commit as a tar archive, without the tests: no package holds them."""
+    words = ["git", "archive", commit, "--", ".", ":(exclude)tests"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout
 
 
 def run(environment: dict[str, str], folder: Path, *words: str) -> None:

@@ -82,16 +82,23 @@ def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
     plane.start_server()
 
 
+@pytest.fixture(scope="module")
+def backup(plane: ControlPlane, client: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of what etcd has on disk, with the nodes and pods of the client."""
+    folder = tmp_path_factory.mktemp("etcd") / "backup"
+    stopped(plane, lambda: plane.back_up(folder))
+    return folder
+
+
 def test_a_restore_leaves_no_deleted_objects(
-    plane: ControlPlane, client: Client, tmp_path: Path, record_property: Callable[[str, object], None]
+    plane: ControlPlane, client: Client, backup: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    stopped(plane, lambda: plane.back_up(tmp_path / "backup"))
     with following(plane) as (_, mailbox):
         until_true(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(100)))
         until_true(mailbox, client)
         assert sum("phantom" in key for key in mailbox.keys(Kind.POD)) == 100
-        stopped(plane, lambda: plane.restore(tmp_path / "backup"))
+        stopped(plane, lambda: plane.restore(backup))
         began = time.monotonic()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         record_property("seconds_to_truth", time.monotonic() - began)
@@ -119,16 +126,15 @@ def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 
 def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
-    plane: ControlPlane, client: Client, tmp_path: Path, away: threading.Event
+    plane: ControlPlane, client: Client, backup: Path, away: threading.Event
 ) -> None:
     """Nothing of the server is seen until the restored storage counts further than the lost one did."""
-    stopped(plane, lambda: plane.back_up(tmp_path / "backup"))
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(300)))
         until_true(mailbox, client)
         away.set()
-        stopped(plane, lambda: plane.restore(tmp_path / "backup"))
+        stopped(plane, lambda: plane.restore(backup))
         client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(700)))
         away.clear()
         source.refresh()

@@ -1,4 +1,4 @@
-"""Three clusters on real API servers, one of which is killed: its row says so, and the others go on."""
+"""Two clusters on real API servers, one of which is killed: its row says so, and the other goes on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -29,7 +28,7 @@ from .test_permissions import POOL_SPEC
 pytestmark = pytest.mark.apiserver
 
 SECONDS = 60.0
-NODES = {"a": 1, "b": 2, "c": 3}
+NODES = {"a": 1, "b": 2}
 POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": POOL_SPEC}
 
 
@@ -60,7 +59,7 @@ def flags(planes: dict[str, ControlPlane], tmp_path: Path) -> list[str]:
         "users": [{"name": "admin", "user": {"token": TOKEN}}],
     }
     (tmp_path / "config").write_text(yaml.safe_dump(document))
-    return ["--contexts", "a,b,c", "--kubeconfig", str(tmp_path / "config"), "--no-aws", "--request-timeout", "5s"]
+    return ["--contexts", "a,b", "--kubeconfig", str(tmp_path / "config"), "--no-aws", "--request-timeout", "5s"]
 
 
 @pytest.fixture(autouse=True)
@@ -76,19 +75,10 @@ def fleet(flags: list[str]) -> Iterator[Fleet]:
     fleet.stop()
 
 
-def verdicts(flags: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]]]:
-    status = main(["verdict", "-o", "json", *flags])
-    return status, [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-
-
-async def test_one_of_three_clusters_is_killed(
+async def test_one_of_two_clusters_is_killed(
     fleet: Fleet, flags: list[str], planes: dict[str, ControlPlane], capfd: pytest.CaptureFixture[str]
 ) -> None:
     app = an_app(None, clock=SystemClock(), fleet_of=lambda: fleet, begins_with_fleet=True)
-    status, before = verdicts(flags, capfd)
-    assert [line["name"] for line in before] == ["a", "b", "c"]
-    assert status == 0
-    assert not any("error" in line for line in before)
     async with app.run_test(size=(140, 30)) as pilot:
 
         async def until(is_so: Callable[[], bool]) -> None:
@@ -122,19 +112,19 @@ async def test_one_of_three_clusters_is_killed(
         planes["b"].kill_server()
         killed_ns = time.time_ns()
         await until(lambda: bool(rows()["b"].trouble))
-        for name in "ac":
-            Client(planes[name]).create(NODES_PATH, [a_node(90)])
-        await until(lambda: is_right("a", 2) and is_right("c", 4))
+        Client(planes["a"]).create(NODES_PATH, [a_node(90)])
+        await until(lambda: is_right("a", 2))
         await until(lambda: "refuses connections" in shown("b"))
         assert "refuses connections" in rows()["b"].trouble
         figures = rows()["b"].line.figures
         assert figures is not None
         assert (figures.nodes, figures.pending) == (2, 2), "the last known ones"
-        now_ns = time.time_ns()
         assert rows()["b"].line.read_ns <= killed_ns + 10**9, "its data is no younger"
-        assert all(now_ns - rows()[name].line.read_ns < 20 * 10**9 for name in "ac")
-        await until(lambda: (nodes_shown("a"), nodes_shown("b"), nodes_shown("c")) == ("2", "2", "4"))
-    status, after = verdicts(flags, capfd)
+        assert time.time_ns() - rows()["a"].line.read_ns < 20 * 10**9
+        await until(lambda: (nodes_shown("a"), nodes_shown("b")) == ("2", "2"))
+    status = main(["verdict", "-o", "json", *flags])
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert status == 1
-    assert "refuses connections" in after[1]["error"]
-    assert not any("error" in after[at] for at in (0, 2))
+    assert [line["name"] for line in lines] == ["a", "b"]
+    assert "error" not in lines[0]
+    assert "refuses connections" in lines[1]["error"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,11 @@ pytestmark = pytest.mark.apiserver
 KINDS = ("Node", "Pod", "Namespace")
 
 
-def test_a_history_holds_what_the_server_holds(start_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
+def test_a_history_holds_what_the_server_holds(plane: ControlPlane, tmp_path: Path) -> None:
     began, path = time.monotonic(), tmp_path / "real.karptui"
-    plane = start_plane()
     client = Client(plane)
-    client.create(NODES_PATH, (a_node(number) for number in range(5)))
-    client.create(PODS_PATH, (a_pod(f"pod-{number}", f"node-{number % 5}") for number in range(30)))
+    client.create(NODES_PATH, (a_node(number) for number in range(700, 705)))
+    client.create(PODS_PATH, (a_pod(f"kept-{number}", f"node-{700 + number % 5}") for number in range(30)))
     connection = load_connection(kubeconfig=plane.kubeconfig, environ={})
     tap = HistoryTap(path, connection.context, SystemClock(), Limits())
     tap.start(lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
@@ -50,12 +48,12 @@ def test_a_history_holds_what_the_server_holds(start_plane: Callable[..., Contro
             assert time.monotonic() < began + SECONDS
             time.sleep(0.05)
         between_ns = SystemClock().now_ns()
-        client.request("DELETE", f"{PODS_PATH}/pod-3")
-        client.request("DELETE", f"{NODES_PATH}/node-4")
-        client.create(PODS_PATH, [a_pod("later", "node-1")])
+        client.request("DELETE", f"{PODS_PATH}/kept-3")
+        client.request("DELETE", f"{NODES_PATH}/node-704")
+        client.create(PODS_PATH, [a_pod("later", "node-701")])
         mailbox.until(lambda: "default/later" in mailbox.keys(Kind.POD), 60)
-        mailbox.until(lambda: "default/pod-3" not in mailbox.keys(Kind.POD), 60)
-        mailbox.until(lambda: "node-4" not in mailbox.keys(Kind.NODE), 60)
+        mailbox.until(lambda: "default/kept-3" not in mailbox.keys(Kind.POD), 60)
+        mailbox.until(lambda: "node-704" not in mailbox.keys(Kind.NODE), 60)
         after = _of_server(plane)
     finally:
         source.stop()
@@ -65,7 +63,7 @@ def test_a_history_holds_what_the_server_holds(start_plane: Callable[..., Contro
     (session,) = history.sessions()
     assert _of_history(history, session.to_ns) == after
     assert _of_history(history, between_ns) == before
-    assert before.keys() - after.keys() == {("Node", "node-4"), ("Pod", "pod-3")}
+    assert before.keys() - after.keys() == {("Node", "node-704"), ("Pod", "kept-3")}
     assert after.keys() - before.keys() == {("Pod", "later")}
 
 

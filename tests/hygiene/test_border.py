@@ -35,7 +35,8 @@ def functions(module: str) -> dict[str, str]:
     """Return the parameters of a module's functions, as they are written."""
     path = ROOT.parent / Path(*module.split("."))
     path = next(item for item in (path / "__init__.py", path.with_suffix(".py")) if item.is_file())
-    body = ast.parse(path.read_text()).body
+    text = path.read_text()
+    body = ast.parse(text).body if LIVE_TYPES.search(text) else ()
     return {stmt.name: ast.unparse(stmt.args) for stmt in body if isinstance(stmt, ast.FunctionDef)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -20,8 +19,7 @@ def rows() -> list[list[str]]:
 
 def names_in(path: Path) -> set[str]:
     """Return the names of the tests in a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return set(re.findall(r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def test_every_fault_names_a_test() -> None:

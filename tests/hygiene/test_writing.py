@@ -24,7 +24,7 @@ NAMES = {
     "touch",
 }
 FLAGS = {"O_CREAT", "O_TRUNC", "O_APPEND"}
-WORDS = re.compile("|".join(sorted(NAMES | FLAGS | {"open"})))
+WORDS = re.compile(rf"\b(?:{'|'.join(sorted(NAMES | FLAGS))}|open\()")
 """What stands in the text of every module that does."""
 
 

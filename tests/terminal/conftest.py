@@ -109,9 +109,9 @@ def kubeconfig(recording: Path, environment: dict[str, str]) -> Iterator[Path]:
         yield path
 
 
-@pytest.fixture(params=["demo", "snapshot", "live"])
+@pytest.fixture
 def arguments(request: pytest.FixtureRequest) -> list[str]:
-    """Return what a person types to see each of the sources."""
+    """Return what a person types to see a source: demo, snapshot or live."""
     if request.param == "demo":
         return ["--demo"]
     if request.param == "snapshot":

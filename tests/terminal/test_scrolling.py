@@ -34,24 +34,19 @@ def there_and_back(program: Program, keys: Sequence[tuple[str, str]] = KEYS) -> 
         program.reach(f"the cursor on the first row after {up}", is_at_start, up, "g")
 
 
-def test_on_every_screen(arguments: list[str], environment: dict[str, str]) -> None:
-    with karptui(*arguments, environment=environment) as program:
+@pytest.mark.parametrize(
+    ("arguments", "columns", "lines"), [("demo", 80, 24), ("live", 200, 60)], indirect=["arguments"]
+)
+def test_on_every_screen(arguments: list[str], columns: int, lines: int, environment: dict[str, str]) -> None:
+    """In a small terminal with rows that move, and in a large one with rows that come in."""
+    with karptui(*arguments, columns=columns, lines=lines, environment=environment) as program:
         there_and_back(program)
         for key in SCREENS[1:]:
             before = program.view.title
             program.press(key)
             # mypy has no type for a lambda with a value bound as its default.
             program.wait("another screen", lambda view, before=before: view.title not in ("", before))  # type: ignore[misc]
-            there_and_back(program, KEYS[:1])
-
-
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60)])
-def test_at_every_size(columns: int, lines: int, environment: dict[str, str]) -> None:
-    with karptui("--demo=still", columns=columns, lines=lines, environment=environment) as program:
-        there_and_back(program)
-        program.press("4")
-        program.wait("the pods", lambda view: view.title == "Pods")
-        there_and_back(program)
+            there_and_back(program, KEYS if key == "4" else KEYS[:1])
 
 
 PLAIN = {0, 1, 2, 3, 4, 7, 9}

@@ -19,9 +19,8 @@ COMMANDS = {
     "churn": "Churn by NodePool",
     "sources": "─ Sources [",
     "whatif": "─ Result ─",
-    "theme": "─  Theme  ─",
-    "help": "─  Help  ─",
 }
+"""Some of those that open a screen; the dialogs are opened when the window changes its size."""
 SIZES = ((200, 60), (80, 24), (120, 30))
 
 
