@@ -103,6 +103,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(300_000, 10, 10)
 
 
+def pytest_sessionfinish() -> None:
+    """Look for what the last tests left once: pytest does it five times."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_logfinish() -> None:
     """Look for garbage once its test is over, when all of it is: during the test most of it is still in use."""
     if gc.get_count()[0] > LITTERED:

@@ -131,11 +131,11 @@ def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
     """Nothing of the server is seen until the restored storage counts further than the lost one did."""
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
-        client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(300)))
+        client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(100)))
         until_true(mailbox, client)
         away.set()
         stopped(plane, lambda: plane.restore(backup))
-        client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(700)))
+        client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(300)))
         away.clear()
         source.refresh()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)

@@ -14,6 +14,7 @@ import yaml
 from karptui.decode.kinds import Kind
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
+from karptui.sources.cluster import reflector
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase
@@ -249,21 +250,22 @@ def named(kind: str, api_version: str, name: str) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
-def test_server_without_streaming_lists_is_read_in_pages(start_plane: Callable[..., ControlPlane]) -> None:
+def test_server_without_streaming_lists_is_read_in_pages(
+    start_plane: Callable[..., ControlPlane], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflector, "PAGE_LIMIT", 50)
     plane = start_plane("--feature-gates=WatchList=false")
     client = Client(plane)
     client.create(NODES_PATH, (a_node(i) for i in range(3)))
-    client.create(PODS_PATH, (a_pod(f"pod-{i}", f"node-{i % 3}") for i in range(1_100)))
+    client.create(PODS_PATH, (a_pod(f"pod-{i}", f"node-{i % 3}") for i in range(110)))
     with following(plane) as (_, mailbox):
         until_live(mailbox, Kind.NODE, Kind.POD)
         assert mailbox.keys(Kind.POD) == client.keys(PODS_PATH)
         pages = [
             status.count for status in mailbox.history if status.kind is Kind.POD and status.phase is Phase.SYNCING
         ]
-        assert pages == [0, 500, 1000]
-        totals = [
-            status.total_estimate for status in mailbox.history if status.kind is Kind.POD and status.count == 500
-        ]
-        assert totals == [1_100]
+        assert pages == [0, 50, 100]
+        totals = [status.total_estimate for status in mailbox.history if status.kind is Kind.POD and status.count == 50]
+        assert totals == [110]
         client.request("DELETE", f"{PODS_PATH}/pod-5")
         mailbox.until(lambda: "default/pod-5" not in mailbox.keys(Kind.POD), SECONDS)

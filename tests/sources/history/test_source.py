@@ -51,7 +51,7 @@ def verdict(view: ClusterView, now_ns: int) -> list[str]:
     return [sentence(finding, now_ns, pending_reasons(view)) for finding in verdict_of_view(view, now_ns)]
 
 
-@pytest.mark.parametrize("second", [0, 1, 37, 64, SECONDS])
+@pytest.mark.parametrize("second", [0, 37, SECONDS])
 def test_a_moment_is_the_same_as_a_snapshot_of_it(path: Path, second: int) -> None:
     now_ns = BEGIN_NS + second * NS_PER_SECOND
     past = read_past(History(path), now_ns)

@@ -222,7 +222,7 @@ class _BusyOutput(io.BytesIO):
         self._path, self._writer, self._count = path, writer, 0
 
     def write(self, data: object) -> int:
-        for _ in range(20):
+        for _ in range(5):
             self._count += 1
             self._writer.write_marks([a_mark(self._count)])
         with closing(sqlite3.connect(self._path, timeout=0)) as database:
