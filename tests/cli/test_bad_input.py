@@ -128,7 +128,7 @@ OUT_OF_RANGE = {
 }
 
 
-@pytest.mark.parametrize("command", ["simulate", "forward"])
+@pytest.mark.parametrize("words", [["simulate"], ["forward", "--horizon", "1m"]], ids=lambda words: words[0])
 @pytest.mark.parametrize(
     ("edit", "status", "why"),
     [
@@ -136,8 +136,8 @@ OUT_OF_RANGE = {
         ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
     ],
 )
-def test_a_scenario_out_of_range_is_a_sentence(command: str, edit: str, status: int, why: str, run: Run) -> None:
+def test_a_scenario_out_of_range_is_a_sentence(words: list[str], edit: str, status: int, why: str, run: Run) -> None:
     Path("scenario.yaml").write_text(f"edits:\n- {OUT_OF_RANGE[edit]}\n")
-    output, error = run(command, "--demo", "--scenario", "scenario.yaml", status=status)
+    output, error = run(*words, "--demo", "--scenario", "scenario.yaml", status=status)
     assert why in output + error
     assert len(error) < 500

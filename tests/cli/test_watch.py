@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -127,7 +128,7 @@ def cluster() -> Cluster:
     return result
 
 
-def pod(name: str) -> dict[str, object]:
+def pod(name: str) -> dict[str, Any]:
     return a_manifest("Pod", name, namespace="shop", spec={"containers": [{"name": "app"}]})
 
 
@@ -252,7 +253,10 @@ def newest_ns(path: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path: Path, cluster: Cluster) -> None:
+    for number in range(100):
+        labels = {f"l{place}": random.randbytes(30).hex() for place in range(100)}
+        cluster.put(PODS, {**pod(f"web-{number}"), "metadata": {**pod(f"web-{number}")["metadata"], "labels": labels}})
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
@@ -260,8 +264,10 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
     if mounted.returncode:
         pytest.skip("a small disk cannot be mounted here")
     try:
-        watch = start(watching, "--demo", "--history", str(disk / "demo.karptui"))
-        status = watch.process.wait(60)
+        with LoopbackServer(cluster) as server:
+            config = kubeconfig(tmp_path, server.url)
+            watch = start(watching, "--kubeconfig", config, "--no-aws", "--history", str(disk / "demo.karptui"))
+            status = watch.process.wait(60)
         assert watch.process.stderr is not None
         assert (status, watch.process.stderr.read().count("disk is full")) == (1, 1)
     finally:
