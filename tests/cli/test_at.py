@@ -57,7 +57,7 @@ def test_a_moment_has_the_nodes_of_its_time(history: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    "command", [["simulate"], ["forward", "--horizon", "10m"], ["verdict"], ["explain", "pool", "general"]]
+    "command", [["simulate"], ["forward", "--horizon", "1m"], ["verdict"], ["explain", "pool", "general"]]
 )
 def test_every_command_takes_a_moment(command: list[str], history: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, history, "--at", "-20s"]) != 2, capsys.readouterr().err

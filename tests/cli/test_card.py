@@ -51,17 +51,6 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def card(history: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the card of the last seven minutes."""
-    folder = tmp_path_factory.mktemp("cards") / "card"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(folder.parent / "state"))
-        patch.setenv("KARPTUI_CONFIG", str(folder.parent / "none.toml"))
-        assert main(["card", str(folder), "--last", "7m", "--snapshot", str(history)]) == 0
-    return folder
-
-
 def contents(folder: Path) -> str:
     """Return everything that is readable in a card: files as they are, and the unpacked parts of its history."""
     texts = [path.read_bytes().decode("utf-8", "replace") for path in folder.iterdir()]
@@ -82,7 +71,18 @@ def contents(folder: Path) -> str:
     return "\n".join(texts)
 
 
-def test_the_folder_is_private_and_has_a_history_a_verdict_and_three_screens(card: Path) -> None:
+def test_a_card_of_the_last_seven_minutes(history: Path, tmp_path: Path, run: Run) -> None:
+    card = tmp_path / "card"
+    assert main(["card", str(card), "--last", "7m", "--snapshot", str(history)]) == 0
+    check_files(card)
+    check_verdict(card)
+    check_names(card, history)
+    check_cluster(card, history, run)
+    check_history(card, tmp_path)
+
+
+def check_files(card: Path) -> None:
+    """The folder is private, and has a history, a verdict and three screens."""
     names = {path.name for path in card.iterdir()}
     assert {"history.karptui", "verdict.md", "nodes.svg", "events.svg"} <= names
     assert len([name for name in names if name.endswith(".svg")]) == 3
@@ -91,7 +91,8 @@ def test_the_folder_is_private_and_has_a_history_a_verdict_and_three_screens(car
     assert {stat.S_IMODE(path.stat().st_mode) for path in card.iterdir()} == {0o600}
 
 
-def test_the_verdict_tells_what_happened_and_how_to_open_the_card(card: Path) -> None:
+def check_verdict(card: Path) -> None:
+    """The verdict tells what happened, and how to open the card."""
     text = (card / "verdict.md").read_text()
     assert "    karptui --snapshot history.karptui" in text
     assert re.search(r"\| error \| .+ \| 2026-\d\d-\d\dT\d\d:\d\d:\d\dZ \| \$\d", text)
@@ -101,7 +102,8 @@ def test_the_verdict_tells_what_happened_and_how_to_open_the_card(card: Path) ->
     assert "- next: " in text
 
 
-def test_no_name_of_the_cluster_is_left_in_the_folder(card: Path, history: Path) -> None:
+def check_names(card: Path, history: Path) -> None:
+    """No name of the cluster is left in the folder."""
     read = History(history)
     objects = [change for session in read.sessions() for change in read.objects_at(session.to_ns).values()]
     read.close()
@@ -115,7 +117,9 @@ def test_no_name_of_the_cluster_is_left_in_the_folder(card: Path, history: Path)
     assert not re.search(r"gitlab|postgres|company|ec2\.internal|\bdemo\b", text)
 
 
-def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, run: Run) -> None:
+def check_cluster(card: Path, history: Path, run: Run) -> None:
+    """The card opens to the same cluster."""
+
     def nodes(path: Path, *words: str) -> list[dict[str, Any]]:
         document: list[dict[str, Any]] = run.json("nodes", "--snapshot", str(path), "--no-simulate", *words)
         return document
@@ -127,7 +131,8 @@ def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, run: Run)
         assert len(of_card) == len(original) > 50
 
 
-def test_the_history_of_a_card_is_one_file_that_can_be_read_without_writing(card: Path, tmp_path: Path) -> None:
+def check_history(card: Path, tmp_path: Path) -> None:
+    """The history of a card is one file that can be read without writing."""
     folder = tmp_path / "copy"
     folder.mkdir()
     copy = folder / "history.karptui"

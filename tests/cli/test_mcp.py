@@ -156,10 +156,13 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "there is no tool tasks; the tools: verdict, explain" in text_of(slow)
 
 
-def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    (result,) = ask(["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.02s"], ("forward", {}))
+def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Half a second, not less: asyncio leaves a process behind that it is told to end while it starts.
+    slow = [sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr("karptui.cli.mcp_server.own_command", lambda *_: slow)
+    (result,) = ask(["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.5s"], ("forward", {}))
     assert text_of(result) == (
-        "forward: no answer within 0.02 s; ask about less, or start karptui mcp with a longer --timeout"
+        "forward: no answer within 0.5 s; ask about less, or start karptui mcp with a longer --timeout"
     )
 
 

@@ -223,7 +223,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def recorded(run: Run, path: Path, *words: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(
-        run("rightsize", "--snapshot", str(path), "--horizon", "10m", "--no-aws", "-o", "json", *words).out
+        run("rightsize", "--snapshot", str(path), "--horizon", "1m", "--no-aws", "-o", "json", *words).out
     )
     return document
 
