@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,12 @@ def _nothing_drawn_is_kept() -> Iterator[None]:
     """Let go of what widgets have drawn: Textual remembers a thousand of them, and their lines, by this."""
     yield
     StylesCache.get_inner_outer.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where tests write their clusters: what is read from the same file and text is worked out once."""
+    return tmp_path_factory.mktemp("clusters")
 
 
 @pytest.fixture

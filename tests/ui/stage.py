@@ -104,10 +104,12 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
 
 
 @asynccontextmanager
-async def running(app: App[None], size: tuple[int, int] = (80, 24)) -> AsyncIterator[tuple[KarptuiApp, Pilot[None]]]:
-    """Run the app in a terminal of a size, and wait until it is settled."""
+async def running(
+    app: App[None], size: tuple[int, int] = (80, 24), *, is_analysed: bool = True
+) -> AsyncIterator[tuple[KarptuiApp, Pilot[None]]]:
+    """Run the app in a terminal of a size, and wait until it is settled; ``is_analysed`` as of ``settled``."""
     async with app.run_test(size=size) as pilot:
-        yield await settled(pilot), pilot
+        yield await settled(pilot, is_analysed=is_analysed), pilot
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
@@ -116,11 +118,11 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
     await settled(pilot)
 
 
-async def worked(pilot: Pilot[Any]) -> None:
-    """Wait until the screen's own workers are done, and what they found is drawn."""
-    await settled(pilot)
+async def worked(pilot: Pilot[Any], *, is_analysed: bool = True) -> None:
+    """Wait until the screen's own workers are done, and what they found is drawn; ``is_analysed`` as of ``settled``."""
+    await settled(pilot, is_analysed=is_analysed)
     await pilot.app.workers.wait_for_complete()
-    await settled(pilot)
+    await settled(pilot, is_analysed=is_analysed)
 
 
 async def answered(pilot: Pilot[Any]) -> None:

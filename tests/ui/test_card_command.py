@@ -30,10 +30,10 @@ async def told_after(
         if tone in ending:
             over.set()
 
-    async with running(app, (120, 30)) as (_, pilot):
+    async with running(app, (120, 30), is_analysed=False) as (_, pilot):
         for line in lines[:-1]:
             app.run_command(line)
-            await worked(pilot)
+            await worked(pilot, is_analysed=False)
         patch.setattr(app, "tell", tell)
         app.run_command(lines[-1])
         await asyncio.wait_for(over.wait(), 100)

@@ -12,7 +12,7 @@ from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import History
 from tests.histories import record_demo
-from tests.ui.stage import column, front, history_app, press, running, settled, worked
+from tests.ui.stage import column, front, history_app, running, settled, worked
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history: Path) -> None:
     app = history_app(history)
-    async with running(app, (140, 30)) as (_, pilot):
+    async with running(app, (140, 30), is_analysed=False) as (_, pilot):
         app.run_command("changes yesterday")
-        await settled(pilot)
+        await settled(pilot, is_analysed=False)
         assert not isinstance(app.screen, ChangesScreen)
         app.run_command("changes -0s")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         screen = front(app, ChangesScreen)
         assert screen.listing.rows is not None
         assert "nothing is recorded in that time" in "".join(
@@ -37,7 +37,7 @@ async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history
         )
         await pilot.press("escape", "escape", "1")
         app.run_command("changes -3m")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         screen = front(app, ChangesScreen)
         kinds = column(app)
         assert kinds == sorted(kinds, key=["Node", "NodeClaim", "Pod"].index)
@@ -45,7 +45,8 @@ async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history
         assert "(3m)" in "".join(text for text, _ in screen.explain())
         assert screen.current is not None
         assert screen.current.kind == "Node"
-        await press(pilot, "enter")
+        await pilot.press("enter")
+        await settled(pilot, is_analysed=False)
         front(app, PoolDetailScreen)
         opened = History(history)
         last_ns = opened.sessions()[-1].to_ns
@@ -53,8 +54,8 @@ async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history
         opened.close()
         await pilot.press("escape", "escape", "1")
         app.open_screen("events", filter_text=f"kind=NodeClaim object={min(gone)}")
-        await settled(pilot)
+        await settled(pilot, is_analysed=False)
         await pilot.press("e")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         text = front(app, TextScreen).query_one(TextArea).text
         assert text.startswith("The node is gone.\nNodeClaim ")

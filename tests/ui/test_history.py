@@ -33,14 +33,18 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for pool in ("general", "batch")
         )  # fmt: skip
     writer.close()
+    marks = (
+        Mark(at_ns=BEGIN_NS + 10**9, cause=PREDICTION, code=code, object_kind="Pod") for code in ("right", "wrong")
+    )
+    write_marks(path, [*marks])
     return path
 
 
-async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor(history: Path) -> None:
+async def test_sums_rows_charts_and_the_share_of_right_predictions(history: Path) -> None:
     app = history_app(history)
-    async with running(app, (190, 50)) as (_, pilot):
+    async with running(app, (190, 50), is_analysed=False) as (_, pilot):
         app.run_command("history")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         screen = front(app, HistoryScreen)
         assert {"-", "general", "batch"} <= set(column(app, 1))
         assert screen.current is not None
@@ -53,22 +57,13 @@ async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor
         assert cpu.lines[0].values == pytest.approx((10.0, 20.0, 30.0, 40.0, 50.0))
         assert not screen.charts[2].display, "nothing is known about memory"
         app.run_command("filter pool=batch")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         assert screen.current.pool == "batch"
         cost = screen.charts[0].chart
         assert cost is not None
         assert cost.lines[0].values == (1.0, 2.0, 3.0, 4.0, 5.0)
-
-
-async def test_about_shows_the_recorded_time_and_the_share_of_right_predictions(history: Path) -> None:
-    marks = [
-        Mark(at_ns=BEGIN_NS + 10**9, cause=PREDICTION, code=code, object_kind="Pod") for code in ("right", "wrong")
-    ]
-    write_marks(history, marks)
-    app = history_app(history)
-    async with running(app, (120, 30)) as (_, pilot):
         app.run_command("about")
-        await worked(pilot)
+        await worked(pilot, is_analysed=False)
         text = front(app, TextScreen).query_one(TextArea).text
         assert "recorded from 2026-11-28 14:00:00Z to 2026-11-28 14:06:00Z" in text
         assert "predictions: 1 of 2 placements right (50 %)" in text

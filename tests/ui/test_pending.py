@@ -32,11 +32,11 @@ MakeStory = Callable[..., KarptuiApp]
 
 
 @pytest.fixture
-def make_story(tmp_path: Path) -> MakeStory:
+def make_story(folder: Path) -> MakeStory:
     """Return what makes the app over stories B and D."""
 
     def make(document: dict[str, Any] | None = None, **given: Any) -> KarptuiApp:
-        snapshot = story_snapshot(tmp_path, document)
+        snapshot = story_snapshot(folder, document)
         return an_app(
             SnapshotSource(snapshot),
             config=Config(screen="pending", **given),

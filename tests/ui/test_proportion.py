@@ -61,11 +61,11 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
 
 
 @pytest.fixture
-def make_app(tmp_path: Path) -> MakeApp:
+def make_app(folder: Path) -> MakeApp:
     """Return what makes the app over the story."""
 
     def make(screen: str = "pools", **given: Any) -> KarptuiApp:
-        path = tmp_path / "story-a.json"
+        path = folder / "story-a.json"
         path.write_text(json.dumps(document(**given)))
         snapshot = SnapshotReader().read([path], keeps_manifests=True)
         clock = FrozenClock(snapshot.captured_at_ns)

@@ -84,8 +84,8 @@ def small_app(folder: Path) -> KarptuiApp:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> KarptuiApp:
-    return small_app(tmp_path)
+def app(folder: Path) -> KarptuiApp:
+    return small_app(folder)
 
 
 def typed(text: str) -> tuple[str, ...]:
