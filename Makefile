@@ -16,8 +16,8 @@ demo: $(VENV)/.installed
 # Neighbouring tests share a process and its caches, until another process is idle.
 # Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own. Those of
 # karptui are compiled with the installation, by all processors, and not by each process of the first run.
-# There are half as many processes again as processors: tests of terminals and servers spend much of their time waiting.
-WORKERS ?= $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
+# There are twice as many processes as processors: tests of terminals and servers spend much of their time waiting.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
 test: $(VENV)/.installed-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
