@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.kinds import kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
@@ -22,28 +22,9 @@ from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning.prepared import Prepared, prepare
+from karptui.state.cluster import FIELDS
 
 GOLDENS: Final = Path(__file__).resolve().parent / "goldens"
-_FIELD_OF_KIND = {
-    Kind.POD: "pods",
-    Kind.NODE: "nodes",
-    Kind.NODEPOOL: "nodepools",
-    Kind.NODECLAIM: "nodeclaims",
-    Kind.NODECLASS: "nodeclasses",
-    Kind.NODEOVERLAY: "overlays",
-    Kind.DAEMONSET: "daemonsets",
-    Kind.PDB: "pdbs",
-    Kind.PVC: "claims",
-    Kind.PV: "volumes",
-    Kind.STORAGE_CLASS: "storage_classes",
-    Kind.CSI_NODE: "csi_nodes",
-    Kind.NAMESPACE: "namespaces",
-    Kind.PRIORITY_CLASS: "priority_classes",
-    Kind.SERVICE: "services",
-    Kind.EVENT: "events",
-    Kind.CAPACITY_BUFFER: "capacity_buffers",
-    Kind.POD_TEMPLATE: "pod_templates",
-}
 
 
 def load_inventory(objects: Sequence[Mapping[str, Any]]) -> Inventory:
@@ -52,7 +33,7 @@ def load_inventory(objects: Sequence[Mapping[str, Any]]) -> Inventory:
         kind = kind_of(raw["apiVersion"], raw["kind"])
         if kind is not None:
             reader = KindReader(kind, api_version=raw["apiVersion"], api_kind=raw["kind"])
-            result[_FIELD_OF_KIND.get(kind, "workloads")].append(reader.convert(raw))
+            result[FIELDS.get(kind, "workloads")].append(reader.convert(raw))
     fields: dict[str, Any] = {name: tuple(values) for name, values in result.items()}
     return Inventory(**fields)
 

@@ -28,6 +28,7 @@ from karptui.decode.pod_template import (
     build_template,
     deciding_annotations,
     is_resize_infeasible,
+    resize_pending,
     split_labels,
     volumes_of,
 )
@@ -354,10 +355,10 @@ def _trouble(
             instants = [parse_timestamp(ended.finished_at) for ended in finished if ended.finished_at]
             return PodTrouble("", 0, tuple(filter(None, names)), max(instants, default=ABSENT_NS))
     if len(status.conditions or ()) > _USUAL_CONDITIONS:
-        for condition in status.conditions or ():
-            if condition.type == "PodResizePending" and condition.last_transition_time:
-                message = (condition.message or condition.reason or "")[:_LONGEST_MESSAGE]
-                return PodTrouble(message, resize_pending_ns=parse_timestamp(condition.last_transition_time))
+        condition = resize_pending(status)
+        if condition is not None and condition.last_transition_time:
+            message = (condition.message or condition.reason or "")[:_LONGEST_MESSAGE]
+            return PodTrouble(message, resize_pending_ns=parse_timestamp(condition.last_transition_time))
     return PodTrouble(readiness_gate=gate[1]) if gate is not None else NO_TROUBLE
 
 

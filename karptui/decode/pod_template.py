@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.decode import pod_wire as wires
-from karptui.decode.wire import WireOwner, label_selector, node_terms, owners, quantities
+from karptui.decode.wire import WireCondition, WireOwner, label_selector, node_terms, owners, quantities
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import (
@@ -196,15 +196,21 @@ def _init_peaks(
     return peaks or EMPTY_LABELS
 
 
+def resize_pending(status: wires.AnyPodStatus) -> WireCondition | None:
+    """Return the condition that the kubelet does not resize the pod in place, or None."""
+    for condition in status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition
+    return None
+
+
 def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
     """Return whether the kubelet rejected the pod's resize.
 
     Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.
     """
-    for condition in status.conditions or ():
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
+    condition = resize_pending(status)
+    return condition is not None and condition.reason == "Infeasible"
 
 
 def _reported(statuses: Sequence[wires.WireContainerStatus] | None, path: str) -> dict[str, ContainerStatusResources]:

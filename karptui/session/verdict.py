@@ -82,6 +82,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     replicas = _sets_with_refused_pods(view)
     pods = _pods(view, replicas.keys())
     pods.crashing.extend(_between_crashes(pods, now_ns))
+    limits = PdbLimits(view.state.pdbs.values())
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
     if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
@@ -89,7 +90,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
-            nodes=[_node_line(view, entry, now_ns) for entry in view.node_entries],
+            nodes=[_node_line(view, entry, limits, now_ns) for entry in view.node_entries],
             analysis=view.analysis,
             pending=tuple(pending_lines(view, now_ns)),
             controller=controller_of_view(view, pods.karpenter, now_ns),
@@ -157,7 +158,7 @@ def _is_assumed(view: ClusterView, kind: Kind) -> bool:
     return kind is Kind.NODECLASS and not lacks_nodeclasses(view)
 
 
-def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
+def _node_line(view: ClusterView, entry: NodeEntry, limits: PdbLimits, now_ns: int) -> VerdictNode:
     findings, node = entry.findings, entry.node
     would_save = None
     if findings is not None and findings.outlook is not None and findings.outlook.now.goes:
@@ -187,7 +188,7 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_down else (),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
-        closed_pdbs=tuple(_closed_pdbs(view, node)) if node is not None and node.is_unschedulable else (),
+        closed_pdbs=tuple(_closed_pdbs(view, node, limits)) if node is not None and node.is_unschedulable else (),
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
         apart=kept_apart(view, entry),
@@ -206,9 +207,8 @@ def _node_line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     )
 
 
-def _closed_pdbs(view: ClusterView, node: Node) -> Iterator[str]:
+def _closed_pdbs(view: ClusterView, node: Node, limits: PdbLimits) -> Iterator[str]:
     """Yield the PodDisruptionBudgets that allow no eviction of a node's pods now."""
-    limits = PdbLimits(view.state.pdbs.values())
     for pod in view.state.pods_on(node.name).values():
         block = limits.block(pod) if pod.is_active and not pod.template.is_daemonset_owned else None
         yield from (pdb.key for pdb in block.pdbs) if block is not None else ()
