@@ -66,7 +66,7 @@ def _import_from_behind(paths: Iterable[Path]) -> None:
     """Import the files of tests, the last first, under the names that pytest gives them; faults are for it to tell."""
     for file in reversed([file for path in paths for file in sorted(path.rglob("test_*.py"))]):
         with suppress(Exception, pytest.skip.Exception):
-            import_module(".".join(file.relative_to(TESTS_ROOT).with_suffix("").parts))
+            import_module(".".join(("tests", *file.relative_to(TESTS_ROOT).with_suffix("").parts)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

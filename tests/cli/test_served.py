@@ -10,18 +10,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 from urllib.parse import urlsplit
 
 import pyte
 import pytest
 
-pytest.importorskip("textual_serve")
-from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
-
 from tests.cli.files import a_file
 
+if TYPE_CHECKING:  # aiohttp is imported by the tests: every process of a run would pay for it
+    from aiohttp import ClientSession, ClientWebSocketResponse
+
+pytestmark = pytest.mark.skipif(find_spec("textual_serve") is None, reason="textual-serve is not installed")
 SECONDS = 60.0
 
 Params = ParamSpec("Params")
@@ -73,6 +75,8 @@ def served_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 async def status(served: Served, path: str = "", **headers: str) -> int:
+    from aiohttp import ClientSession
+
     async with ClientSession() as session, session.get(f"{served.origin}{path}", headers=headers) as response:
         return response.status
 
@@ -83,6 +87,8 @@ async def connect(session: ClientSession, served: Served, **headers: str) -> Cli
 
 @in_real_time
 async def test_the_page_is_for_whoever_has_the_token(served: Served) -> None:
+    from aiohttp import ClientSession
+
     path = urlsplit(served.address).path
     assert len(path) > 30
     async with ClientSession() as session, session.get(served.address) as response:
@@ -106,6 +112,8 @@ async def test_a_name_that_is_rebound_to_this_machine_is_refused(served: Served)
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "", "http://127.0.0.1:1"])
 @in_real_time
 async def test_pages_of_others_open_no_session(served: Served, origin: str) -> None:
+    from aiohttp import ClientSession, WSServerHandshakeError
+
     async with ClientSession() as session:
         with pytest.raises(WSServerHandshakeError) as refused:
             await connect(session, served, **({"Origin": origin} if origin else {}))
@@ -114,6 +122,8 @@ async def test_pages_of_others_open_no_session(served: Served, origin: str) -> N
 
 async def again(session: ClientSession, served: Served) -> ClientWebSocketResponse:
     """Connect as soon as the sessions before have ended."""
+    from aiohttp import WSServerHandshakeError
+
     until = time.monotonic() + SECONDS
     while True:
         try:
@@ -135,6 +145,8 @@ class Terminal:
 
     async def shows(self, text: str) -> None:
         """Read until the screen shows a text."""
+        from aiohttp import WSMsgType
+
         async with asyncio.timeout(SECONDS):
             while text not in " ".join("".join(self._screen.display).split()):
                 message = await self._connection.receive()
@@ -144,6 +156,8 @@ class Terminal:
 
 @in_real_time
 async def test_the_number_of_sessions_is_bounded_and_none_writes_a_file(served: Served) -> None:
+    from aiohttp import ClientSession, WSServerHandshakeError
+
     async with ClientSession() as session:
         for command in ("save nodes.csv", "screenshot nodes.svg"):
             connection = await again(session, served)

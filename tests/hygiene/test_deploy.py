@@ -20,7 +20,9 @@ from tools import make_alerts
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-FILES = {path.name: list(yaml.safe_load_all(path.read_text())) for path in sorted(DEPLOY.glob("*.yaml"))}
+FILES = {
+    path.name: list(yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader)) for path in sorted(DEPLOY.glob("*.yaml"))
+}
 NAMES = {metric.name: metric for metric in METRICS}
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "dashboard.json").read_text())
 PANEL = {

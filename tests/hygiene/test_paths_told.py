@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
 FOLDERS = ("benchmarks", "contrib", "docs", "karptui", "tests", "tools")
-FILES = tuple(
-    path.relative_to(ROOT).as_posix()
-    for folder in FOLDERS
-    for path in (ROOT / folder).rglob("*")
-    if "__pycache__" not in path.parts
-)
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+(?:\.(?:py|md|tcss|yaml))?)`")
+
+
+@cache
+def files() -> tuple[str, ...]:
+    """Return the paths of all files."""
+    return tuple(
+        path.relative_to(ROOT).as_posix()
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if "__pycache__" not in path.parts
+    )
 
 
 def told(text: str) -> set[str]:
@@ -29,7 +35,7 @@ def missing(text: str) -> list[str]:
     """Return the paths that lead nowhere; the beginning of one may be left out."""
     top = {path.name for path in ROOT.iterdir()}
     return sorted(
-        path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in FILES)
+        path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in files())
     )
 
 

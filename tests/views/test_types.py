@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -20,8 +21,8 @@ from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
 from karptui.session.type_reader import TypeReader
-from karptui.session.types import Availability
-from karptui.session.types_of_pools import pool_entries
+from karptui.session.types import Availability, TypeEntry
+from karptui.session.types_of_pools import TypesOfPool, pool_entries
 from karptui.views.table import Sort, build_rows
 from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent, types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
@@ -31,10 +32,25 @@ from tests.aws.builders import a_nodeclass
 from tests.builders.clusters import state_of
 from tests.stories import AT_NS, plain_text, pool_of, stories_view, type_of
 
-VIEW = stories_view()
-TRINO = pool_of(VIEW, "trino")
-SMALL = pool_of(VIEW, "small")
-BIG = type_of(TRINO, "r5a.8xlarge")
+
+@cache
+def whole_view() -> ClusterView:
+    return stories_view()
+
+
+@cache
+def trino() -> TypesOfPool:
+    return pool_of(whole_view(), "trino")
+
+
+@cache
+def small() -> TypesOfPool:
+    return pool_of(whole_view(), "small")
+
+
+@cache
+def big() -> TypeEntry:
+    return type_of(trino(), "r5a.8xlarge")
 
 
 def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available: bool = True) -> Offering:
@@ -52,7 +68,7 @@ def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available:
 
 
 def test_story_d_account() -> None:
-    account = plain_text(account_lines(BIG, TRINO.fit(BIG), VIEW.evidence.overhead_origin))
+    account = plain_text(account_lines(big(), trino().fit(big()), whole_view().evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
         "advertised": "262,144",
@@ -71,13 +87,13 @@ def test_story_d_account() -> None:
 
 
 def test_story_d_fit() -> None:
-    fit = TRINO.fit(BIG)
+    fit = trino().fit(big())
     assert fit is not None
     assert fit.short["memory"] == parse_quantity("6846Mi")
     assert fit.overhead_percent == 0.0488
     assert fit.next_type is not None
     assert fit.next_type.name == "r5a.12xlarge"
-    assert plain_text(fit_lines(BIG, TRINO.fit(BIG))).splitlines() == [
+    assert plain_text(fit_lines(big(), trino().fit(big()))).splitlines() == [
         "✘ trino/worker-0 does not fit: memory short by 6,846Mi",
         "  → fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
         "  → or with a pod of at most 238,914Mi (233Gi)",
@@ -89,29 +105,29 @@ def test_story_d_fit() -> None:
 @pytest.mark.parametrize(("percent", "fits"), [("0.0488", True), ("0.0489", False)])
 def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None:
     view = ClusterView(
-        VIEW.state, {}, evidence=Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": percent}))
+        whole_view().state, {}, evidence=Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": percent}))
     )
     assert type_of(pool_of(view, "trino"), "r5a.8xlarge").is_left is fits
 
 
 def test_a_pod_that_fits_and_none_at_all() -> None:
-    larger = type_of(TRINO, "r5a.12xlarge")
-    assert plain_text(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
-    assert "so there is no pod to compare with" in plain_text(fit_lines(type_of(SMALL, "t3.large"), None))
+    larger = type_of(trino(), "r5a.12xlarge")
+    assert plain_text(fit_lines(larger, trino().fit(larger))) == "✔ trino/worker-0 fits"
+    assert "so there is no pod to compare with" in plain_text(fit_lines(type_of(small(), "t3.large"), None))
 
 
 def test_what_nodes_report() -> None:
-    node = type_of(TRINO, "r5a.4xlarge")
+    node = type_of(trino(), "r5a.4xlarge")
     assert reported_bytes(node) == 127_540 << 20
     assert matching_percent(node) == 0.027
-    assert safe_percent(TRINO.entry) == 0.027
-    assert plain_text(observed_lines(TRINO.entry, node)).splitlines() == [
+    assert safe_percent(trino().entry) == 0.027
+    assert plain_text(observed_lines(trino().entry, node)).splitlines() == [
         "1 node reports 127,540Mi of memory",
         "allocatable 124,500Mi: +6,188Mi compared with the plan",
         "overhead 0.0270 would match them",
         "safe VM overhead for this pool: 0.0270, by 1 of its types that have nodes",
     ]
-    assert plain_text(observed_lines(SMALL.entry, type_of(SMALL, "t3.large"))) == (
+    assert plain_text(observed_lines(small().entry, type_of(small(), "t3.large"))) == (
         "no node of this type runs here, so its real memory is unknown"
     )
 
@@ -120,8 +136,8 @@ def test_what_nodes_report() -> None:
 
 
 def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
-    entry = type_of(SMALL, "t3a.small")
-    values = types_table(SMALL.name, SMALL.fit).values(entry, AT_NS)
+    entry = type_of(small(), "t3a.small")
+    values = types_table(small().name, small().fit).values(entry, AT_NS)
     assert values["pods"] == 8
     assert values["daemonset_pods"] == 11
     assert values["removed_by"] == "daemonsets"
@@ -129,18 +145,18 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     assert plain_text(fit_lines(entry, None)).splitlines()[0] == (
         "✘ ruled out: 11 DaemonSet pods do not fit: pod slots short by 3: 8 of 11"
     )
-    assert carries(SMALL.entry) == "11 ds 460m 896Mi"
+    assert carries(small().entry) == "11 ds 460m 896Mi"
 
 
 def test_filters_with_counts_and_reasons() -> None:
-    lines = plain_text(filter_lines(SMALL.entry)).splitlines()
+    lines = plain_text(filter_lines(small().entry)).splitlines()
     assert lines[0] == (
-        f"{len(SMALL.types):,} types −{len(SMALL.types) - 21:,} requirements −7 DaemonSets do not fit"
+        f"{len(small().types):,} types −{len(small().types) - 21:,} requirements −7 DaemonSets do not fit"
         " −2 no pod fits after them = 12 left"
     )
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
-    assert plain_text(reason_lines(SMALL.entry)).splitlines() == [
-        f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(SMALL.types) - 21:,}",
+    assert plain_text(reason_lines(small().entry)).splitlines() == [
+        f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(small().types) - 21:,}",
         (
             "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
             "t3a.micro has 4 pod slots and 4 more"
@@ -150,11 +166,11 @@ def test_filters_with_counts_and_reasons() -> None:
 
 
 def test_findings_say_what_to_do() -> None:
-    text = plain_text(finding_lines(SMALL.entry))
+    text = plain_text(finding_lines(small().entry))
     assert "NodePool small: 9 of 21 types have no pod slot left after the DaemonSets" in text
     assert "EC2NodeClass small: userData sets maxPods 110" in text
     assert "→ Set spec.kubelet.maxPods: 110" in text
-    flex = pool_of(VIEW, "flex")
+    flex = pool_of(whole_view(), "flex")
     assert "* is not a wildcard" in plain_text(finding_lines(flex.entry))
     assert note_of(flex.entry)[0] == "none left: requirements"
 
@@ -163,35 +179,35 @@ def test_findings_say_what_to_do() -> None:
 
 
 def test_entries_are_kept_while_nothing_counts() -> None:
-    first = pool_entries(VIEW)
-    assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
-    assert offered_types_of(VIEW).nodeclasses.notes == (
+    first = pool_entries(whole_view())
+    assert pool_entries(ClusterView(whole_view().state, {}, whole_view(), evidence=whole_view().evidence)) is first
+    assert offered_types_of(whole_view()).nodeclasses.notes == (
         "no spot prices are known: spot is simulated at the on-demand price, an upper bound",
     )
 
 
 def test_pool_rows() -> None:
-    rows = build_rows(TABLE, pool_entries(VIEW), now_ns=AT_NS)
+    rows = build_rows(TABLE, pool_entries(whole_view()), now_ns=AT_NS)
     cells = {row.key: [cell.text for cell in row.cells] for row in rows}
     assert cells["trino"][3:] == ["8", "8", "8", "3", "3", "3 ds 300m 640Mi", "r5a.12xlarge $2.7120", "-"]
     assert cells["flex"][3:8] == ["0"] * 5
-    assert TABLE.values(TRINO.entry, AT_NS)["left_after_pod"] == 3
-    assert TABLE.values(TRINO.entry, AT_NS)["cheapest_price_per_hour"] == 2.712
-    assert TABLE.values(pool_of(VIEW, "flex").entry, AT_NS)["cheapest"] is None
-    assert pool_of(VIEW, "flex").entry.first is None
+    assert TABLE.values(trino().entry, AT_NS)["left_after_pod"] == 3
+    assert TABLE.values(trino().entry, AT_NS)["cheapest_price_per_hour"] == 2.712
+    assert TABLE.values(pool_of(whole_view(), "flex").entry, AT_NS)["cheapest"] is None
+    assert pool_of(whole_view(), "flex").entry.first is None
     for column in TABLE.columns:
-        build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
+        build_rows(TABLE, pool_entries(whole_view()), sort=Sort(column.heading.id), now_ns=AT_NS)
 
 
 def test_rows_of_types() -> None:
     table = types_table()
-    rows = build_rows(table, TRINO.wanted, now_ns=AT_NS)
+    rows = build_rows(table, trino().wanted, now_ns=AT_NS)
     assert [cell.text for cell in rows[0].cells] == [
         "r5a.12xlarge", "1", "48", "384Gi/360,795Mi", "234", "3 ds 300m 640Mi 0%", "47.5 360,155Mi", "od 1a 1b",
         "$2.7120", "n/a", "0", "✔",
     ]  # fmt: skip
     for column in table.columns:
-        build_rows(table, SMALL.types, sort=Sort(column.heading.id), now_ns=AT_NS)[:]
+        build_rows(table, small().types, sort=Sort(column.heading.id), now_ns=AT_NS)[:]
     assert [heading.id for heading in types_table(has_prices=False).headings()].count("od") == 0
 
 
@@ -356,8 +372,8 @@ def test_hostile_names_are_cleaned() -> None:
 def test_expressions_stand_beside_what_they_come_to() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
     settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
-    verdict = next(verdict for verdict in TRINO.pool_types.verdicts if verdict.instance_type.name == BIG.name)
-    context = msgspec.structs.replace(TRINO.context, nodeclass=nodeclass, settings=settings)
+    verdict = next(verdict for verdict in trino().pool_types.verdicts if verdict.instance_type.name == big().name)
+    context = msgspec.structs.replace(trino().context, nodeclass=nodeclass, settings=settings)
     lines = plain_text(account_lines(TypeReader(context, verdict, {}).read(), None, "")).splitlines()
     assert next(line for line in lines if line.startswith("capacity")).endswith("as planned, pods 64 = vcpus * 2")
     assert next(line for line in lines if line.startswith("systemReserved")).endswith("cpu 1000m = vcpus * 31")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from karptui.workers.workers import Workers, WorkersError, in_order
 from tests.troubled_cluster import EXTRA_POOL, troubles_document
 from tests.workers import questions
 
-dask = pytest.importorskip("dask", reason="Dask is not installed: pip install -e '.[dev]'")
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[dev]'")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed: pip install -e '.[dev]'"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120.0
@@ -154,6 +156,8 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    import dask
+
     command = ["sweep", "--demo", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05", "--workers", "tls://127.0.0.1:1"]
     assert main(command) == 2
     assert "tls:// needs certificates: name their files in DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in _stderr(capsys)
@@ -290,7 +294,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
 
 
 def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers:
-    monkeypatch.setattr(distributed, "Client", cluster)
+    monkeypatch.setattr("distributed.Client", cluster)
     return far.FarWorkers("tcp://made-up:1")
 
 
