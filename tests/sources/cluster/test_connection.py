@@ -95,16 +95,21 @@ def test_inline_data_wins_over_files(tmp_path: Path) -> None:
     assert connection.certificate_authority.read() == b"PEM"
 
 
-def test_basic_authentication(tmp_path: Path) -> None:
-    assert connect(tmp_path, user={"username": "me", "password": "pw"}).basic == ("me", "pw")
-
-
-def test_oidc_token_is_used_as_it_is(tmp_path: Path) -> None:
-    user = {"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}
+@pytest.mark.parametrize(
+    ("user", "token", "basic", "when_refused"),
+    [
+        ({"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}, "t", None, ""),
+        ({"username": "me", "password": "pw"}, "", ("me", "pw"), ""),
+        ({"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}, "jwt", None, OIDC_REFUSED),
+    ],
+    ids=["token before exec", "password", "OIDC"],
+)
+def test_ways_to_authenticate(
+    tmp_path: Path, user: Fields, token: str, basic: tuple[str, str] | None, when_refused: str
+) -> None:
     connection = connect(tmp_path, user=user)
-    assert connection.token == "jwt"
-    assert connection.when_refused == OIDC_REFUSED
-    assert connect(tmp_path, user={"token": "t"}).when_refused == ""
+    assert (connection.token, connection.basic, connection.when_refused) == (token, basic, when_refused)
+    assert connection.exec_plugin is None
 
 
 def test_impersonation_from_the_file_and_from_flags(tmp_path: Path) -> None:
@@ -146,10 +151,6 @@ def test_exec_plugin(tmp_path: Path) -> None:
         "certificate-authority-data": base64.b64encode(b"PEM").decode(),
         "config": {"a": 1},
     }
-
-
-def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> None:
-    assert connect(tmp_path, user={"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}).exec_plugin is None
 
 
 @pytest.mark.parametrize(
@@ -204,28 +205,22 @@ contexts:
 
 
 @pytest.mark.parametrize(
-    ("context", "sentence"),
+    ("text", "context", "sentence"),
     [
-        (None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
-        ("prodution", r"there is no context prodution; did you mean production\?"),
-        ("xyz", "there is no context xyz; there are production, homeless, lost, stranger"),
-        ("homeless", "context 'homeless' names no cluster"),
-        ("lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
-        ("stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
+        ("", None, r"choose with --context \(none is defined\)"),
+        ("", "x", "there is no context x; there are none"),
+        (CONTEXTS, None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
+        (CONTEXTS, "prodution", r"there is no context prodution; did you mean production\?"),
+        (CONTEXTS, "xyz", "there is no context xyz; there are production, homeless, lost, stranger"),
+        (CONTEXTS, "homeless", "context 'homeless' names no cluster"),
+        (CONTEXTS, "lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
+        (CONTEXTS, "stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
     ],
 )
-def test_contexts_that_cannot_be_used(tmp_path: Path, context: str | None, sentence: str) -> None:
-    (tmp_path / "config").write_text(CONTEXTS)
+def test_contexts_that_cannot_be_used(tmp_path: Path, text: str, context: str | None, sentence: str) -> None:
+    (tmp_path / "config").write_text(text)
     with pytest.raises(KubeconfigError, match=sentence):
         load_connection(kubeconfig=str(tmp_path / "config"), context=context, environ={})
-
-
-def test_no_context_at_all(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("")
-    with pytest.raises(KubeconfigError, match=r"choose with --context \(none is defined\)"):
-        load_connection(kubeconfig=str(tmp_path / "config"), environ={})
-    with pytest.raises(KubeconfigError, match="there is no context x; there are none"):
-        load_connection(kubeconfig=str(tmp_path / "config"), context="x", environ={})
 
 
 def service_account(folder: Path) -> Path:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import urllib3
 from kubernetes.client import rest
 
 from karptui.sources.cluster.connection import Connection
@@ -34,13 +33,6 @@ def test_strict_checks_of_authorities_are_off() -> None:
     assert not context.verify_flags & ssl.VERIFY_X509_STRICT
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
-
-
-def test_proxy_that_is_used() -> None:
-    pool = connection_pool(Connection(server="https://x", context="c", proxy_url="http://proxy.test:3128"), None, None)
-    assert isinstance(pool, urllib3.ProxyManager)
-    assert pool.proxy is not None
-    assert pool.proxy.host == "proxy.test"
 
 
 SERVERS = (

@@ -128,3 +128,6 @@ def test_exec_plugin_with_a_certificate_only() -> None:
     ).current()
     assert grant.authorization == ""
     assert grant.certificate is not None
+    assert grant.certificate.read() == b"C"
+    assert grant.key is not None
+    assert grant.key.read() == b"K"

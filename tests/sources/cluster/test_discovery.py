@@ -6,7 +6,6 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.discovery import AGGREGATED, discover
-from karptui.sources.cluster.errors import ApiError, UnreachableError
 from tests.fake_api_server import Call
 
 from .live import Serve, transport_to
@@ -129,15 +128,3 @@ def test_namespaced_node_classes(serve: Serve) -> None:
     (result,) = discover(transport_to(server))
     assert result.is_namespaced
     assert result.title == "xnodeclasses.karpenter.x"
-
-
-def test_forbidden(serve: Serve) -> None:
-    server = serve(lambda call: call.error(403, "no"))
-    with pytest.raises(ApiError):
-        discover(transport_to(server))
-
-
-def test_not_a_discovery_document(serve: Serve) -> None:
-    server = serve(lambda call: call.text("<html>"))
-    with pytest.raises(UnreachableError, match="did not answer /apis with a discovery document"):
-        discover(transport_to(server))

@@ -67,15 +67,6 @@ def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any)
     return ExecCredential(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
 
 
-def test_client_certificate() -> None:
-    issued = ExecCredential(printing({"clientCertificateData": "CERT", "clientKeyData": "KEY"})).current()
-    assert issued.token == ""
-    assert issued.certificate is not None
-    assert issued.certificate.read() == b"CERT"
-    assert issued.key is not None
-    assert issued.key.read() == b"KEY"
-
-
 @pytest.mark.parametrize(("life_seconds", "renewed_after"), [(3600, 3540), (100, 80), (10, 8)])
 def test_renewed_shortly_before_expiry(tmp_path: Path, life_seconds: int, renewed_after: float) -> None:
     now = Time()
@@ -94,18 +85,6 @@ def test_expired_on_arrival() -> None:
         CredentialError, match=r"printed a credential that expired at 2027-.*; check the clock of this machine"
     ):
         ExecCredential(printing(status), now_ns=Time()).current()
-
-
-def test_refused_credential_is_replaced_once(tmp_path: Path) -> None:
-    now = Time()
-    credential, runs = counting(tmp_path, now_ns=now)
-    first = credential.current()
-    now.seconds = 10
-    credential.invalidate(first)
-    second = credential.current()
-    credential.invalidate(first)
-    assert credential.current() is second
-    assert runs.read_text() == "xx"
 
 
 def test_brand_new_credential_is_not_replaced(tmp_path: Path) -> None:
@@ -150,30 +129,22 @@ def test_threads_share_one_failure(tmp_path: Path) -> None:
     assert runs.read_text() == "xx"
 
 
-def test_told_about_the_cluster_and_its_environment() -> None:
+@pytest.mark.parametrize("cluster", [None, {"server": "https://x", "config": {"a": 1}}], ids=["not asked", "asked"])
+def test_plugin_gets_its_environment_and_the_cluster_if_it_asks(cluster: dict[str, Any] | None) -> None:
     code = """
 import json, os, sys
 info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
 token = json.dumps([info, os.environ["PROFILE"], os.environ["KEPT"]])
 print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "status": {"token": token}}))
 """
-    cluster = {"server": "https://x", "config": {"a": 1}}
     credential = ExecCredential(
         plugin(code, env={"PROFILE": "prod"}, cluster_info=cluster),
         environ={"PATH": os.environ["PATH"], "KEPT": "yes", "PROFILE": "other"},
     )
     info, profile, kept = json.loads(credential.current().token)
-    assert info == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False, "cluster": cluster}}
+    spec = {"interactive": False, **({"cluster": cluster} if cluster else {})}
+    assert info == {"apiVersion": V1, "kind": "ExecCredential", "spec": spec}
     assert (profile, kept) == ("prod", "yes")
-
-
-def test_not_told_about_the_cluster_unasked() -> None:
-    code = """
-import json, os
-info = os.environ["KUBERNETES_EXEC_INFO"]
-print(json.dumps({"kind": "ExecCredential", "apiVersion": json.loads(info)["apiVersion"], "status": {"token": info}}))
-"""
-    assert json.loads(ExecCredential(plugin(code)).current().token)["spec"] == {"interactive": False}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +157,7 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": json.loads(info)["apiV
         (plugin("pass", demands_terminal=True), "demands a terminal .*log in outside karptui first"),
         (plugin("import sys; sys.exit('\\x1b[31mlogin\\nfirst')"), r"failed with exit status 1: \[31mlogin first$"),
         (plugin("pass"), "did not print an ExecCredential with a status"),
+        (plugin("print('[' * 100_000)"), "did not print an ExecCredential with a status"),
         (printing(None), "did not print an ExecCredential with a status"),
         (printing({"token": "t", "expirationTimestamp": "tomorrow"}), "did not print an ExecCredential with a status"),
         (printing({"token": "t"}, kind="Other"), "printed client.authentication.k8s.io/v1 Other instead of"),

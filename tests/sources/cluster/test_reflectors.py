@@ -1,15 +1,25 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Self
+from typing import Self
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster import reflectors
 from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
-from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
+from karptui.sources.cluster.resources import (
+    AUTO_MODE_EVENTS,
+    EVENTS,
+    LATER,
+    NODECLAIMS,
+    NODEPOOLS,
+    NODES,
+    PODS,
+    Resource,
+)
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
 from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServer, named
@@ -17,6 +27,7 @@ from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServe
 from .live import Serve, WatchedMailbox, transport_to
 
 EC2 = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+MIB = 1 << 20
 
 
 class Cluster(FakeApi):
@@ -163,19 +174,14 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     assert selectors == {resource.field_selector for resource in LATER if resource.kind is Kind.EVENT}
 
 
-def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
-    with Following(serve(Cluster())) as following:
+def test_karpenters_kinds_are_not_installed_until_karpenter_is(serve: Serve) -> None:
+    api = Cluster()
+    with Following(serve(api)) as following:
         following.until_live(Kind.NODE, Kind.POD)
         for kind in (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY):
             # mypy has no type for a lambda with a value bound as its default.
             following.mailbox.until(lambda kind=kind: following.phase(kind) is Phase.NOT_INSTALLED)  # type: ignore[misc]
         assert following.mailbox.statuses[Kind.NODEPOOL].last_error == "the API server has no NodePool kind"
-
-
-def test_karpenter_installed_later_is_found(serve: Serve) -> None:
-    api = Cluster()
-    with Following(serve(api)) as following:
-        following.until_live(Kind.POD)
         api.install("karpenter.sh", "v1", "nodepools", "NodePool")
         following.now += 31
         following.ticks.release()
@@ -378,22 +384,15 @@ def quiet(following: Following) -> None:
     following.now += 25
 
 
-def test_busy_server_is_not_asked(serve: Serve) -> None:
+def test_only_a_quiet_server_is_asked_for_its_readiness(serve: Serve) -> None:
     server = serve(karpenter())
     with Following(server) as following:
         following.until_live(*ALL)
         following.reflectors.check_contact()
         assert not any(call.path == "/readyz" for call in server.calls)
-
-
-def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
-    server = serve(karpenter())
-    with Following(server) as following:
-        following.until_live(*ALL)
         quiet(following)
         following.reflectors.check_contact()
         assert server.calls[-1].path == "/readyz"
-        assert following.phase(Kind.NODE) is Phase.LIVE
 
 
 def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -501,21 +500,17 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
         assert following.phase(Kind.POD) is Phase.STALE
 
 
-@pytest.mark.parametrize("code", [401, 403, 404, 429])
-def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
-    is_live_after(serve, lambda call: call.error(code))
-
-
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff", b"[" * 100_000, b"0" * (1 << 20)], ids=["none", "bytes", "deep", "long"]
+    ("content", "code"),
+    [
+        *((b"", code) for code in (401, 403, 404, 429, 200)),
+        *((content, 200) for content in (b"\xff", b"[" * 100_000, b"0" * MIB)),
+    ],
+    ids=["401", "403", "404", "429", "no text", "bytes", "deep", "long"],
 )
-def test_health_that_cannot_be_read_is_an_answer(serve: Serve, content: bytes) -> None:
-    is_live_after(serve, lambda call: call.text(content))
-
-
-def is_live_after(serve: Serve, readiness: Answer) -> None:
+def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve, content: bytes, code: int) -> None:
     api = karpenter()
-    answer_at(api, "/readyz", readiness)
+    answer_at(api, "/readyz", lambda call: call.text(content, code))
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         quiet(following)
@@ -578,21 +573,12 @@ def test_refresh_tries_everything_at_once(serve: Serve) -> None:
         assert opened
         following.reflectors.refresh()
         assert following.reflectors._discover_at == float("-inf")
-        assert all(bell._event.is_set() or bell for _, _, bell in following.reflectors._followed.values())
         following.mailbox.until(lambda: not set(opened) & following.reflectors.transport._open)
         following.until_live(*ALL)
 
 
-def test_any_names() -> None:
-    """Two selections of one resource are two things to follow; two versions are one."""
+def test_resources_are_identified_without_their_version_and_their_names_are_quoted() -> None:
     assert EVENTS.identity != AUTO_MODE_EVENTS.identity
-    fields: dict[str, Any] = {
-        "kind": Kind.NODEPOOL,
-        "group": "g",
-        "plural": "p",
-        "api_kind": "P",
-        "is_namespaced": True,
-    }
-    resource, other = (type(EVENTS)(version=version, **fields) for version in ("v1", "v2"))
-    assert resource.identity == other.identity
+    resource = Resource(kind=Kind.NODEPOOL, group="g", version="v1", plural="p", api_kind="P", is_namespaced=True)
+    assert resource.identity == replace(resource, version="v2").identity
     assert resource.object_path("my ns", "a/b") == "/apis/g/v1/namespaces/my%20ns/p/a%2Fb"

@@ -9,7 +9,6 @@ import yaml
 from karptui.decode.kinds import OTHER_PROVIDERS, Kind, may_hold_nodeclasses
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.karpenter_identity import RBAC_GROUP
 from tests.sources.cluster.cluster_role import PROVIDER_GROUPS, ProviderGroup, role_lines
 
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
@@ -41,28 +40,29 @@ def test_every_group_has_one_rule() -> None:
     assert len(groups) == len(set(groups))
 
 
-def test_karpenters_metrics_may_be_read() -> None:
-    assert verbs_on("", "services") == {"list"}
+@pytest.mark.parametrize(
+    ("group", "plural", "verbs"),
+    [
+        ("", "services", {"list"}),
+        ("", "pods/proxy", set()),
+        ("", "services/proxy", set()),
+        ("rbac.authorization.k8s.io", "clusterrolebindings", {"list"}),
+        ("rbac.authorization.k8s.io", "clusterroles", {"get"}),
+        ("apiextensions.k8s.io", "customresourcedefinitions", {"get"}),
+    ],
+)
+def test_what_is_read_on_demand_has_only_the_needed_verbs(group: str, plural: str, verbs: set[str]) -> None:
+    assert verbs_on(group, plural) == verbs
+
+
+def test_metrics_are_read_through_the_proxy_in_karpenters_namespace_only() -> None:
     assert (ROLE["kind"], ROLE["metadata"]["namespace"]) == ("Role", "kube-system")
     assert ROLE["rules"] == [{"apiGroups": [""], "resources": ["pods/proxy", "services/proxy"], "verbs": ["get"]}]
-
-
-def test_no_pod_of_another_namespace_may_be_asked() -> None:
-    assert verbs_on("", "pods/proxy") == verbs_on("", "services/proxy") == set()
 
 
 def test_of_leases_only_karpenters_may_be_read() -> None:
     (rule,) = (rule for rule in RULES if "leases" in rule["resources"])
     assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list", "watch"])
-
-
-def test_who_may_write_nodeclaims_may_be_read() -> None:
-    assert verbs_on(RBAC_GROUP, "clusterrolebindings") == {"list"}
-    assert verbs_on(RBAC_GROUP, "clusterroles") == {"get"}
-
-
-def test_the_definitions_of_karpenters_kinds_may_be_read() -> None:
-    assert verbs_on("apiextensions.k8s.io", "customresourcedefinitions") == {"get"}
 
 
 def test_nothing_may_be_changed_and_no_secret_read() -> None:

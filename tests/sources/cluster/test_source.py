@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -12,7 +11,7 @@ from karptui.session.follower import ClusterFollower
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.errors import ApiError, UnreachableError
-from karptui.sources.cluster.resources import NODES, PODS
+from karptui.sources.cluster.resources import NODES
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase, Source, SourceError
 from tests.fake_api_server import Call, LoopbackServer, named
@@ -47,16 +46,10 @@ def test_life_of_a_source(serve: Serve) -> None:
     source.stop()
     assert time.monotonic() - began < 5
     mailbox.until(lambda: not any(thread.is_alive() for thread in threads))
+    assert not any(status.phase is Phase.DISCONNECTED for status in mailbox.history)
     history = len(mailbox.history)
     source.stop()
     assert len(mailbox.history) == history
-
-
-def test_stopping_is_not_reported_as_a_failure(serve: Serve) -> None:
-    source, mailbox = started(serve(karpenter()))
-    mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
-    source.stop()
-    assert not any(status.phase is Phase.DISCONNECTED for status in mailbox.history)
 
 
 def test_questions_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,15 +120,6 @@ def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
     source.stop()
 
 
-def test_importing_a_source_is_cheap() -> None:
-    code = (
-        "import sys, karptui.sources.cluster.source, karptui.sources.cluster.connection; "
-        "print([name for name in ('kubernetes', 'urllib3', 'textual', 'boto3') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.crashes
 def test_a_broken_installation_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -154,7 +138,6 @@ def test_a_broken_installation_is_a_sentence(
 def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
     source, mailbox = started(serve(lambda call: call.text(b"\x1b[2Jboom", 500)))
     mailbox.until(lambda: mailbox.statuses.get(Kind.NODE) is not None and bool(mailbox.statuses[Kind.NODE].last_error))
-    assert PODS.title == "pods"
     source.stop()
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
