@@ -104,9 +104,6 @@ def test_access_keys_and_control_characters_do_not_reach_the_screen() -> None:
     assert len(sentence) < 260
 
 
-ACTION = "ec2:DescribeSubnets"
-
-
 def subnets(session: AwsClients, caller: Caller) -> list[str]:
     ec2 = session.client("ec2", REGION)
     return [item["SubnetId"] for item in caller.items(ACTION, ec2.describe_subnets, "Subnets", MaxResults=5)]
@@ -124,55 +121,62 @@ def test_reads_all_pages(session: AwsClients, caller: Caller, fake: FakeAws) -> 
     assert {request["MaxResults"] for _, request in fake.requests} == {"5"}
 
 
-def test_a_list_that_repeats_itself_comes_to_an_end(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
-    fake.xml("DescribeSubnets", page("a", token="t"))
-    with pytest.raises(AwsError, match="ec2:DescribeSubnets never ends"):
-        subnets(session, caller)
-    assert fake.count("DescribeSubnets") == 2
-
-
-def test_a_list_without_end_is_given_up(
-    session: AwsClients, caller: Caller, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("answers", "calls_made"),
+    [([page("a", token="t")], 2), ([page("a", token=f"t{n}") for n in range(9)], 3)],
+    ids=["repeated", "endless"],
+)
+def test_a_list_that_never_ends_is_given_up(
+    session: AwsClients,
+    caller: Caller,
+    fake: FakeAws,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    answers: list[str],
+    calls_made: int,
 ) -> None:
     monkeypatch.setattr(calls, "PAGE_LIMIT", 3)
-    fake.xml("DescribeSubnets", *(page("a", token=f"t{number}") for number in range(9)))
-    with pytest.raises(AwsError, match="never ends"):
+    fake.xml("DescribeSubnets", *answers)
+    with pytest.raises(AwsError, match="ec2:DescribeSubnets never ends"):
         subnets(session, caller)
+    assert fake.count("DescribeSubnets") == calls_made
 
 
-@pytest.mark.parametrize("code", ["RequestLimitExceeded", "Throttling", "SlowDown"])
-def test_backs_off_when_throttled(
-    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, code: str
+@pytest.mark.parametrize(
+    ("code", "status", "seconds"),
+    [
+        ("RequestLimitExceeded", 503, [0.5, 1.0, 2.0]),
+        ("SlowDown", 503, [0.5, 1.0, 2.0]),
+        ("InternalError", 500, [0.5]),
+        ("Throttling", 400, [0.5]),
+    ],
+)
+def test_transient_errors_are_tried_again_after_longer_and_longer_pauses(
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, *, code: str, status: int, seconds: list[float]
 ) -> None:
-    fake.fault("DescribeSubnets", code, 503, times=3)
+    fake.fault("DescribeSubnets", code, status, times=len(seconds))
     fake.xml("DescribeSubnets", page("a"))
     assert subnets(session, caller) == ["a"]
-    assert pauses.seconds == [0.5, 1.0, 2.0]
+    assert pauses.seconds == seconds
 
 
-def test_pauses_are_a_random_part_of_the_longest(session: AwsClients, fake: FakeAws, pauses: Pauses) -> None:
-    fake.fault("DescribeSubnets", "InternalError", 500, times=2)
-    fake.xml("DescribeSubnets", page("a"))
-    subnets(session, Caller(wait=pauses, jitter=iter((0.25, 0.5)).__next__))
-    assert pauses.seconds == [0.125, 0.5]
-
-
-def test_throttling_that_lasts_is_a_sentence(
-    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses
+@pytest.mark.parametrize(
+    ("code", "attempts", "seconds"),
+    [
+        ("RequestLimitExceeded", calls.ATTEMPTS, [0.25, 0.5, 1.0, 2.0, 4.0]),
+        ("Throttling", 9, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]),
+        ("UnauthorizedOperation", 9, []),
+    ],
+    ids=["throttled", "longest pause", "not transient"],
+)
+def test_a_call_is_given_up_after_some_attempts_with_pauses_of_random_length(
+    session: AwsClients, fake: FakeAws, pauses: Pauses, *, code: str, attempts: int, seconds: list[float]
 ) -> None:
-    fake.fault("DescribeSubnets", "RequestLimitExceeded", 503)
-    with pytest.raises(AwsError, match="AWS throttles ec2:DescribeSubnets") as caught:
-        subnets(session, caller)
-    assert caught.value.trouble is Trouble.THROTTLED
-    assert fake.count("DescribeSubnets") == 6
-    assert pauses.seconds == [0.5, 1.0, 2.0, 4.0, 8.0]
-
-
-def test_no_pause_is_longer_than_20_seconds(session: AwsClients, fake: FakeAws, pauses: Pauses) -> None:
-    fake.fault("DescribeSubnets", "Throttling")
-    with pytest.raises(AwsError):
-        subnets(session, Caller(wait=pauses, jitter=lambda: 1.0, attempts=9))
-    assert pauses.seconds[-2:] == [20.0, 20.0]
+    fake.fault("DescribeSubnets", code)
+    with pytest.raises(AwsError, match="DescribeSubnets"):
+        subnets(session, Caller(wait=pauses, jitter=lambda: 0.5, attempts=attempts))
+    assert fake.count("DescribeSubnets") == len(seconds) + 1
+    assert pauses.seconds == seconds
 
 
 def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses) -> None:
@@ -182,15 +186,6 @@ def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: F
         subnets(session, caller)
     assert caught.value.trouble is Trouble.STOPPED
     assert fake.count("DescribeSubnets") == 1
-
-
-def test_what_will_not_get_better_is_not_tried_again(
-    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses
-) -> None:
-    fake.fault("DescribeSubnets", "UnauthorizedOperation", 403)
-    with pytest.raises(AwsError, match="lack the permission ec2:DescribeSubnets"):
-        subnets(session, caller)
-    assert pauses.seconds == []
 
 
 def test_a_broken_answer_is_tried_again(session: AwsClients, caller: Caller, fake: FakeAws) -> None:

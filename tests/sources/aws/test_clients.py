@@ -46,15 +46,21 @@ class TestRegion:
         monkeypatch.setenv(variable, "eu-west-1")
         assert AwsClients().region() == "eu-west-1"
 
-    def test_a_profile_that_does_not_exist(self) -> None:
-        with pytest.raises(AwsError, match="profile nowhere is not in the AWS configuration") as caught:
-            AwsClients("nowhere").region()
+    @pytest.mark.parametrize(
+        ("config", "profile", "sentence"),
+        [
+            ("", "nowhere", "profile nowhere is not in the AWS configuration"),
+            ("no section\n", "", "the AWS configuration cannot be used"),
+        ],
+        ids=["no such profile", "unreadable"],
+    )
+    def test_a_configuration_without_one_is_an_error(
+        self, aws_home: Path, config: str, profile: str, sentence: str
+    ) -> None:
+        (aws_home / "config").write_text(config)
+        with pytest.raises(AwsError, match=sentence) as caught:
+            AwsClients(profile).region()
         assert caught.value.trouble is Trouble.NO_PROFILE
-
-    def test_a_configuration_that_cannot_be_read(self, aws_home: Path) -> None:
-        (aws_home / "config").write_text("no section\n")
-        with pytest.raises(AwsError, match="the AWS configuration cannot be used"):
-            AwsClients().region()
 
 
 class TestClients:
@@ -76,20 +82,14 @@ class TestClients:
                 AwsClients(asks_instance=True).client("ec2", REGION)
             assert [call.path for call in server.calls] == ["/latest/meta-data/iam/security-credentials/"]
 
-    def test_the_profile_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("AWS_PROFILE", "dev")
-        assert (AwsClients().profile, AwsClients("prod").profile) == ("dev", "prod")
-
-    def test_botocore_neither_retries_nor_waits_for_ever(self, session: AwsClients) -> None:
+    def test_botocore_does_not_retry_and_has_timeouts(self, session: AwsClients) -> None:
         config = session.client("sts", REGION).meta.config
         assert (config.retries["total_max_attempts"], config.connect_timeout, config.read_timeout) == (1, 4, 20)
         assert config.user_agent.endswith(f"karptui/{__version__}")
 
-    def test_expired_credentials(self, session: AwsClients, fake: FakeAws) -> None:
-        fake.answers.clear()
-        fake.fault("GetCallerIdentity", "ExpiredToken", 403)
-        with pytest.raises(AwsError, match="the AWS credentials of the default profile have expired"):
-            account(session)
+    def test_the_profile_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_PROFILE", "dev")
+        assert (AwsClients().profile, AwsClients("prod").profile) == ("dev", "prod")
 
     def test_an_sso_session_that_has_ended(self, session: AwsClients, aws_home: Path) -> None:
         (aws_home / "config").write_text(

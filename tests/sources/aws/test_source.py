@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -237,27 +235,29 @@ class TestRegion:
         assert source.latest().facts.region == "eu-west-1"
         assert phases(source) == {FactPhase.LIVE}
 
-    def test_none_is_a_sentence(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
-        source = AwsSource(cache, clock=clock, opener=answers)
-        assert source.step() == 60
-        assert {status.sentence for status in source.latest().statuses.values()} == {
-            "no AWS region is configured, and the cluster names none"
-        }
-
-    def test_a_configuration_that_cannot_be_used_is_a_sentence(
-        self, cache: FactCache, clock: FrozenClock, answers: Answers
+    @pytest.mark.parametrize(
+        ("trouble", "sentence", "rest"),
+        [
+            (None, "no AWS region is configured, and the cluster names none", 60),
+            (AwsError(Trouble.NO_PROFILE, "no such profile"), "no such profile", 300),
+        ],
+        ids=["not configured", "no such profile"],
+    )
+    def test_without_one_every_fact_has_the_reason(
+        self,
+        cache: FactCache,
+        clock: FrozenClock,
+        answers: Answers,
+        *,
+        trouble: AwsError | None,
+        sentence: str,
+        rest: int,
     ) -> None:
-        answers.trouble["region"] = AwsError(Trouble.NO_PROFILE, "no such profile")
+        if trouble is not None:
+            answers.trouble["region"] = trouble
         source = AwsSource(cache, clock=clock, opener=answers)
-        assert source.step() == 300
-        assert {status.sentence for status in source.latest().statuses.values()} == {"no such profile"}
-
-    def test_another_one_starts_anew(self, source: AwsSource, answers: Answers) -> None:
-        source.step()
-        source.use_region("eu-west-1")
-        assert phases(source) == {FactPhase.WAITING}
-        source.step()
-        assert source.latest().facts.region == "eu-west-1"
+        assert source.step() == rest
+        assert {status.sentence for status in source.latest().statuses.values()} == {sentence}
 
     @pytest.mark.parametrize("works", [True, False])
     def test_answers_about_the_old_one_come_too_late(self, source: AwsSource, answers: Answers, works: bool) -> None:
@@ -342,30 +342,3 @@ class TestWithBotocore:
         assert source.latest().statuses[FactKind.OFFERINGS].sentence == (
             "ec2:DescribeInstanceTypeOfferings returned an unreadable answer: KeyError('Location')"
         )
-
-    def test_the_region_of_the_configuration_serves_a_cluster_that_names_none(
-        self, session: AwsClients, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("AWS_REGION", "eu-west-1")
-        fake.xml("DescribeSubnets", "<subnetSet/>")
-        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({FactKind.SUBNETS}))
-        source.step()
-        source.stop()
-        assert source.latest().facts.region == "eu-west-1"
-
-    def test_no_credentials_are_a_sentence(self, cache: FactCache) -> None:
-        source = AwsSource(cache, clock=FrozenClock(NOW))
-        source.use_region(REGION)
-        source.step()
-        (sentence,) = {status.sentence for status in source.latest().statuses.values()}
-        assert sentence.startswith("no AWS credentials were found")
-
-
-def test_botocore_is_not_imported_before_it_is_needed() -> None:
-    code = (
-        "import sys, karptui.sources.aws.source, karptui.sources.metrics.source\n"
-        "sys.exit(str([name for name in ('botocore', 'boto3', 'kubernetes', 'textual') if name in sys.modules]) "
-        "if any(name in sys.modules for name in ('botocore', 'boto3', 'kubernetes', 'textual')) else 0)"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")

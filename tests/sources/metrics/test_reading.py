@@ -80,19 +80,25 @@ def test_says_who_answered_and_since_when_it_counts() -> None:
     assert (metrics.read_at_ns, metrics.endpoint, metrics.version) == (NOW, "pod karpenter/karpenter-a", "1.14.1")
     assert metrics.started_at_ns == 1_795_219_210_830_000_000
     assert metrics.is_leader
+    waiting = metrics_of(standby())
+    assert (waiting.is_leader, waiting.offerings, waiting.version) == (False, {}, "1.14.1")
+    assert metrics_of(b"process_start_time_seconds 1.7e308\n").started_at_ns == 0, "beyond all bounds"
 
 
-def test_offerings_have_prices_and_availability() -> None:
+@pytest.mark.parametrize(
+    ("name", "offering"),
+    [
+        (("m5.large", "eu-west-1a", "on-demand"), OfferingMetrics(0.107, is_available=True)),
+        (("m5.large", "eu-west-1b", "spot"), OfferingMetrics(0.0398, is_available=False)),
+        (("r5a.8xlarge", "eu-west-1a", "reserved"), OfferingMetrics(2.032e-07, is_available=True)),
+        (("p5e.48xlarge", "eu-west-1a", "on-demand"), OfferingMetrics(None, is_available=False)),
+    ],
+    ids=["available", "not available", "reserved", "price of zero"],
+)
+def test_offerings_have_prices_and_availability(name: tuple[str, str, str], offering: OfferingMetrics) -> None:
     offerings = metrics_of(KARPENTER).offerings
     assert len(offerings) == 5 * 3 * 3
-    assert offerings[OfferingName("m5.large", "eu-west-1a", "on-demand")] == OfferingMetrics(0.107, True)
-    assert offerings[OfferingName("m5.large", "eu-west-1b", "spot")] == OfferingMetrics(0.0398, False)
-    assert offerings[OfferingName("r5a.8xlarge", "eu-west-1a", "reserved")] == OfferingMetrics(2.032e-07, True)
-
-
-def test_a_price_of_zero_is_no_price() -> None:
-    offerings = metrics_of(KARPENTER).offerings
-    assert offerings[OfferingName("p5e.48xlarge", "eu-west-1a", "on-demand")] == OfferingMetrics(None, False)
+    assert offerings[OfferingName(*name)] == offering
 
 
 def test_pools() -> None:
@@ -113,13 +119,6 @@ def test_numbers_are_summed_over_other_labels_and_a_pool_without_any_is_named() 
     )
     pools = read_metrics(text, endpoint="", read_at_ns=0).pools
     assert pools == {"general": PoolMetrics(nodeclaims_disrupted={"unhealthy": 3}), "idle": PoolMetrics()}
-
-
-def test_a_replica_that_stands_by_says_so() -> None:
-    metrics = metrics_of(standby())
-    assert not metrics.is_leader
-    assert not metrics.offerings
-    assert metrics.version == "1.14.1"
 
 
 def test_spot_prices_count_once_one_differs_from_on_demand() -> None:
@@ -148,6 +147,12 @@ def test_pods_are_counted_by_pool() -> None:
     )
     assert metrics_of(text).pods_by_pool == {"a": 2, "b": 1}
     assert metrics_of(KARPENTER).pods_by_pool == {}
+    other_order = (
+        b'karpenter_pods_state{capacity_type="spot",name="a",nodepool="one",phase="Running"} 1\n'
+        b'karpenter_pods_state{nodepool="one",owner="nodepool=two",phase="Pending"} 1\n'
+        b'karpenter_pods_state{nodepool="one",phase="Failed"} 1\n'
+    )
+    assert metrics_of(other_order).pods_by_pool == {"one": 2}
 
 
 def test_passes_that_ran_out_of_time() -> None:
@@ -164,23 +169,9 @@ def test_no_line_takes_long() -> None:
     assert time.monotonic() - began < 2
 
 
-def test_pods_are_counted_whatever_labels_stand_before_the_nodepool() -> None:
-    text = (
-        b'karpenter_pods_state{capacity_type="spot",name="a",nodepool="one",phase="Running"} 1\n'
-        b'karpenter_pods_state{nodepool="one",owner="nodepool=two",phase="Pending"} 1\n'
-        b'karpenter_pods_state{nodepool="one",phase="Failed"} 1\n'
-    )
-    assert read_metrics(text, endpoint="pod", read_at_ns=1).pods_by_pool == {"one": 2}
-
-
 def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_NAMES", 2)
     labels = b'{instance_type="m%d",zone="a",capacity_type="s"}'
     line = b"karpenter_cloudprovider_instance_type_offering_price_estimate" + labels + b" 1\n"
     metrics = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
     assert len(metrics.offerings) == 2
-
-
-def test_numbers_beyond_all_bounds_are_not_read() -> None:
-    metrics = read_metrics(b"process_start_time_seconds 1.7e308\n", endpoint="pod", read_at_ns=1)
-    assert metrics.started_at_ns == 0
