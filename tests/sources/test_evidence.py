@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 from karptui.aws.evidence import Evidence
@@ -8,9 +7,6 @@ from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.aws.source import AwsNews, AwsSource
-from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.reflectors import Reflectors
-from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.controller import ControllerNews, ControllerSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
@@ -82,19 +78,6 @@ def test_settled_when_everybody_asked_has_answered() -> None:
     assert not joined.is_settled
     aws.news = AwsNews(NO_FACTS, dict.fromkeys(FactKind, LIVE), "123456789012")
     assert joined.is_settled
-
-
-def test_metrics_are_read_with_the_clusters_own_connection() -> None:
-    source = ClusterSource(cast("Connection", SimpleNamespace(context="c")))
-
-    def get(path: str, query: Any, *, accept: str, read_seconds: float | None) -> bytes:
-        return f"{path} {query} {accept} {read_seconds}".encode()
-
-    source._reflectors = cast("Reflectors", SimpleNamespace(transport=SimpleNamespace(get=get)))
-    source._ready.set()
-    assert (
-        source.get("/metrics", {"a": "b"}, accept="text/plain", read_seconds=3) == b"/metrics {'a': 'b'} text/plain 3"
-    )
 
 
 def test_whoever_is_not_asked_is_not_waited_for() -> None:

@@ -22,36 +22,6 @@ def test_what_waits_is_counted_once_per_object() -> None:
     assert mailbox.waiting == 0
 
 
-def test_empty_mailbox() -> None:
-    mail = Mailbox().drain()
-    assert mail.is_empty
-    assert mail.batch.deltas == {}
-
-
-def test_the_last_word_on_a_key_counts() -> None:
-    mailbox = Mailbox()
-    mailbox.put(Kind.NODE, {"a": 1, "b": 1})
-    mailbox.put(Kind.NODE, {"a": 2, "b": None})
-    mailbox.put(Kind.POD, {"x/p": 3})
-    deltas = mailbox.drain().batch.deltas
-    assert deltas[Kind.NODE].objects == {"a": 2, "b": None}
-    assert not deltas[Kind.NODE].replaces
-    assert deltas[Kind.POD].objects == {"x/p": 3}
-    assert mailbox.drain().is_empty
-
-
-def test_replacing_forgets_what_was_pending() -> None:
-    mailbox = Mailbox()
-    mailbox.put(Kind.NODE, {"a": 1})
-    objects = {"b": 1, "c": 1}
-    mailbox.replace(Kind.NODE, objects)
-    mailbox.put(Kind.NODE, {"b": None, "d": 2})
-    delta = mailbox.drain().batch.deltas[Kind.NODE]
-    assert delta.replaces
-    assert delta.objects == {"c": 1, "d": 2}
-    assert objects == {"b": 1, "c": 1}
-
-
 def test_only_the_latest_status_of_a_kind_is_kept() -> None:
     mailbox = Mailbox()
     for phase in (Phase.CONNECTING, Phase.LIVE):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.karpenter.controller import ControllerInfo
@@ -178,30 +180,26 @@ def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) 
     assert (info.title, info.settings) == ("Pod karpenter/b", {"RESERVED_ENIS": "2"})
 
 
-def test_nothing_may_be_listed(client: Transport) -> None:
-    with pytest.raises(ControllerError, match="needs permission to list deployments or pods in its namespace"):
+@pytest.mark.parametrize(
+    ("lists", "status", "error", "sentence"),
+    [
+        ({}, 403, ControllerError, "needs permission to list deployments or pods in its namespace"),
+        ({DEPLOYMENTS: [], PODS: []}, 403, ControllerError, "no Deployment or pod is labelled"),
+        ({}, 500, ApiError, "500"),
+        ({DEPLOYMENTS: b"<html>"}, 403, SourceError, "cannot be read"),
+        ({DEPLOYMENTS: b'{"items": 5}'}, 403, SourceError, "cannot be read"),
+    ],
+    ids=["forbidden", "absent", "server error", "no JSON", "no list"],
+)
+def test_without_karpenter_the_error_has_the_reason(
+    api: Api, client: Transport, *, lists: dict[str, Any], status: int, error: type[SourceError], sentence: str
+) -> None:
+    api.lists.update(lists)
+    api.status = status
+    with pytest.raises(error, match=sentence):
         read_controller(client)
 
 
-def test_nothing_is_there(api: Api, client: Transport) -> None:
-    api.lists[DEPLOYMENTS] = api.lists[PODS] = []
-    with pytest.raises(ControllerError, match="no Deployment or pod is labelled"):
-        read_controller(client)
-
-
-def test_a_server_in_trouble(api: Api, client: Transport) -> None:
-    api.status = 500
-    with pytest.raises(ApiError, match="500"):
-        read_controller(client)
-
-
-@pytest.mark.parametrize("body", [b"<html>", b'{"items": 5}'])
-def test_an_answer_that_is_none(api: Api, client: Transport, body: bytes) -> None:
-    api.lists[DEPLOYMENTS] = body
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_controller(client)
-
-
-def test_hostile_shapes(api: Api, client: Transport) -> None:
+def test_a_deployment_of_any_shape_is_read(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [{"spec": "x", "metadata": [], "status": 5}]
     assert read_controller(client).settings == {}

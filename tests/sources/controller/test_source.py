@@ -49,6 +49,8 @@ def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: 
 
 
 def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSource, turns: Turns) -> None:
+    refused = turns.read(source)
+    assert (refused.info, refused.status.phase) == (None, FactPhase.UNAVAILABLE)
     api.lists[DEPLOYMENTS] = [deployment()]
     first = turns.read(source)
     api.lists.clear()
@@ -66,11 +68,6 @@ def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSour
     last = turns.read(source)
     assert last.info is first.info
     assert last.status.phase is FactPhase.LIVE
-
-
-def test_a_refusal_from_the_start(source: ControllerSource, turns: Turns) -> None:
-    news = turns.read(source)
-    assert (news.info, news.status.phase) == (None, FactPhase.UNAVAILABLE)
 
 
 def test_what_is_not_known_is_said(api: Api, source: ControllerSource, turns: Turns) -> None:

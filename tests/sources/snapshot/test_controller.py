@@ -27,17 +27,14 @@ def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapsho
     return SnapshotReader(karpenter_version=version).read([tmp_path / "a.json"], now_ns=1)
 
 
-def test_version_and_settings_are_those_of_the_deployment(tmp_path: Path) -> None:
-    snapshot = read(tmp_path, a_deployment())
-    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == ("1.14.1", "1.14.1")
+@pytest.mark.parametrize(("stated", "version"), [("", "1.14.1"), ("1.15.0", "1.15.0")], ids=["not stated", "stated"])
+def test_settings_are_those_of_the_deployment_and_so_is_the_version_unless_stated(
+    tmp_path: Path, stated: str, version: str
+) -> None:
+    snapshot = read(tmp_path, a_deployment(), version=stated)
+    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == (version, version)
     assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
     assert snapshot.notes == ()
-
-
-def test_a_stated_version_wins_over_the_deployment(tmp_path: Path) -> None:
-    snapshot = read(tmp_path, a_deployment(), version="1.15.0")
-    assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == ("1.15.0", "1.15.0")
-    assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
 
 
 def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:

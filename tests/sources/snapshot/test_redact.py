@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.scheduler_config import parse_scheduler_config
 from karptui.kube.generated_names import stem
 from karptui.sources.snapshot.public import is_public_key
-from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
 from tests.builders import a_manifest
@@ -108,28 +106,6 @@ EVENT = a_manifest(
 )
 PVC = a_manifest("PersistentVolumeClaim", "checkout-7f9-abc-scratch", namespace="shop")
 CLUSTER = (POD, NODE, CLAIM, POOL, EVENT, PVC)
-SECRETS = (
-    "checkout",
-    "shop",
-    "acme",
-    "falcon",
-    "eagle",
-    "ip-10-0",
-    "10.0.1.2",
-    "i-0123",
-    "123456789012",
-    "fast",
-    "ecr",
-)
-
-
-def test_nothing_that_identifies_is_left() -> None:
-    objects = redacted(*CLUSTER)
-    for manifest in objects:
-        # The builder makes UIDs of names; real ones are random, and order things.
-        del manifest["metadata"]["uid"]
-    text = json.dumps(objects)
-    assert [secret for secret in SECRETS if secret in text] == []
 
 
 def test_references_still_meet() -> None:
@@ -203,50 +179,6 @@ def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> No
     ]
     assert [name for _, name in sorted(zip(names, result, strict=True))] == sorted(result)
     assert len(set(result)) == len(names)
-
-
-def test_public_names_stay() -> None:
-    (pod,) = redacted(
-        a_manifest("Pod", "coredns", namespace="kube-system", spec={"schedulerName": "default-scheduler"})
-    )
-    assert pod["metadata"]["namespace"] == "kube-system"
-    assert pod["spec"]["schedulerName"] == "default-scheduler"
-
-
-def test_of_user_data_only_what_starts_the_kubelet_stays() -> None:
-    user_data = "#!/bin/bash\nexport TOKEN=hunter2\n/etc/eks/bootstrap.sh x --use-max-pods=false\n  maxPods: 110\n"
-    (manifest,) = redacted(
-        a_manifest(
-            "EC2NodeClass",
-            "default",
-            api_version="karpenter.k8s.aws/v1",
-            spec={
-                "userData": user_data,
-                "role": "AcmeNodeRole",
-                "subnetSelectorTerms": [
-                    {"id": "subnet-0123456789abcdef0"},
-                    {"tags": {"karpenter.sh/discovery": "acme"}},
-                ],
-            },
-            status={"securityGroups": [{"id": "sg-0123456789abcdef0", "name": "acme-nodes"}]},
-        )
-    )
-    text = json.dumps(manifest)
-    assert not re.search(r"hunter2|[aA]cme|0123456789abcdef0", text)
-    assert "maxPods: 110" in manifest["spec"]["userData"]
-    assert re.fullmatch(r"subnet-[0-9a-f]{17}", manifest["spec"]["subnetSelectorTerms"][0]["id"])
-
-
-def test_the_demo_redacted_is_still_a_cluster() -> None:
-    path = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
-    snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
-    objects = redacted(*map(dict, snapshot.objects()))
-    text = json.dumps(objects)
-    texts = {
-        key.rpartition("/")[2] for kind, key in snapshot.manifests if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM)
-    }
-    assert not [name for name in texts if name in text]
-    assert not re.search(r"gitlab|postgres|company|ec2\.internal", text)
 
 
 def test_no_canary_is_left_in_any_kind() -> None:
