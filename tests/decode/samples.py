@@ -240,7 +240,7 @@ SAMPLES: dict[Kind, JSON] = {
     },
     Kind.DAEMONSET: {
         "metadata": metadata("agent"),
-        "spec": {"selector": SELECTOR, "template": POD_TEMPLATE},
+        "spec": {"selector": SELECTOR, "template": SMALL_TEMPLATE},
         "status": {"desiredNumberScheduled": 7},
     },
     Kind.PDB: {

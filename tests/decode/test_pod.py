@@ -169,15 +169,6 @@ def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> 
 
 
 @both
-def test_reads_scheduling_gates_of_a_pod_without_a_node(read: Read) -> None:
-    raw = sample(Kind.POD)
-    spec = {**raw["spec"], "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
-    assert read({**raw, "spec": spec}).trouble.gates == ()
-    del spec["nodeName"]
-    assert read({**raw, "spec": spec}).trouble.gates == ("kueue.x-k8s.io/admission",)
-
-
-@both
 def test_reads_what_pods_share(read: Read) -> None:
     template = read(sample(Kind.POD)).template
     assert (template.namespace, template.labels, template.annotations) == ("prod", {"app": "web"}, {})
@@ -347,18 +338,14 @@ def test_only_sidecars_among_init_containers_are_resized(read: Read) -> None:
     assert amounts(read(raw).requests) == {"cpu": "3"}
 
 
-def test_pods_of_one_workload_share_one_template_however_they_are_read() -> None:
-    pods = [by_text(replica(number)) for number in range(20)]
-    pods += [by_mapping(replica(number)) for number in range(20)]
-    assert len({id(pod.template) for pod in pods}) == 1
-    assert len({pod.name for pod in pods}) == 20
-
-
 @both
 @pytest.mark.parametrize(
     "changes",
     [
+        pytest.param({}, id="another name, node and address"),
         pytest.param({"status": {"phase": "Pending"}}, id="no status of its containers yet"),
+        pytest.param({"status__containerStatuses__0__name": "other"}, id="status of another container"),
+        pytest.param({"status__initContainerStatuses": [{"name": "init"}]}, id="status of an init container"),
         pytest.param({"status__containerStatuses": [{"name": "app", "resources": None}]}, id="an older kubelet"),
         pytest.param(
             {"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
@@ -441,38 +428,22 @@ def test_whatever_decides_something_makes_another_template(read: Read, changes: 
 
 @both
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "reason", "gates"),
     [
-        ({"spec__schedulingGates": [{"name": "quota"}]}, "SchedulingGated"),
-        ({"spec__schedulingGates": [{"name": "quota"}], "spec__nodeName": "node-1"}, ""),
-        ({"spec__schedulingGates": []}, ""),
-        ({"spec__schedulingGates": None}, ""),
+        ({"spec__schedulingGates": [{"name": "quota"}]}, "SchedulingGated", ("quota",)),
+        ({"spec__schedulingGates": [{"name": "quota"}], "spec__nodeName": "node-1"}, "", ()),
+        ({"spec__schedulingGates": []}, "", ()),
+        ({"spec__schedulingGates": None}, "", ()),
     ],
     ids=str,
 )
 def test_a_manifest_with_scheduling_gates_is_gated_and_shares_its_template(
-    read: Read, changes: JSON, reason: str
+    read: Read, changes: JSON, reason: str, gates: tuple[str, ...]
 ) -> None:
     pending: JSON = {"spec__nodeName": None, "status__conditions": []}
     usual, other = read(replica(1, **pending)), read(replica(2, **pending | changes))
-    assert other.scheduled_reason == reason
+    assert (other.scheduled_reason, other.trouble.gates) == (reason, gates)
     assert other.template is usual.template
-
-
-def test_pods_of_a_statefulset_share_one_template() -> None:
-    def stateful(number: int) -> JSON:
-        labels = {
-            "app": "db",
-            "apps.kubernetes.io/pod-index": str(number),
-            "statefulset.kubernetes.io/pod-name": f"db-{number}",
-        }
-        claim = {"name": "data", "persistentVolumeClaim": {"claimName": f"data-db-{number}"}}
-        return replica(number, metadata__labels=labels, spec__volumes=[claim])
-
-    pods = [by_text(stateful(number)) for number in range(5)]
-    assert len({id(pod.template) for pod in pods}) == 1
-    assert [pod.own_labels["apps.kubernetes.io/pod-index"] for pod in pods] == ["0", "1", "2", "3", "4"]
-    assert [pod.volumes[0].claim_of(pod.name) for pod in pods] == [f"data-db-{number}" for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -522,13 +493,6 @@ def test_allocated_resources_equal_to_requests_are_ignored(*, is_reported_first:
     pod, other = (build_text_pod(msgspec.json.decode(text(raw), type=TextPod), interner) for raw in order)
     assert pod.template is other.template
     assert interner.read == 1
-
-
-@pytest.mark.parametrize(
-    "changes", [{"status__containerStatuses__0__name": "other"}, {"status__initContainerStatuses": [{"name": "init"}]}]
-)
-def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) -> None:
-    assert by_text(replica(1)).template is by_text(replica(2, **changes)).template
 
 
 def test_manifests_that_share_a_template_are_read_once() -> None:

@@ -120,13 +120,6 @@ def test_an_unreadable_object_keeps_its_key_and_version(metadata: dict[str, Any]
     assert StreamDecoder(Kind.POD).line(line("DELETED", {"metadata": metadata})).key == key
 
 
-def test_invalid_pod_does_not_affect_its_page() -> None:
-    bad = pod("bad") | {"spec": {"overhead": {"cpu": "?"}}}
-    read = StreamDecoder(Kind.POD).page(page(pod("a"), bad, pod("b")))
-    assert [item.name for item in read.items] == ["a", "b"]
-    assert read.problems == ("Pod prod/bad: spec.overhead.cpu: '?' is not a quantity",)
-
-
 def test_decoded_text_outlives_its_page() -> None:
     data = bytearray(page(sample(Kind.POD)))
     (item,) = StreamDecoder(Kind.POD).page(data).items  # type: ignore[arg-type]  # so that it can be overwritten

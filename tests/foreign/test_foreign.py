@@ -100,5 +100,6 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
     assert text in document["notModelled"]
 
 
+@pytest.mark.parametrize("provider", PROVIDERS[:1], indirect=True, ids=lambda provider: provider.name)
 async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
     assert await screens_saying(FALSE, path) == {}

@@ -118,10 +118,6 @@ def test_selects(selector: LabelSelector, is_valid: bool, matches: bool) -> None
     assert selector.matches(LABELS) is matches
 
 
-def test_nothing_matches_an_unknown_operator() -> None:
-    assert not LabelSelectorRequirement("app", "Gt", ("1",)).matches({"app": "2"})
-
-
 @given(labels, st.sampled_from("abc"), st.frozensets(st.sampled_from("xyz"), min_size=1))
 def test_each_operator_is_the_negation_of_its_opposite(
     given_labels: dict[str, str], key: str, values: set[str]

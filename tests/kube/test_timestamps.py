@@ -167,15 +167,12 @@ def test_each_form_names_an_instant(text: str, instant: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-", "20m", "24:00", "14:60", "14", "14:2", "14:02:60", "--20m", "-+20m", "-20", "-20x", "yesterday", "-1dx"],
+    [
+        *("", "-", "20m", "24:00", "14:60", "14", "14:2", "14:02:60", "--20m", "-+20m", "-20", "-20x", "-1dx"),
+        *("yesterday", "1969-12-31T23:00:00Z", "9999-01-01T00:00:00Z", "\u0663:05"),
+    ],
 )
 def test_anything_else_is_refused_with_the_forms(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not a time of day in UTC \(14:02, 14:02:30\), a time ago"):
-        parse_past(text)
-
-
-@pytest.mark.parametrize("text", ["1969-12-31T23:00:00Z", "9999-01-01T00:00:00Z", "\u0663:05"])
-def test_times_that_no_clock_shows_and_other_digits_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time of day"):
         parse_past(text)
 

@@ -13,7 +13,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.views.advice import opening_of
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
-from karptui.whatif.scenario import NOTHING, Replay
+from karptui.whatif.scenario import NOTHING, Opening, Replay
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS
 
@@ -100,15 +100,7 @@ def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Fi
 )
 def test_what_a_whatif_begins_with(result: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
     opening = opening_of(result)
-    assert (opening.name, opening.documents, opening.edits, opening.replay) == (
-        result.rule,
-        documents,
-        result.edits,
-        replay,
-    )
-
-
-def test_nothing_to_begin_with() -> None:
+    assert opening == Opening(result.rule, documents, result.edits, replay=replay, is_new=bool(result.edits))
     assert opening_of(finding("node-unmanaged", ObjectRef("Node", "n"))) == NOTHING
 
 

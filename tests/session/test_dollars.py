@@ -137,7 +137,4 @@ def test_moments_are_averaged_and_those_not_recorded_left_out() -> None:
     assert [(spent.at_ns, round(spent.per_hour, 9)) for spent in payers["db"].series] == [(10, 0.0), (30, 0.25)]
     assert dollars.per_hour == pytest.approx(1.0)
     assert all(payer.all_per_hour == pytest.approx(1.0) for payer in dollars.payers)
-
-
-def test_nothing_recorded_is_no_dollars() -> None:
     assert over_time({1: None}) == Dollars((), (), 0, 1)

@@ -26,7 +26,7 @@ from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
 from tests.builders import NOW_NS, a_condition, a_nodeclaim
 from tests.histories import BEGIN_NS, record_demo
-from tests.session.test_play_sessions import Making, Screens, on_the_way
+from tests.session.test_play_sessions import Making, Screens
 from tests.story_e import StorySource
 
 SECONDS = 30
@@ -97,28 +97,6 @@ async def test_the_ends_leave_everything_as_it_is(path: Path) -> None:
     begin = screens.follower
     assert await screens.sessions.go_past(EARLIER) is SwitchResult.BEGINNING
     assert screens.follower is begin
-
-
-async def test_a_moment_that_something_has_overtaken_is_ended(path: Path) -> None:
-    screens = Followed(path)
-    opening = await on_the_way(screens.making, lambda: screens.sessions.go_past(EARLIER))
-    screens.follower = other = ClusterFollower(None)
-    screens.making.may_go_on.set()
-    assert await opening is SwitchResult.OVERTAKEN
-    assert screens.making.sessions_made[0].is_stopped
-    assert (screens.follower, screens.sessions.moment) == (other, None)
-
-
-async def test_returning_overtakes_a_step(path: Path) -> None:
-    screens = Followed(path)
-    followed = screens.follower
-    assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
-    stepping = await on_the_way(screens.making, lambda: screens.sessions.go_past(EARLIER))
-    screens.sessions.end()
-    screens.making.may_go_on.set()
-    assert await stepping is SwitchResult.OVERTAKEN
-    assert all(analyst.is_stopped for analyst in screens.making.sessions_made)
-    assert (screens.follower, screens.sessions.moment) == (followed, None)
 
 
 async def test_the_past_takes_the_place_of_a_forecast_within_it(path: Path) -> None:

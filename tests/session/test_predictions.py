@@ -73,38 +73,39 @@ def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry
     return entry
 
 
+EDITED = {"nodepools": (msgspec.structs.replace(a_nodepool(), generation=7),)}
+
+
 @pytest.mark.parametrize(
-    ("destination", "node", "outcome", "because"),
+    ("destination", "node", "later", "outcome", "because"),
     [
-        (ON_OLD, OLD, Outcome.RIGHT, Because.NONE),
-        (ON_OLD, NEW, Outcome.WRONG, Because.NEW_NODE),
-        (ON_NEW, NEW, Outcome.RIGHT, Because.NONE),
-        (ON_NEW, OLD, Outcome.WRONG, Because.OLD_NODE),
-        (PodDestination(nodepool="spot"), NEW, Outcome.WRONG, Because.OTHER_POOL),
+        (ON_OLD, OLD, {}, Outcome.RIGHT, Because.NONE),
+        (ON_OLD, NEW, {}, Outcome.WRONG, Because.NEW_NODE),
+        (ON_NEW, NEW, {}, Outcome.RIGHT, Because.NONE),
+        (ON_NEW, OLD, {}, Outcome.WRONG, Because.OLD_NODE),
+        (PodDestination(nodepool="spot"), NEW, {}, Outcome.WRONG, Because.OTHER_POOL),
+        (
+            PodDestination(node="general-abcde"),
+            NEW,
+            {"nodeclaims": (a_nodeclaim(name="general-abcde", node="new"),)},
+            Outcome.RIGHT,
+            Because.NONE,
+        ),
+        (ON_OLD, NEW, EDITED, Outcome.OVERTAKEN, Because.EDITED),
+        (ON_OLD, OLD, EDITED, Outcome.RIGHT, Because.NONE),
+        (ON_OLD, NEW, {"nodes": (NEW,)}, Outcome.OVERTAKEN, Because.NODE_GONE),
+    ],
+    ids=[
+        *("as predicted", "on a new node", "on the new node", "on an old node", "of another pool"),
+        *("predicted by the NodeClaim", "wrong after an edit", "right after an edit", "node gone"),
     ],
 )
-def test_placements(destination: PodDestination, node: Node, outcome: Outcome, because: Because) -> None:
-    entry = placed(destination, node)
+def test_placements(
+    destination: PodDestination, node: Node, later: dict[str, Any], outcome: Outcome, because: Because
+) -> None:
+    entry = placed(destination, node, **later)
     assert (entry.outcome, entry.because, entry.happened) == (outcome, because, node.name)
     assert (entry.prediction.subject, entry.prediction.at_ns, entry.at_ns) == ("default/web", NOW_NS, LATER_NS)
-
-
-def test_a_node_that_was_predicted_by_its_nodeclaim_is_the_same_node() -> None:
-    claims = (a_nodeclaim(name="general-abcde", node="new"),)
-    entry = placed(PodDestination(node="general-abcde"), NEW, nodeclaims=claims)
-    assert entry.outcome is Outcome.RIGHT
-
-
-def test_an_edit_of_a_nodepool_overtakes_a_wrong_prediction_and_not_a_right_one() -> None:
-    edited = (msgspec.structs.replace(a_nodepool(), generation=7),)
-    assert placed(ON_OLD, NEW, nodepools=edited).outcome is Outcome.OVERTAKEN
-    assert placed(ON_OLD, NEW, nodepools=edited).because is Because.EDITED
-    assert placed(ON_OLD, OLD, nodepools=edited).outcome is Outcome.RIGHT
-
-
-def test_a_node_that_goes_away_overtakes_the_prediction_that_named_it() -> None:
-    entry = placed(ON_OLD, NEW, nodes=(NEW,))
-    assert (entry.outcome, entry.because) == (Outcome.OVERTAKEN, Because.NODE_GONE)
 
 
 def test_a_pod_that_is_deleted_overtakes_its_prediction() -> None:

@@ -196,25 +196,22 @@ def test_its_lines_and_values(consolidated: History) -> None:
     assert (values["gone"], values["candidates"], values["pods_moved"]) == (True, ["older"], 2)
 
 
-def test_a_node_whose_drain_the_deadline_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("gone", "was_forced", "line"),
+    [
+        (65, True, "the deadline ended its drain, 2027-01-15 08:02:40Z"),
+        (9, False, "the drain ended before its deadline"),
+    ],
+)
+def test_whether_the_deadline_ended_the_drain(tmp_path: Path, gone: float, was_forced: bool, line: str) -> None:
     deadline = DELETED + 60
     changes = [
         a_change(DELETED, a_claim("old", deleted=DELETED, deadline=deadline)),
-        a_change(deadline + 5, None, "NodeClaim", "old"),
+        a_change(DELETED + gone, None, "NodeClaim", "old"),
     ]
     node = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
-    assert (node.was_forced, node.deadline_ns, node.method) == (True, at(deadline), "")
-    assert "the deadline ended its drain, 2027-01-15 08:02:40Z" in text(node)
-
-
-def test_a_node_that_drained_before_its_deadline_was_not_forced(tmp_path: Path) -> None:
-    changes = [
-        a_change(DELETED, a_claim("old", deleted=DELETED, deadline=DELETED + 600)),
-        a_change(DELETED + 9, None, "NodeClaim", "old"),
-    ]
-    node = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
-    assert not node.was_forced
-    assert "the drain ended before its deadline" in text(node)
+    assert (node.was_forced, node.deadline_ns, node.method) == (was_forced, at(deadline), "")
+    assert line in text(node)
 
 
 def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> None:

@@ -76,24 +76,17 @@ def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None
     assert told.names == ("NodePools",)
 
 
-def test_a_limit_that_is_used_up() -> None:
-    full = a_nodepool(budgets=(), limits=amounts({"cpu": "2"}))
-    told = found_in(nodes=(a_node(name="node-1", capacity={"cpu": "2"}),), nodepools=(full,))
-    limit = told[FindingCode.POOL_AT_LIMIT]
-    assert (limit.names, limit.detail) == (("general",), "cpu 2 of 2")
-    assert FindingCode.POOL_AT_LIMIT not in found_in(nodepools=(a_nodepool(limits=amounts({"cpu": "200"})),))
-
-
-def test_a_limit_of_nodes_or_devices_is_used_up_with_the_last_of_them() -> None:
+def test_a_limit_is_used_up_with_the_last_core_node_or_device() -> None:
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2", "nvidia.com/gpu": "1"}) for number in (1, 2)]
 
     def told_with(limits: dict[str, str], **spec: Any) -> str:
         pool = a_nodepool(budgets=(), limits=amounts(limits), **spec)
         finding = found_in(nodes=nodes, nodepools=(pool,)).get(FindingCode.POOL_AT_LIMIT)
-        return finding.detail if finding is not None else ""
+        return f"{finding.names} {finding.detail}" if finding is not None else ""
 
-    assert told_with({"nodes": "2"}) == "nodes 2 of 2"
-    assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "nvidia.com/gpu 2 of 2"
+    assert told_with({"cpu": "4"}) == "('general',) cpu 4 of 4"
+    assert told_with({"nodes": "2"}) == "('general',) nodes 2 of 2"
+    assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "('general',) nvidia.com/gpu 2 of 2"
     assert told_with({"nodes": "3", "nvidia.com/gpu": "3"}) == ""
     assert told_with({"nodes": "2"}, replicas=2) == ""
 
@@ -249,17 +242,12 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
 
 def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pods() -> None:
     cordoned = replace(a_node(name="node-1"), is_unschedulable=True)
-    tainted = replace(a_node(name="node-2"), taints=(DISRUPTED_TAINT,))
+    tainted = replace(a_node(name="node-2"), taints=(replace(DISRUPTED_TAINT, value="any"),))
     pods = [a_pod(name=f"pod-{number}", node=f"node-{number % 2 + 1}") for number in range(3)]
     told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
     assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.SOME_CORDONED)
     told = found_in(nodes=(cordoned,), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
     assert (told.nodes, told.pods, told.manner) == (1, 0, Manner.ALL_CORDONED)
-
-
-def test_a_node_is_about_to_be_disrupted_whatever_the_value_of_the_taint() -> None:
-    tainted = replace(a_node(name="node-1"), taints=(replace(DISRUPTED_TAINT, value="x"),))
-    assert FindingCode.ALL_LEAVING in found_in(nodes=(tainted,), nodeclaims=())
 
 
 LEAVES = "the only node has been terminating, and no node is launching"

@@ -10,8 +10,6 @@ from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.quantity import parse_quantity
-from karptui.kube.resources import memory_bytes
-from karptui.pending.causes import zones_of_volumes
 from karptui.sources.demo.source import FILE, PAGE, LargeDemo, load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
 from karptui.sources.source import Mailbox, Phase, SourceStatus
@@ -68,36 +66,6 @@ def test_claims_without_a_node_ask_nothing_of_which_no_pod_is_recorded(state: Cl
     assert on_their_way[-1].requests["cpu"].millis == 490 + sum(pod.requests["cpu"].millis for pod in following)
 
 
-class TestStories:
-    def test_c_eleven_daemonsets_on_small_types_and_max_pods_where_karpenter_does_not_look(
-        self, state: ClusterState
-    ) -> None:
-        def daemons(pool: str) -> set[int]:
-            return {
-                state.node_usage[name].daemonset_pods
-                for name, node in state.nodes.items()
-                if node.labels.get(NODEPOOL) == pool
-            }
-
-        assert (daemons("edge"), daemons("general"), daemons("trino")) == ({11}, {9}, {3})
-        spec = state.nodeclasses["EC2NodeClass/edge"].spec
-        assert "maxPods: 110" in spec["userData"]
-        assert "kubelet" not in spec
-        sizes = {requirement.key: requirement.values for requirement in state.nodepools["edge"].requirements}
-        assert "medium" in sizes["karpenter.k8s.aws/instance-size"]
-
-    def test_d_a_worker_of_240_gi_waits_beside_nodes_that_say_256_gi(self, state: ClusterState) -> None:
-        waiting = [pod for pod in state.pending_pods.values() if pod.namespace == "trino"]
-        assert len(waiting) == 3
-        assert {memory_bytes(pod.requests) for pod in waiting} == {240 << 30}
-        nodes = [name for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "trino"]
-        assert {memory_bytes(state.node_usage[name].daemonset) // MIB for name in nodes} == {640}
-        assert {memory_bytes(state.nodes[name].capacity) // MIB for name in nodes} == {252_870}
-        claims = [claim for name in nodes if (claim := state.claim_of(name))]
-        assert {memory_bytes(claim.allocatable) // MIB for claim in claims} == {239_554}
-        assert all(claim.is_true("Drifted") for claim in claims)
-
-
 def test_daemonsets_come_to_the_figures_of_the_docs(state: ClusterState) -> None:
     everywhere = next(
         state.node_usage[name].daemonset for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "runners"
@@ -116,17 +84,6 @@ def test_the_recording_is_moved_to_the_present() -> None:
     assert first[0]["metadata"]["creationTimestamp"] < second[0]["metadata"]["creationTimestamp"]
     assert max(created(first)) <= "2026-11-20T12:00:00Z"
     assert "2026-11-27T11:" in max(created(second))
-
-
-class TestTroubles:
-    def test_two_volumes_of_one_pod_are_in_two_zones(self, state: ClusterState) -> None:
-        torn = [pod for pod in state.pending_pods.values() if pod.namespace == "db"]
-        assert len(torn) == 2
-        for pod in torn:
-            assert zones_of_volumes(pod, state) == [
-                ("PVC db/orders-2024", frozenset({"us-east-1a"})),
-                ("PVC db/orders-2025", frozenset({"us-east-1b"})),
-            ]
 
 
 class Heard(Mailbox):
