@@ -75,9 +75,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(capsys)
 
 
-@pytest.fixture
-def story(tmp_path: Path) -> str:
-    """Return the snapshot of stories B and D."""
-    path = tmp_path / "story-d.json"
+@pytest.fixture(scope="session")
+def story(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the snapshot of stories B and D: the same file for all, so that it is read and analysed once."""
+    path = tmp_path_factory.mktemp("story") / "story-d.json"
     path.write_text(json.dumps(story_document()))
     return str(path)

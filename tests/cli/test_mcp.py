@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -10,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -21,6 +24,7 @@ from jsonschema import Draft202012Validator
 from karptui.cli.main import build_parser, main
 from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
+from karptui.paths import own_command
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file
 from tests.histories import record_demo
@@ -33,7 +37,15 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads((SCHEMAS / f"{name}.json").read_text()))
 
 
-def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
+async def in_this_process(command: list[str], *, input: bytes, cwd: Path | None, **_: object) -> SimpleNamespace:  # noqa: A002
+    """Run a command as a process of its own would; the test over stdio starts real ones."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd or "."), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(command[len(own_command()) :])
+    return SimpleNamespace(returncode=status, stdout=out.getvalue().encode(), stderr=err.getvalue().encode())
+
+
+def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]], runs: Any = in_this_process) -> list[Any]:
     """Return the results of calls, answered in this process."""
     # Not at the top: it takes a second, which only a process that runs these tests need pay.
     from mcp_types import CallToolRequestParams
@@ -47,7 +59,8 @@ def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any
         asked_for = (CallToolRequestParams(name=name, arguments=dict(given)) for name, given in calls)
         return [await assistant._call(None, params) for params in asked_for]
 
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("karptui.cli.mcp_server.anyio.run_process", runs)
         return anyio.run(asked, Path(folder))
 
 
@@ -74,10 +87,9 @@ def text_of(result: Any) -> str:
 
 def test_answers_are_those_of_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = a_file(tmp_path)
-    tools, verdict, pending, whatif, node = ask_over_stdio(
+    tools, verdict, whatif, node = ask_over_stdio(
         ["--snapshot", file, "--no-redact"],
         ("verdict", {}),
-        ("pending", {"namespace": "web"}),
         ("what_if", {"scenario": EDIT}),
         ("explain", {"kind": "node", "name": "node-1"}),
     )
@@ -85,7 +97,6 @@ def test_answers_are_those_of_the_commands(tmp_path: Path, capsys: pytest.Captur
     assert all(tool.annotations.read_only_hint and not tool.annotations.destructive_hint for tool in tools)
     for result, words, name in (
         (verdict, ["verdict"], "verdict"),
-        (pending, ["pending", "-n", "web"], "pending"),
         (node, ["explain", "node", "node-1"], "explain-node"),
     ):
         main([*words, "-o", "json", "--snapshot", file])
@@ -160,7 +171,9 @@ def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pyt
     # Half a second, not less: asyncio leaves a process behind that it is told to end while it starts.
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     monkeypatch.setattr("karptui.cli.mcp_server.own_command", lambda *_: slow)
-    (result,) = ask(["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.5s"], ("forward", {}))
+    (result,) = ask(
+        ["--snapshot", a_file(tmp_path), "--no-redact", "--timeout", "0.5s"], ("forward", {}), runs=anyio.run_process
+    )
     assert text_of(result) == (
         "forward: no answer within 0.5 s; ask about less, or start karptui mcp with a longer --timeout"
     )
@@ -196,19 +209,6 @@ def test_without_the_extra_the_install_line_is_shown(monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "mcp.server.lowlevel", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     assert run("mcp", "--demo", status=2).err.endswith("pip install 'karptui[mcp]'\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--at", "-5m"], "--at does not go with mcp: its tools name the moment"),
-        (["--snapshot", "-"], "standard input carries the protocol"),
-        (["--demo", "--context", "x"], "--context is about a live cluster"),
-        (["--timeout", "0"], "leaves no time"),
-    ],
-)
-def test_flags_without_sense_are_refused(words: list[str], message: str, run: Run) -> None:
-    assert message in run("mcp", *words, status=2).err
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,7 @@ SLOW: Final = frozenset(
     | {"rightsize", "rollout"}
 )
 """Commands that are run only with KARPTUI_ALL_GOLDENS."""
-FROM_AN_API_SERVER: Final = (
-    *("advice --usage", "events", f"explain pod {POD}", "next", "nodes --usage", "pods --usage", "timeouts"),
-    *(f"types --pool {POOL}", "verdict"),
-)
+FROM_AN_API_SERVER: Final = (*("events", "nodes --usage", "timeouts", f"types --pool {POOL}", "verdict"),)
 """Commands that an API server is asked too: a recording that lacks any one fact changes at least one of the answers."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
 
@@ -251,6 +248,9 @@ def test_recordings_answer_as_their_source_does(
         plain = answer([*words, "--snapshot", "plain.json"], capsys)
         # In whatever order an API server lists objects, sentences name them so.
         is_same = plain == live if is_demo else without_names(plain, frozenset()) == without_names(live, frozenset())
+        if is_demo:
+            wrong += [] if is_same else [words]
+            continue
         monkeypatch.chdir(folder)
         asked = [renamed.get(word, word) for word in words]
         redacted = answer([*asked, "--snapshot", "../redacted.json"], capsys)

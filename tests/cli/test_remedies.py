@@ -46,8 +46,8 @@ def test_groups_come_with_their_best_remedy_first() -> None:
 
 
 def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
-    rows = {row["remedy"]: row for row in json.loads(told("--of", "gitlab/ci", "-o", "json"))}
-    assert {row["group"] for row in rows.values()} == {"gitlab/ci"}
+    rows = {row["remedy"]: row for row in json.loads(told("--by", "namespace", "--of", "gitlab", "-o", "json"))}
+    assert {row["group"] for row in rows.values()} == {"gitlab"}
     assert rows["duration"]["title"] == 'do-not-disrupt: "3h"'
     assert 'karpenter.sh/do-not-disrupt: "3h"' in rows["duration"]["text"]
     assert rows["remove_annotation"]["cut_pods"] == 2
@@ -63,7 +63,7 @@ def test_what_still_holds_the_nodes_is_said() -> None:
 
 
 def test_table_and_csv_have_the_same_rows() -> None:
-    words = ("--by", "pool", "--filter", "saves>0.5", "--sort-by", "saves=dsc")
+    words = ("--filter", "saves>0.5", "--sort-by", "saves=dsc")
     table, rows = (told(*words).splitlines(), list(csv.DictReader(io.StringIO(told(*words, "-o", "csv")))))
     assert table[0].split()[:2] == ["BLOCKERS", "REMEDY"]
     assert len(table) - 1 == len(rows) > 0
@@ -90,8 +90,3 @@ def test_where_none_frees_a_node_that_is_said_and_no_empty_table(run: Run, monke
     assert "no remedy frees a node: " in shown.err
     assert "remedies of db/postgres" in shown.err
     assert "no remedies" not in shown.err
-
-
-def test_a_name_that_holds_nothing_is_a_sentence(run: Run) -> None:
-    err = run("remedies", "--demo", "--of", "nobody", status=2).err
-    assert "--of: nothing called nobody keeps nodes; there is db/postgres" in err

@@ -22,6 +22,7 @@ from karptui.cli import heartbeat
 from karptui.cli.errors import say
 from karptui.cli.main import COMMANDS, actions_of, main
 from karptui.cli.option_values import file_name, target_name
+from tests.cli.files import a_file
 from tests.troubled_cluster import troubles_document
 
 KARPTUI = (sys.executable, "-m", "karptui")
@@ -36,7 +37,7 @@ def run(*words: str, closed: str = "", encoding: str = "", cwd: Path | None = No
 
 
 def test_what_an_encoding_lacks_is_written_plainly() -> None:
-    ended = run("churn", "--demo", encoding="ascii")
+    ended = run("forward", "--help", encoding="ascii")
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
     assert ended.stdout.strip()
 
@@ -49,13 +50,13 @@ def test_input_that_is_closed_is_a_sentence() -> None:
 def test_output_that_is_closed_goes_into_no_file(tmp_path: Path) -> None:
     ended = run("--version", closed=">&-")
     assert (ended.returncode, ended.stderr) == (1, "karptui: cannot be written: standard output is closed\n")
-    ended = run("record", "x.json", "--demo", closed="2>&-", cwd=tmp_path)
+    ended = run("record", "x.json", "--snapshot", a_file(tmp_path), closed="2>&-", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (0, ""), "what belongs to standard error is not printed elsewhere"
     assert (tmp_path / "x.json").read_bytes().startswith(b'{"karptui":1')
 
 
 def test_a_full_device_is_a_sentence() -> None:
-    ended = run("budgets", "--demo", closed=">/dev/full")
+    ended = run("completion", "bash", closed=">/dev/full")
     assert ended.returncode == 1
     assert "cannot be written: No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from karptui.sources.demo.source import load
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
 from tests.cli.test_record import kubeconfig
+from tests.cli.test_recorded_decisions import fewer
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.incidents.all import INCIDENTS
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -33,6 +35,12 @@ HIDDEN = {
     "events": (f"{CORE}events", f"{CORE}nodes", f"{KARPENTER}nodeclaims"),
 }
 """What each command lists, by the paths of the API."""
+
+
+@cache
+def demo() -> list[dict[str, Any]]:
+    """Return the demo's objects without most nodes of its largest NodePool."""
+    return fewer(load(NOW_NS))
 
 
 @pytest.fixture(name="cluster")
@@ -136,7 +144,7 @@ def test_a_kubectl_list_of_nodes_without_pods_is_not_a_cluster_of_empty_nodes(
 ) -> None:
     path = tmp_path / "nodes.json"
     kinds = ("Node", "NodePool", "NodeClaim", "EC2NodeClass")
-    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] in kinds]
+    objects = [manifest for manifest in demo() if manifest["kind"] in kinds]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     assert main([command, "--snapshot", str(path)]) != 0
     assert "pods were not read" in capsys.readouterr().err
@@ -148,7 +156,7 @@ def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_a
 ) -> None:
     path = tmp_path / "nodes.json"
     kinds = {"Node", "Pod", "NodePool", "NodeClaim", "EC2NodeClass"} - {kind}
-    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] in kinds]
+    objects = [manifest for manifest in demo() if manifest["kind"] in kinds]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     main(["verdict", "--snapshot", str(path)])
     output = capsys.readouterr().out
@@ -162,7 +170,7 @@ def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_the
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "nodes.json"
-    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != "DaemonSet"]
+    objects = [manifest for manifest in demo() if manifest["kind"] != "DaemonSet"]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     main(["verdict", "--snapshot", str(path)])
     assert "DaemonSets were not read, which count as none" in capsys.readouterr().out
@@ -170,7 +178,7 @@ def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_the
 
 def a_recording_without(path: Path, kind: str) -> list[str]:
     """Write a recording of the demo that lacks a kind, and return its arguments."""
-    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] != kind]
+    objects = [manifest for manifest in demo() if manifest["kind"] != kind]
     document = {"karptui": 1, "capturedAt": "2026-09-21T14:13:20Z", "unread": [kind], "objects": objects}
     path.write_text(json.dumps(document))
     return ["--snapshot", str(path)]
