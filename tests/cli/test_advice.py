@@ -107,25 +107,6 @@ def test_the_rules_can_be_read(run: Run) -> None:
         assert part in text
 
 
-@pytest.mark.parametrize(("rule", "hint"), [("pool-weight-ti", "did you mean pool-weight-tie?"), ("zzz", "--rules")])
-def test_a_rule_that_is_not_there(rule: str, hint: str, run: Run) -> None:
-    assert hint in run("advice", "--explain", rule, status=2).err
-
-
 def test_a_cluster_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda view: "Pods may not be listed")
     assert "the rules cannot run: Pods may not be listed" in run("advice", "--demo", status=2).err
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--rules", "-o", "json"], "--rules prints text: leave -o json out"),
-        (["--rules", "--filter", "x"], "--filter is about findings of a cluster: it does not go with --rules"),
-        (["--rules", "--explain", "x"], "--explain is about findings"),
-        (["--explain", "pool-weight-tie", "--demo"], "--demo is about findings of a cluster: it does not go with --ex"),
-        (["--explain", "pool-weight-tie", "--no-headers"], "--no-headers is about"),
-    ],
-)
-def test_flags_that_say_nothing_of_rules(words: list[str], sentence: str, run: Run) -> None:
-    assert sentence in run("advice", *words, status=2).err

@@ -56,27 +56,6 @@ def test_an_empty_name_is_not_the_current_directory(command: str, run: Run) -> N
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["simulate", ""],
-        ["simulate", "--demo", "--scenario", ""],
-        ["sweep", "", "--set", "X=1"],
-        ["blockers", ""],
-        ["types", ""],
-        ["record", "", "--demo"],
-        ["nodes", "--kubeconfig", ""],
-        ["--config", ""],
-        ["nodes", "--as", ""],
-        ["nodes", "--as", "jane", "--as-group", " "],
-    ],
-)
-def test_other_files_need_a_name_too(words: list[str], run: Run) -> None:
-    output, error = run(*words, status=2)
-    assert not output
-    assert "is empty" in error
-
-
-@pytest.mark.parametrize(
     ("command", "text", "sentence"),
     [
         ("plan", b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-import pytest
-
 from tests.cli.conftest import Run
 
 
@@ -36,8 +34,3 @@ def test_events(run: Run) -> None:
     told = [row["last"] for row in rows if row["last"]]
     assert told == sorted(told, reverse=True)
     assert {"karpenter", "condition"} <= {row["source"] for row in rows}
-
-
-@pytest.mark.parametrize("command", ["budgets", "claims", "events"])
-def test_a_filter_that_cannot_be_read(command: str, run: Run) -> None:
-    assert "colour" in run(command, "--demo", "--filter", "colour=red", status=2).err

@@ -98,9 +98,3 @@ def test_replacements_as_a_table_and_json(run: Run, snapshot: str) -> None:
     assert "⟳ Karpenter removed 3 nodes of general" in out
     assert "Underutilized    15m" in out
     assert len(run.json("churn", "--snapshot", snapshot, "--now", NOW, "--replacements")["replacements"]) == 3
-
-
-def test_what_cannot_be_answered(run: Run, snapshot: str) -> None:
-    error = run("churn", "--snapshot", snapshot, "--pool", "nope", status=2).err
-    assert "there is no NodePool nope; there are general" in error
-    assert "colour" in run("churn", "--demo", "--filter", "colour=red", status=2).err

@@ -15,16 +15,11 @@ def script(shell: str, run: Run) -> str:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_knows_every_command_and_its_flags(shell: str, run: Run) -> None:
+def test_the_script_has_every_command_and_flag_and_the_shell_accepts_it(shell: str, run: Run) -> None:
     text = script(shell, run)
     assert all(command in text for command in COMMANDS)
     for flag in ("snapshot", "context", "extra-labels", "redact", "filter"):
         assert flag in text
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_accepts_it(shell: str, run: Run) -> None:
-    text = script(shell, run)
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n"], input=text.encode(), check=True, capture_output=True, timeout=30)
@@ -57,10 +52,6 @@ def test_bash_completes(words: str, expected: set[str], unexpected: set[str], ru
     texts = set(result.stdout.decode().split())
     assert expected <= texts
     assert not unexpected & texts
-
-
-def test_only_shells_there_are(run: Run) -> None:
-    assert "invalid choice: 'tcsh'" in run("completion", "tcsh", status=2).err
 
 
 def test_bash_completes_every_flag_and_first_word_of_every_command(run: Run) -> None:

@@ -49,10 +49,6 @@ def test_the_header_is_what_json_holds_and_stands_without_rows(
     assert printed(capsys, *command, "--demo", "-o", "csv", *NOTHING) == full.partition("\n")[0] + "\n"
 
 
-def test_no_headers_leaves_the_header_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, "pods", "--demo", "-o", "csv", "--no-headers", *NOTHING) == ""
-
-
 def test_blockers_and_sweeps_without_rows(tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "blockers", str(STORIES), "--node", "none", "-o", "csv").splitlines() == [
         "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour,wanted"

@@ -103,35 +103,6 @@ def test_an_edited_nodepool_is_applied_and_its_undo_is_a_command(
     assert '"weight":100' in next(line for line in output.splitlines() if "undo: echo" in line)
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["cordon", "x", "--demo"], "actions are off: start with --allow-actions"),
-        (["cordon", "--demo"], "cordon needs an object, such as node/NAME"),
-        (["cordon", "pod/web/a", *ALLOWED], "cordon is for Node objects, not for Pod web/a"),
-        (["evict", "a", *ALLOWED], "a: name its kind as well, such as pod/a"),
-        (["scale", "shop/web", "--replicas", "1", *ALLOWED], "name its kind as well, such as deployment/shop/web"),
-        (["scale", "deployment/shop/web", *ALLOWED], "scale needs --replicas N"),
-        (["cordon", "x", "--replicas", "1", *ALLOWED], "--replicas is for scale"),
-        (["cordon", "x", "--value", "5m", *ALLOWED], "--value is for do-not-disrupt"),
-        (["do-not-disrupt", "web/a", "--value", "soon", *ALLOWED], "or a duration such as 30m"),
-        (["apply", *ALLOWED], "apply takes its objects from -f FILE"),
-        (["apply", "-f", "pod.yaml", *ALLOWED], "pod.yaml: Pod a: only NodePool, EC2NodeClass, NodeOverlay are"),
-        (["cordon", "x", "--yes", *ALLOWED], "--yes needs --reason TEXT"),
-        (["cordon", "x", "--yes", "--dry-run", "server", *ALLOWED], "--yes and --dry-run exclude each other"),
-        (["cordon", *(f"n{n}" for n in range(11)), *ALLOWED], "11 objects are more than 10 at once"),
-    ],
-)
-def test_what_cannot_be_asked_for(
-    words: list[str], why: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-    monkeypatch.chdir(tmp_path)
-    output, error = run("do", *words, status=2)
-    assert not output
-    assert why in error
-
-
 def test_an_object_that_does_not_exist_is_a_refusal(run: Run) -> None:
     output, error = run("do", "cordon", "nothing", *ALLOWED, status=1)
     assert "✖ the server refuses it (404): it does not exist" in output

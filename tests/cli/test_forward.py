@@ -52,13 +52,6 @@ def test_people_see_the_cluster_as_it_is_too(run: Run, story: str, scenario: str
     assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
 
 
-@pytest.mark.parametrize(
-    "flags", [["--horizon", "0s"], ["--horizon", "2y"], ["--horizon", "999h"], ["--seed", "x"], ["--seeds", "0"]]
-)
-def test_what_cannot_be_played_is_said(run: Run, story: str, flags: list[str]) -> None:
-    assert flags[0] in run("forward", story, *flags, status=2).err
-
-
 def test_edits_that_cannot_be_made_are_an_error(run: Run, story: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")

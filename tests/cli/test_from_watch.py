@@ -80,22 +80,3 @@ def test_without_kubectl_the_message_names_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["nodes", "--from-watch", POD]) == 2
     assert "kubectl, which copies the history, cannot be started: No such file" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("pod", ["karptui", "karptui/", "/pod", "-n/pod", "karptui/--all", "a/b:relative", "a/b/c"])
-def test_a_pod_has_a_namespace_and_a_name(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", f"--from-watch={pod}"]) == 2
-    assert "is not NAMESPACE/POD" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("flag", ["--demo", "--snapshot=x.json"])
-def test_another_cluster_does_not_go_with_it(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "--from-watch", POD, flag]) == 2
-    assert "does not go with --from-watch" in capsys.readouterr().err
-
-
-def test_only_a_history_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "secret"
-    file.write_text("token")
-    assert main(["history-sender", str(file)]) == 2
-    assert "is not a history" in capsys.readouterr().err

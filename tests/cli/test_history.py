@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from karptui.cli.main import main
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
@@ -117,29 +116,3 @@ def test_csv_has_reasons_as_text(run: Run, history: Path) -> None:
     (row,) = csv.DictReader(io.StringIO(out))
     assert row["removals"] == f"Underutilized={row['removedNodes']}"
     assert row["refused"] == f"{OFFERING}=2"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--from", "14:05", "--to", "14:01"), "--from is not before --to"),
-        (("--step", "5s"), "'5s' is not a duration"),
-        (("--step", "soon"), "--step"),
-        (("--pool", "nope"), "there was no NodePool nope in that time"),
-        (("--at", "14:00"), "--at names a moment"),
-        (("--from", "2026-11-01T00:00:00Z", "--to", "2026-11-02T00:00:00Z"), "nothing is recorded in that time"),
-    ],
-)
-def test_bad_input(capsys: pytest.CaptureFixture[str], history: Path, words: tuple[str, ...], message: str) -> None:
-    try:
-        status = main(["history", "--snapshot", str(history), *words])
-    except SystemExit as exit_:
-        status = int(exit_.code or 0)
-    assert status == 2
-    assert message in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_history_is_refused(run: Run, tmp_path: Path) -> None:
-    other = tmp_path / "a.json"
-    other.write_text("{}")
-    assert "is not one history" in run("history", "--snapshot", str(other), status=2).err

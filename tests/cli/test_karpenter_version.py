@@ -57,18 +57,6 @@ def test_a_flag_outweighs_the_snapshot(run: Run, tmp_path: Path) -> None:
     assert text == ""
 
 
-@pytest.mark.parametrize(
-    ("fields", "modelled", "note"),
-    [({}, NEWEST.version, "is unknown"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
-)
-def test_a_version_that_is_not_modelled_is_said(
-    run: Run, tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
-) -> None:
-    (document,), text = answers(run, recording(tmp_path, "one", **fields))
-    assert document["karpenterModelled"] == modelled
-    assert note in text
-
-
 def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
     settings = {"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}
     (document,), _ = answers(run, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
@@ -92,11 +80,6 @@ def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_recording(run: Run, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     out = run("simulate", "-o", "json", recording(tmp_path, "one", **fields), status=1).out
     assert words in json.loads(out)["error"]
-
-
-def test_a_flag_that_is_no_version(run: Run, tmp_path: Path) -> None:
-    error = run("simulate", "--karpenter-version", "newest", recording(tmp_path, "one"), status=2).err
-    assert "is not a version" in error
 
 
 @pytest.mark.parametrize("command", ["nodes", "blockers", "next", "pending", "advice", "types", "forward"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from karptui.cli import evidence as module
 from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
-from karptui.cli.option_values import amount
 from karptui.clock import SystemClock
 from karptui.config import Config
 from karptui.decode.kinds import Kind
@@ -106,12 +103,6 @@ def test_the_deployment_tells(cluster: Cluster, flags: list[str], run: Run) -> N
     assert "VM overhead 0.1 (the configuration)" in explicit
 
 
-def test_a_secret_is_not_followed(cluster: Cluster, flags: list[str], run: Run) -> None:
-    secret = {"name": OVERHEAD, "valueFrom": {"secretKeyRef": {"name": "overhead", "key": "x"}}}
-    cluster.put("/apis/apps/v1/deployments", a_deployment(secret))
-    assert "VM overhead 0.075 (default: Secret overhead is not read)" in ledger(flags, run)
-
-
 def test_recordings_hold_settings_and_version_and_say_so_later(
     cluster: Cluster, flags: list[str], tmp_path: Path, run: Run
 ) -> None:
@@ -174,26 +165,6 @@ def test_who_is_asked_beside_a_live_cluster() -> None:
     assert evidence_source(None, Config(karpenter_settings={OVERHEAD: "0.02"})).latest().origin_of(OVERHEAD) == (
         "the configuration"
     )
-
-
-def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, flags: list[str]) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
-    assert main(["types", *flags]) in (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [("x", "is not a number"), ("-1", "is not a number from 0 up"), ("inf", "is not a number from 0 up")],
-)
-def test_amounts(text: str, problem: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=problem):
-        amount(text)
-
-
-def test_flags_that_cannot_be_read(run: Run) -> None:
-    assert "is not NAME=VALUE" in run("types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY", status=2).err
-    error = run("types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY=Sometimes", status=2).err
-    assert "PREFERENCE_POLICY" in error
 
 
 def test_the_verdict_of_a_live_cluster_names_an_edit_in_its_local_history(

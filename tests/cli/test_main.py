@@ -9,7 +9,7 @@ import pytest
 
 from karptui import __version__
 from karptui.cli import main as cli
-from karptui.cli.main import COMMANDS, actions_of, build_parser, main, split
+from karptui.cli.main import COMMANDS, actions_of, main, split
 from tests.cli.conftest import Run
 
 MODULES = "import sys, json, karptui.cli.main; print(json.dumps(sorted(sys.modules)))"
@@ -44,14 +44,6 @@ def test_flags_may_stand_on_either_side_of_the_command(words: list[str], command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str, run: Run) -> None:
-    text = run(command, "--help").out
-    assert f"karptui {command}" in text
-    assert "exit status:" in text
-    build_parser(command)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_list_that_may_be_empty_is_not_required(command: str) -> None:
     """argparse names a list without a default among the missing arguments."""
     arguments = actions_of(command)
@@ -66,43 +58,6 @@ def test_help_names_every_command(run: Run) -> None:
 def test_version(run: Run) -> None:
     assert run("--version").out == f"karptui {__version__}\n"
     assert main(["nodes", "--version"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["node"], "there is no command 'node'; did you mean nodes?"),
-        (["qqq"], "there is no command 'qqq'; the commands are nodes, pools, pods"),
-        (["--demo", "nods"], "karptui: there is no command 'nods'; did you mean nodes?"),
-        (["--nonsense"], "unrecognized arguments: --nonsense"),
-        (["--theme=nord", "--demo", "nodes"], "karptui nodes: --theme is for the app, which opens without a command"),
-        (["--wide", "nodes"], "karptui nodes: --wide is for the app"),
-        (["nodes", "-n", "kube-system"], "karptui nodes: unrecognized arguments: -n;"),
-        (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
-        (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
-        (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
-        (["nodes", "--request-timeout=-5s"], "'-5s' is not a duration such as 10s or 1m"),
-        (["nodes", "--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
-        (["nodes", "--demo", "--context", "x"], "it does not go with --demo; leave one of them out"),
-        (["nodes", "--snapshot", "x", "--as", "u"], "--as is about a live cluster: it does not go with --snapshot"),
-        (["nodes", "--demo", "--request-timeout", "0"], "--request-timeout is about a live cluster"),
-        (["nodes", "--demo", "--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot"),
-        (["nodes", "--as-group", "g"], "--as-group needs --as"),
-        (["nodes"], "this is not a pod in a cluster; --demo and --snapshot need none"),
-        (["--demo=z"], "--demo=z: there is no such demo; there are a, b, c, d, e, still, large"),
-        (["--demo=\x1b[2J"], "karptui: --demo=␛[2J: there is no such demo"),
-        (["nodes", "--demo="], "karptui nodes: --demo=: there is no such demo; commands take --demo and --demo=still"),
-        (["budgets", "--demo=z"], "--demo=z: there is no such demo; commands take --demo and --demo=still"),
-        (["--demo=a", "budgets"], "karptui budgets: --demo=a is for the app; commands take --demo and --demo=still"),
-        (["budgets", "--demo=large"], "--demo=large is for the app; commands take --demo and --demo=still"),
-        (["nodes", "--kubeconfig", "/none"], "/none"),
-    ],
-)
-def test_bad_usage_is_a_sentence_and_status_two(words: list[str], sentence: str, run: Run) -> None:
-    captured = run(*words, status=2)
-    assert sentence in captured.err
-    assert "Traceback" not in captured.err
-    assert not captured.out
 
 
 def test_a_command_takes_the_demo_that_stands_still(run: Run) -> None:

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file
 
@@ -79,23 +77,6 @@ def test_resources_choose_columns(tmp_path: Path, run: Run) -> None:
     assert "MEM" in heading
     assert "CPU" not in heading
     assert "PODS" not in heading
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--filter", "cpu>lots"], "cpu"),
-        (["-l", "a=b=c,,("], "-l: 'b=c' in 'a=b=c' cannot be the value of a label"),
-        (["-l", "a~b"], "-l: 'a~b' is not a label selector"),
-        (["-l", "'a=b'"], "-l: 'a=b' contains quotes, which a label cannot: write a=b"),
-        (["-l", """a='b"'"""], """-l: a='b"' contains quotes, which a label cannot: write a=b"""),
-        (["--sort-by", "nonsense"], "there is no column nonsense; there are name, why"),
-        (["--sort-by", "name=up"], "asc or dsc"),
-        (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),
-    ],
-)
-def test_what_cannot_be_asked(tmp_path: Path, words: list[str], sentence: str, run: Run) -> None:
-    assert sentence in run("nodes", "--snapshot", a_file(tmp_path), *words, status=2).err
 
 
 def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: Run) -> None:

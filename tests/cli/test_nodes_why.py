@@ -18,20 +18,6 @@ def nodes(run: Run, *args: str) -> list[dict[str, Any]]:
     return document
 
 
-def test_every_node_has_a_code(run: Run) -> None:
-    result = nodes(run)
-    assert result
-    for document in result:
-        assert document["why"]
-        assert document["why_codes"]
-        assert document["pods_in_last_hour"] >= 0
-
-
-def test_codes_filter(run: Run) -> None:
-    code = nodes(run)[0]["why_codes"][0]
-    assert all(code in node["why_codes"] for node in nodes(run, "--filter", f"why={code}"))
-
-
 def test_without_simulation_nothing_is_said_about_what_would_follow(run: Run) -> None:
     assert {node["goes_without_blockers"] for node in nodes(run, "--no-simulate")} == {None}
 

@@ -20,15 +20,6 @@ def test_a_picture_by_cpu_or_memory(run: Run, by: str, share: str) -> None:
     assert share in heading
 
 
-def test_its_figures(run: Run) -> None:
-    nodes = run.json("packing", "--demo")["nodes"]
-    trino = [node for node in nodes if node["pool"] == "trino"]
-    assert len(trino) == 8
-    assert {len(item["pods"]) for item in trino} == {1}
-    assert trino[0]["daemonsets"] == {"cpu_millis": 250, "mem_bytes": 640 << 20}
-    assert [node["pool"] for node in nodes][-2:] == [None, None]
-
-
 def test_both_sides_of_a_what_if(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(OVERHEAD)
@@ -43,7 +34,3 @@ def test_an_edit_that_cannot_be_made_is_said(tmp_path: Path, run: Run) -> None:
     path.write_text(WRONG)
     assert "none" in run.json("packing", "--snapshot", STORIES, "--scenario", str(path), status=1)["error"]
     assert run("packing", "--snapshot", STORIES, "--scenario", str(path), status=1).out.startswith("✘ ")
-
-
-def test_the_picture_of_capacity_says_where_its_figures_are(run: Run) -> None:
-    assert "karptui packing -o json" in run("capacity", "--demo", "--packing", "cpu", "-o", "json", status=2).err

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from tests.story_d import story_document
 from tests.whatif.snapshots import FOLDER, documents
 
 MONEY = ("price", "cost", "saves_per_hour", "savings", "held_per_hour", "most_per_hour", "mostperhour")
@@ -31,14 +30,6 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     types.write_bytes((FOLDER / types.relative_to(folder)).read_bytes())
     path = folder / "recording.json"
     path.write_text(json.dumps(document))
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the snapshot of story D: pods that wait, and what would help them."""
-    path = tmp_path_factory.mktemp("story") / "story-d.json"
-    path.write_text(json.dumps(story_document()))
     return str(path)
 
 

@@ -115,24 +115,6 @@ class TestExplainPod:
         assert "instance types came with the snapshot" in out
         assert "VM_MEMORY_OVERHEAD_PERCENT" not in out
 
-    @pytest.mark.parametrize(
-        ("words", "sentence"),
-        [
-            (["pod", "trino/worker-9"], "there is no pod trino/worker-9; did you mean trino/worker-"),
-            (["pod", "nobody"], "there is no pod nobody; there are"),
-            (["node", "nobody"], "there is no node nobody; there are "),
-            (["pool", "trin"], "there is no NodePool trin; did you mean trino?"),
-            (["deployment", "web"], "'deployment' cannot be explained; pod, node and pool can"),
-            (["pod/web", "x"], "'pod/web' cannot be explained"),
-        ],
-    )
-    def test_what_is_not_there(
-        self, story: str, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
-    ) -> None:
-        status, _, err = run(capsys, "explain", *words, "--snapshot", story)
-        assert status == 2
-        assert sentence in err
-
     def test_a_name_in_two_namespaces(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         from tests.cli.files import a_pod_manifest
 
@@ -171,22 +153,6 @@ class TestExplainNodeAndPool:
         [pool] = json.loads(out)
         assert pool["name"] == "trino"
         assert pool["types_after_each_filter"][0]["left"] == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("nodes n1 --no-remedies", "--no-remedies is about a pod: it does not go with explain node"),
-        ("np trino --no-remedies", "--no-remedies is about a pod: it does not go with explain pool"),
-        ("pool trino -n trino", "--namespace is about a pod: it does not go with explain pool"),
-        ("pod trino/worker-0 -n web", "--namespace does not go with trino/worker-0, which names its own"),
-    ],
-)
-def test_flags_without_effect_are_refused(
-    words: str, sentence: str, story: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = run(capsys, "explain", *words.split(), "--snapshot", story)
-    assert (status, out, err) == (2, "", f"karptui explain: {sentence}\n")
 
 
 def test_a_node_that_is_gone_is_explained_by_what_churn_knows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,8 +68,8 @@ def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(snapshot: 
     assert (doubled, surcharged) == (pytest.approx(2 * listed), pytest.approx(listed + 1))
 
 
-@pytest.fixture
-def snapshot(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a snapshot of the NodePools, and of a pod that waits for a node."""
     nodeclass = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     pod = {
@@ -96,7 +96,7 @@ def snapshot(tmp_path: Path) -> str:
             "available": True,
         }],
     }]  # fmt: skip
-    path = tmp_path / "shop.json"
+    path = tmp_path_factory.mktemp("shop") / "shop.json"
     document = {"karptui": 1, "name": "shop", "capturedAt": "2026-11-20T12:00:00Z", "instanceTypes": types}
     path.write_text(json.dumps({**document, "settings": {}, "objects": objects}))
     return str(path)
@@ -271,13 +271,6 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
     assert (repository / "plan.md").read_text().startswith("## Karpenter on")
     if not is_gitlab:
         assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"
-
-
-def test_several_snapshots_are_clusters_of_their_own(run: Run, snapshot: str, closed: str) -> None:
-    printed = run("plan", "-f", closed, snapshot, snapshot, "-o", "json", "--fail-on", "pending", status=3)
-    first, second = map(json.loads, printed.out.splitlines())
-    assert first == second
-    assert printed.err.count("shop: --fail-on pending") == 2
 
 
 def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(

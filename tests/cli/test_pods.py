@@ -53,16 +53,6 @@ def test_rows_are_chosen(tmp_path: Path, words: list[str], names: list[str], run
     assert [row["name"] for row in pods(run, "--snapshot", a_file(tmp_path), *words)] == names
 
 
-def test_table(tmp_path: Path, run: Run) -> None:
-    lines = run("pods", "--snapshot", a_file(tmp_path)).out.splitlines()
-    assert lines[0].split()[:3] == ["NAME", "NAMESPACE", "STATUS"]
-    assert len(lines) == 5
-
-
-def test_a_selector_that_cannot_be_read(tmp_path: Path, run: Run) -> None:
-    assert "--node-selector: " in run("pods", "--snapshot", a_file(tmp_path), "--node-selector", "a(", status=2).err
-
-
 def test_namespace_without_pods_is_told_from_a_cluster_without(run: Run) -> None:
     captured = run("pods", "--demo", "-n", "nowhere")
     assert not captured.out

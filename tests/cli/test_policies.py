@@ -9,7 +9,6 @@ import json
 import pytest
 
 from karptui.cli.main import main
-from tests.cli.conftest import Run
 
 FEW = ("--policy", "WhenEmpty", "--policy", "Balanced", "--after", "0s", "--horizon", "1h")
 
@@ -27,18 +26,3 @@ def test_json_csv_and_the_table_say_the_same(capsys: pytest.CaptureFixture[str],
     answer, *lines = printed(capsys, story, *FEW).splitlines()
     assert "; without a change consolidation saves " in answer
     assert len([line for line in lines if line.startswith(("current", "WhenEmpty", "Balanced"))]) == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--after", "soon"), "'soon' is not a duration such as 30s or 1h, and not Never"),
-        (("--after", ","), "names no value of consolidateAfter"),
-        (("--pool", "none"), "there is no NodePool none; there are "),
-        (("--policy", "Often"), "invalid choice: 'Often'"),
-    ],
-)
-def test_what_cannot_be_compared_is_a_sentence(run: Run, story: str, words: tuple[str, ...], says: str) -> None:
-    out, err = run("policies", "--snapshot", story, *words, status=2)
-    assert not out
-    assert says in err

@@ -68,15 +68,6 @@ def test_rows_of_one_pool_are_chosen_in_every_form(run: Run) -> None:
     assert line.startswith("kube-system/cni")
 
 
-def test_a_pool_that_is_not_there(run: Run) -> None:
-    error = run("pools", "--demo", "--pool", "nowhere", status=2).err
-    assert "there is no NodePool nowhere; there are runners, spare" in error
-
-
-def test_a_filter_that_cannot_be_read(run: Run) -> None:
-    assert "colour" in run("pools", "--demo", "--filter", "colour=red", status=2).err
-
-
 def test_only_the_first_of_many_pools_are_described(tmp_path: Path, run: Run) -> None:
     reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
     pools = [

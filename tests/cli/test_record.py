@@ -47,7 +47,6 @@ def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (["--snapshot", "none.json"], "none.json: cannot be read"),
-        (["--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
         ([], "no kubeconfig"),
     ],
 )
@@ -142,15 +141,3 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, run: Run) -> N
         error = run(*words, "--kubeconfig", config, status=2).err
         assert "127.0.0.1" in error
         assert "Traceback" not in error
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--demo", "--context", "x"], "it does not go with --demo; leave one of them out"),
-        (["--snapshot", "x", "--kubeconfig", "x"], "--kubeconfig is about a live cluster"),
-        (["--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot"),
-    ],
-)
-def test_flags_without_effect(words: list[str], sentence: str, tmp_path: Path, run: Run) -> None:
-    assert sentence in run("record", str(tmp_path / "out.json"), *words, status=2).err

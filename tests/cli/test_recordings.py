@@ -54,8 +54,3 @@ def test_several_snapshots_have_a_verdict_each(recording: str, run: Run) -> None
     assert missing == {"name": "none.json", "error": "none.json: cannot be read: No such file or directory"}
     assert "karptui verdict: none.json: cannot be read" in error
     assert run("verdict", recording, recording).out.count(f"{recording}:\n") == 2
-
-
-def test_a_name_and_a_file_are_told_apart(recording: str, run: Run) -> None:
-    assert "NodePool none" in run("headroom", "NodePool/none", recording, status=2).err
-    assert "there is no node group none" in run("rehearse", "none", recording, status=2).err

@@ -57,8 +57,8 @@ WORKER = "StatefulSet/trino/worker"
 SETTINGS = {"history_duration": 336.0, "cpu_percentile": 95.0, "memory_buffer_percentage": 15.0, "allow_hpa": False}
 
 
-@pytest.fixture
-def story(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return story D, its containers named ``app``, with VerticalPodAutoscalers."""
     document = story_document()
     for manifest in document["objects"]:
@@ -77,7 +77,7 @@ def story(tmp_path: Path) -> Path:
         }
         for name in ("worker", "new")
     ]
-    path = tmp_path / "story.json"
+    path = tmp_path_factory.mktemp("story") / "story.json"
     path.write_text(json.dumps(document))
     return path
 

@@ -69,14 +69,14 @@ def test_what_is_no_amount_names_the_container(amount: float) -> None:
         sized(series(0.1, amount), series(1e6), series())
 
 
-@pytest.fixture
-def story(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document = story_document()
     for manifest in document["objects"]:
         if manifest["kind"] == "Pod":
             for container in manifest["spec"]["containers"]:
                 container["name"] = "app"
-    path = tmp_path / "story.json"
+    path = tmp_path_factory.mktemp("story") / "story.json"
     path.write_text(json.dumps(document))
     return path
 
@@ -164,24 +164,3 @@ def test_a_server_that_is_silent_or_away_is_named() -> None:
         Prometheus(server.url, read_seconds=0.1).query("up", 0)
     with pytest.raises(SourceError, match=f"{server.url} refuses connections"):
         Prometheus(server.url).query("up", 0)
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("--prometheus", "http://me:pass@prom"), "an address with a user or password in it is not accepted"),
-        (("--prometheus", "file:///etc/passwd"), "is not an address such as http://localhost:9090"),
-        (("--prometheus", "http://[::1"), "is not an address such as"),
-        (("--prometheus", "http://p", "--window", "0d"), "'0d' is not a length such as 12h or 7d"),
-        (("--prometheus", "http://p", "--krr", "-"), "not allowed with argument --prometheus"),
-        (("--krr", "-", "--percentile", "90"), "--percentile and --window are for --prometheus and recorded usage"),
-        (("--percentile", "90"), "is not one history that karptui has recorded"),
-    ],
-)
-def test_bad_flags_are_refused(
-    words: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str], story: Path
-) -> None:
-    status, out, err = run(capsys, story, *words)
-    assert (status, out) == (2, "")
-    assert problem in err
-    assert "pass@" not in err

@@ -89,18 +89,3 @@ def test_waiting_ends_when_done_when_stalled_and_after_its_time(run: Run, capsys
     assert "stalled: 0 of 8 nodes current" in error
     assert main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "1s", *short]) in (1, 2)
     assert "within 1s" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--wait",), "--wait follows a live cluster or the demo: a recording does not go on"),
-        (("--timeout", "1h"), "--timeout goes with --wait"),
-        (("--pool", "none"), "there is no NodePool none; there are "),
-        (("--nodeclass", "none"), "there is no NodeClass none; there are "),
-    ],
-)
-def test_what_cannot_be_followed_is_a_sentence(run: Run, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    out, err = run("rollout", "--snapshot", snapshot(tmp_path, old=0), *words, status=2)
-    assert not out
-    assert says in err

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.cli.conftest import Run
-from tests.whatif.snapshots import documents
+from tests.whatif.snapshots import FOLDER, documents
 
 STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
 OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: 0.03}\n"
@@ -26,16 +26,13 @@ def write(folder: Path, text: str, name: str = "scenario.yaml") -> str:
     return str(path)
 
 
-@pytest.fixture
-def snapshot(tmp_path: Path) -> str:
-    document = next(documents("storyE"))
-    if "catalog" in document:
-        from tests.whatif.snapshots import FOLDER
-
-        target = tmp_path / f"{document['catalog']}.gz"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
-    path = tmp_path / "incident.json"
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
+    document, folder = next(documents("storyE")), tmp_path_factory.mktemp("incident")
+    target = folder / f"{document['catalog']}.gz"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
+    path = folder / "incident.json"
     path.write_text(json.dumps(document))
     return str(path)
 
@@ -64,19 +61,18 @@ def test_what_is_replayed_can_be_said_on_the_command_line(tmp_path: Path, snapsh
 @pytest.mark.parametrize(
     ("conditions", "answer"),
     [
-        (["drift"], (3, "--fail-on drift: ")),
-        (["pending"], (3, "--fail-on pending: ")),
-        (["cost"], (0, "")),
-        (["cost+10%", "cost+0.5"], (0, "")),
-        ([], (0, "")),
+        (["drift", "pending"], (3, "--fail-on drift: ", "--fail-on pending: ")),
+        (["cost", "cost+10%", "cost+0.5"], (0,)),
     ],
 )
-def test_conditions(conditions: list[str], answer: tuple[int, str], tmp_path: Path, snapshot: str, run: Run) -> None:
-    status, text = answer
+def test_conditions(
+    conditions: list[str], answer: tuple[int, *tuple[str, ...]], tmp_path: Path, snapshot: str, run: Run
+) -> None:
+    status, *texts = answer
     words = [word for condition in conditions for word in ("--fail-on", condition)]
     path = write(tmp_path, CHAOS)
     shown = run("simulate", snapshot, "--scenario", path, "--replay", "scratch", *words, status=status)
-    assert text in shown.err
+    assert [text for text in texts if text not in shown.err] == []
     assert "  Would drift: " in shown.out
 
 
@@ -111,28 +107,6 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, run: Run) -> N
         run.json_lines("simulate", snapshot, "--scenario", path, status=1)[0]["error"]
         == "edit 1: there is no Node nobody"
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--scenario", "gone.yaml"], "gone.yaml: No such file"),
-        ([], "name a snapshot"),
-        (["x.json", "--replay", "next"], "--replay and --fail-on go with --scenario"),
-        (["--fail-on", "money", "x.json"], "'money' is not pending, drift"),
-        (["--self-check", "--scenario", "x"], "--self-check does not go with --scenario"),
-        (["x.json", "--demo", "--self-check"], "name snapshots either as arguments"),
-        (["x.json", "--self-check", "--replay", "next"], "--replay goes with --scenario"),
-        (["--demo", "--scenario", "x", "--disruption"], "--disruption does not go with --scenario"),
-        (["--demo", "--self-check", "--time", "3"], "--time does not go with --scenario"),
-        (["x.json", "--context", "x"], "--context goes with --scenario or --self-check"),
-        (["x.json", "--price-multiplier", "2"], "--price-multiplier goes with --scenario or --self-check"),
-        (["x.json", "--self-check", "--no-aws"], "--no-aws is about a live cluster: it does not go with a snapshot"),
-        (["x.json", "--self-check", "--as", "x"], "--as is about a live cluster: it does not go with a snapshot"),
-    ],
-)
-def test_what_cannot_be_asked(words: list[str], text: str, run: Run) -> None:
-    assert text in run("simulate", *words, status=2).err
 
 
 def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, run: Run) -> None:
@@ -192,19 +166,6 @@ def test_values_that_cannot_be_set(tmp_path: Path, run: Run) -> None:
     bad = write(tmp_path, "{", "bad.json")
     assert main(["sweep", bad, "--set", "A=1", "--jobs", "1"]) == 1
     assert main(["sweep", bad, "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--set", "weight"], "--set: 'weight' is not PARAMETER=VALUES"),
-        (["--set", "A=1", "--jobs", "0"], "'0' is not a number from 1 to 256"),
-        (["--set", "A=1", "--scenario", "gone.yaml"], "gone.yaml: No such file"),
-        ([], "--set"),
-    ],
-)
-def test_what_is_no_sweep(words: list[str], text: str, run: Run) -> None:
-    assert text in run("sweep", STORIES, *words, status=2).err
 
 
 def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

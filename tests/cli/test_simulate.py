@@ -90,11 +90,6 @@ def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
     assert called in run("simulate", str(bad), status=1).out
 
 
-@pytest.mark.parametrize("words", [["--time", "0"], ["--time", "x"], []])
-def test_the_command_line_is_checked(words: list[str], run: Run) -> None:
-    run("simulate", *words, *(["x.json"] if words else []), status=2)
-
-
 def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, run: Run) -> None:
     text = (CASES / "e-runners.yaml").read_text()
     text = text.replace(

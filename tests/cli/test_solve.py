@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
 from karptui.solve.catalogue import GOALS
 from karptui.solve.run import _FINDERS, solve_goal
 from tests.cli.conftest import Run
@@ -62,25 +61,6 @@ def test_markdown_is_no_markup_of_the_cluster_s(run: Run) -> None:
     assert lines[0] == "## of the instance families tried, those to add that make NodePool general cheapest on demo"
     assert any(line.startswith("- NodePool general: allow ") for line in lines)
     assert "    - edit: set" in lines
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["families"], "families: nodepool is missing"),
-        (["pending", "--nodepool", "general"], "pending: there is no nodepool; it takes change, tries"),
-        (["families", "--nodepool", "none"], "NodePool 'none' is not there; there are"),
-        (["sleep"], "invalid choice: 'sleep'"),
-    ],
-)
-def test_what_cannot_be_asked_is_a_sentence(capsys: pytest.CaptureFixture[str], words: list[str], says: str) -> None:
-    try:
-        status = main(["solve", "--demo", *words])
-    except SystemExit as end:
-        status = int(end.code or 0)
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, "")
-    assert says in err
 
 
 def test_every_goal_has_somebody_who_finds_it() -> None:

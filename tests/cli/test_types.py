@@ -39,34 +39,6 @@ def test_json_has_integers_in_named_units(case_file: Path, capsys: pytest.Captur
     assert document["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["-o", "csv"], "the types of a case are printed as JSON: leave -o csv out"),
-        (["--filter", "nosuch=1"], "--filter is about a cluster: it does not go with CASE"),
-        (["--pool", "general"], "--pool is about a cluster: it does not go with CASE"),
-        (["--all"], "--all is about a cluster"),
-        (["--demo"], "--demo is about a cluster"),
-        (["--context", "x"], "--context is about a cluster"),
-        (["--no-aws"], "--no-aws is about a cluster"),
-        (["--price-multiplier", "0"], "--price-multiplier is about a cluster"),
-    ],
-)
-def test_flags_without_effect_are_refused(
-    words: list[str], sentence: str, case_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(str(case_file), *words) == 2
-    result = capsys.readouterr()
-    assert (result.out, sentence in result.err) == ("", True)
-
-
-def test_yaml(case_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "case.yaml"
-    path.write_text(f"# a comment\nnodeClass: {json.dumps(CASE['nodeClass'])}\n")
-    assert run(str(path), "--types", "m5.large") == 0
-    assert "m5.large" in capsys.readouterr().out
-
-
 def test_gzip_and_standard_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,25 +58,6 @@ def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.C
     assert "status.subnets is empty" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("{", "is cut off: the JSON ends early"),
-        ("[]", "document: must be an object, is a list"),
-        ("a: 1\n---\nb: 1\n", "case.json: holds 2 documents; a case is one"),
-    ],
-)
-def test_what_cannot_be_read_is_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, sentence: str
-) -> None:
-    path = tmp_path / "case.json"
-    path.write_text(content)
-    assert run(str(path)) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert sentence in output.err
-
-
 def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "case.json"
     kubelet = {"podsPerCore": "4"}
@@ -117,11 +70,3 @@ def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, capsys: pyte
     assert document["answers"]["kubelet"]["parseError"].startswith("json: cannot unmarshal string into Go struct field")
     assert document["answers"]["hash"]["version"] == "v6"
     assert "finds no instance types" in output.err
-
-
-def test_a_missing_file_and_an_unknown_type(
-    tmp_path: Path, case_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(str(tmp_path / "none.json")) == 2
-    assert run(str(case_file), "--types", "m5.tiny") == 2
-    assert "the catalogue has no m5.tiny" in capsys.readouterr().err

@@ -82,29 +82,6 @@ def test_the_ledger_as_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == text.partition("\n")[2]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--all"], "--all needs --pool"),
-        (["--types", "m5.large"], "--types needs --pool"),
-        (["--pool", "trino", "--types", "m9.huge"], "--types: NodePool trino has no type m9.huge"),
-        (["--pool", "trino", "--ledger", "m5.large", "--filter", "x"], "--filter does not go with --ledger"),
-        (["--pool", "trino", "--ledger", "m5.large", "--all"], "--all does not go with --ledger"),
-        (["--pool", "none"], "there is no NodePool none; there are flex, small, general, trino"),
-        (["--pool", "trino", "--ledger", "m9.huge"], "NodePool trino has no type m9.huge"),
-        (["--ledger", "m5.large"], "--ledger needs --pool"),
-        (["--pool", "trino", "--sort-by", "nothing"], "there is no column nothing"),
-        (["--price-multiplier", "-1"], "is not a number from 0 up"),
-        (["--node-surcharge", "x"], "is not a number"),
-        (["--karpenter-setting", "x"], "is not NAME=VALUE"),
-        (["--karpenter-setting", "VM_MEMORY_OVERHEAD_PERCENT=-1"], "must not be negative"),
-    ],
-)
-def test_what_cannot_be_answered(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 2
-    assert sentence in capsys.readouterr().err
-
-
 def test_settings_and_prices_by_flag(capsys: pytest.CaptureFixture[str]) -> None:
     flags = (
         "--karpenter-setting",
@@ -125,9 +102,3 @@ def test_without_prices(capsys: pytest.CaptureFixture[str]) -> None:
     assert "$" not in capsys.readouterr().out
     assert main(["nodes", "--snapshot", str(STORIES), "--disable-pricing"]) == 0
     assert "$" not in capsys.readouterr().out
-
-
-def test_nodes_with_prices(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "--snapshot", str(STORIES), "--filter", "$>0.5", "-o", "json"]) == 0
-    (node,) = json.loads(capsys.readouterr().out)
-    assert (node["price_per_hour"], node["price_source"]) == (0.904, "built-in list, 2026-07-06")

@@ -38,17 +38,18 @@ GROUPED = {
 """A node that Karpenter did not make."""
 
 
-@pytest.fixture(name="fleet")
-def snapshots_of_a_fleet(tmp_path: Path) -> list[str]:
+@pytest.fixture(name="fleet", scope="module")
+def snapshots_of_a_fleet(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return several snapshots, one of which is not there."""
-    paths = [tmp_path / f"{number}.json" for number in range(3)]
+    folder = tmp_path_factory.mktemp("fleet")
+    paths = [folder / f"{number}.json" for number in range(3)]
     for path in paths:
         document = troubles_document()
         document |= {"name": path.stem, "objects": [*document["objects"], GROUPED]}
         path.write_text(json.dumps(document))
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    (tmp_path / "manifest.yaml").write_text(EXTRA_POOL)
-    return [str(path) for path in (paths[0], tmp_path / "none.json", *paths[1:])]
+    (folder / "scenario.yaml").write_text(SCENARIO)
+    (folder / "manifest.yaml").write_text(EXTRA_POOL)
+    return [str(path) for path in (paths[0], folder / "none.json", *paths[1:])]
 
 
 def commands(fleet: list[str]) -> list[list[str]]:
