@@ -14,13 +14,6 @@ def test_hostile_input_is_read_or_refused_with_a_sentence(name: str) -> None:
     assert fuzz.fuzz((TARGETS[name],), range(30), seed=11) == []
 
 
-def test_the_same_seed_makes_the_same_input() -> None:
-    target = TARGETS["snapshots"]
-    assert [fuzz.malformed(target, number, 3) for number in range(30)] == [
-        fuzz.malformed(target, number, 3) for number in range(30)
-    ]
-
-
 def test_what_is_wrong_is_found() -> None:
     def fails(_: bytes) -> object:
         raise KeyError("x")

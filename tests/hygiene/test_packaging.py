@@ -51,13 +51,6 @@ def test_the_version_has_one_source() -> None:
     assert as_posixes == ["karptui/__init__.py"]
 
 
-def test_styles_are_packed_with_the_program() -> None:
-    assert STYLES
-    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"]["styles"] == "karptui/styles"
-    assert "styles" in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-
-
 def test_the_wheel_has_styles_data_and_typing(tmp_path: Path) -> None:
     pytest.importorskip("hatchling", reason="hatchling is not installed: the wheel cannot be built without a network")
     build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
@@ -68,7 +61,9 @@ def test_the_wheel_has_styles_data_and_typing(tmp_path: Path) -> None:
     assert name.startswith(f"karptui-{karptui.__version__}-")
     with zipfile.ZipFile(tmp_path / name) as wheel:
         packed = set(wheel.namelist())
+    assert STYLES
     assert {f"karptui/styles/{style}" for style in STYLES} <= packed
+    assert "styles" in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert "karptui/py.typed" in packed
     assert f"karptui-{karptui.__version__}.data/data/share/man/man1/karptui.1" in packed
     code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "karptui").rglob("*.py")}

@@ -174,6 +174,7 @@ def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], request: p
     for command in LISTS:
         if command != "headroom" or request.node.callspec.params["source"] != LARGE:
             check(command, printed(capsys, command, *FEWER.get(command, ()), *source))
+    check("churn-replacements", printed(capsys, "churn", "--replacements", *source))
 
 
 @pytest.mark.parametrize("command", HEADERS)
@@ -182,10 +183,6 @@ def test_csv_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path, command
     words = ["--snapshot", story] if "STORY" not in command else []
     assert main([*command.replace("STORY", story).split(), *words, "-o", "csv"]) != 2
     assert capsys.readouterr().out.partition("\n")[0] == HEADERS[command]
-
-
-def test_replacements(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
-    check("churn-replacements", printed(capsys, "churn", "--replacements", *source))
 
 
 def test_one_object_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:

@@ -50,14 +50,12 @@ def test_no_text_names_a_machines_folders_or_a_package_registry() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"]
+    ("texts", "is_found"),
+    [
+        (("see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"), True),
+        (("~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"), False),
+    ],
+    ids=["found", "passed over"],
 )
-def test_the_check_finds_what_it_looks_for(text: str) -> None:
-    assert found(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"]
-)
-def test_the_check_passes_over_what_only_looks_like_it(text: str) -> None:
-    assert not found(text)
+def test_the_check_finds_what_it_looks_for_only(texts: tuple[str, ...], *, is_found: bool) -> None:
+    assert [text for text in texts if bool(found(text)) is not is_found] == []
