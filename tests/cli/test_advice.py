@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -87,16 +86,6 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: R
         a_manifest("Pod", "web", namespace="default", spec={"containers": [{"name": "c"}]}),
     )
     run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags, status=status)
-
-
-def test_a_cluster_without_findings(tmp_path: Path, run: Run) -> None:
-    pool: dict[str, Any] = a_pool("general")
-    needs = pool["spec"]["template"]["spec"]["requirements"]
-    needs.append({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m"]})
-    file = a_file(tmp_path, NODECLASS, pool)
-    out, err = run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z")
-    assert out == ""
-    assert "no findings" in err
 
 
 def test_the_rules_can_be_read(run: Run) -> None:

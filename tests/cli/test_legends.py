@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.cli.legends import legend_of
-from karptui.cli.main import COMMANDS, build_parser
+from karptui.cli.main import build_parser
 from karptui.cli.pages import Entry, epilog_of
 
 
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-
-
-@pytest.mark.parametrize("command", [name for name in COMMANDS if legend_of(name)])
-def test_every_column_and_code_has_a_meaning(command: str) -> None:
-    for title, entries in legend_of(command):
-        assert title
-        assert all(entry.term.strip() and entry.meaning.strip() for entry in entries)
 
 
 @pytest.mark.parametrize(
