@@ -1,9 +1,7 @@
-"""Tours of the demo: the keys of docs/stories.md, captioned; tests/ui/whatif types all of them."""
+"""Tours of the demo: captions of the keys of docs/stories.md, which `test_pages` presses."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from string import ascii_lowercase
 
 from karptui.cli.main import DEMOS, build_parser
@@ -15,37 +13,6 @@ from karptui.views.tour import STORIES, Tour
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
 from tests.ui.stage import demo_app, press, running
-
-PAGE = Path(__file__).parents[2] / "docs" / "stories.md"
-NAMES = {"↓": "down", "↑": "up", "←": "left", "→": "right"}
-
-
-def told() -> dict[str, tuple[str, ...]]:
-    """Return the keys of each story as the page tells them."""
-    texts: dict[str, tuple[str, ...]] = {}
-    for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
-        rows = re.findall(r"^\|((?: `[^`]+`)+) \|", section, flags=re.MULTILINE)
-        keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
-        texts[section[0].lower()] = tuple(NAMES.get(key, key) for key in keys)
-    return texts
-
-
-def test_tours_take_the_keys_that_the_page_tells() -> None:
-    assert {letter: story.keys for letter, story in STORIES.items()} == told()
-
-
-def test_a_key_that_is_not_the_next_leaves_the_tour_where_it_is() -> None:
-    tour = Tour(STORIES["a"])
-    first = tour.line()
-    assert not tour.press("x")
-    assert tour.line() == first
-    assert tour.press("2")
-    assert tour.line() != first
-    for key in ("down", "down", "ctrl+t", "left", "m", "down", "enter"):
-        assert not tour.is_over
-        assert tour.press(key)
-    assert tour.is_over
-    assert not tour.press("2")
 
 
 async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() -> None:
