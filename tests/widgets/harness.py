@@ -7,6 +7,8 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
+from karptui.widgets.control_list import ControlList
+from karptui.widgets.pick_list import LineList
 from karptui.widgets.prompt import Prompt
 from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, SortRequested
 from karptui.widgets.tab_line import TabLine
@@ -41,6 +43,10 @@ class WidgetApp(App[None]):
     @on(Prompt.Edited)
     @on(Prompt.Entered)
     @on(Prompt.Closed)
+    @on(ControlList.Stepped)
+    @on(ControlList.Chosen)
+    @on(ControlList.Reset)
+    @on(LineList.Opened)
     def hear(self, message: Message) -> None:
         """Keep a message."""
         self.heard.append(message)

@@ -10,18 +10,6 @@ from karptui.widgets.info_line import InfoLine, fitted
 from tests.widgets.harness import WidgetApp
 
 
-async def test_a_sentence_without_facts_ends_with_an_ellipsis_where_it_is_cut() -> None:
-    line = InfoLine()
-    app = WidgetApp(line)
-    async with app.run_test(size=(20, 4)) as pilot:
-        line.say("the quick brown fox jumps", Tone.WARNING)
-        await pilot.pause()
-        assert [text.strip() for text in app.texts(line)] == ["the quick brown…"]
-        line.say("the quick fox")
-        await pilot.pause()
-        assert [text.strip() for text in app.texts(line)] == ["the quick fox"]
-
-
 async def test_the_screen_is_laid_out_only_for_a_sentence_of_another_height() -> None:
     line = InfoLine()
     app = WidgetApp(line)

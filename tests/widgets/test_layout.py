@@ -25,24 +25,23 @@ def drawn(available: int, **given: object) -> list[tuple[str, int, bool]]:
     return [(HEADINGS[placed.index].id, placed.width, placed.is_long) for placed in layout.columns]
 
 
-def test_long_forms_where_there_is_room_and_bars_grow_into_the_rest() -> None:
-    assert drawn(120) == [("name", 20, True), ("pool", 8, True), ("cpu", 21, True), ("age", 4, True)]
-    layout = fit(HEADINGS, WIDTHS, 120)
-    assert layout.columns[2].bar_width == 21 - 12 - 1
-    assert layout.frozen_width == layout.columns[1].x
+LONG_POOL, LONG_AGE = ("pool", 8, True), ("age", 4, True)
 
 
-def test_short_forms_before_anything_is_cut() -> None:
-    assert drawn(50) == [("name", 20, True), ("pool", 8, True), ("cpu", 13, False), ("age", 4, True)]
-    assert drawn(36) == [("name", 8, False), ("pool", 8, True), ("cpu", 11, False), ("age", 4, True)]
-
-
-def test_columns_are_cut_to_their_least_then_dropped_by_order() -> None:
-    assert drawn(30) == [("name", 6, False), ("pool", 6, False), ("cpu", 9, False), ("age", 4, True)]
-    layout = fit(HEADINGS, WIDTHS, 27)
-    assert [HEADINGS[placed.index].id for placed in layout.columns] == ["name", "cpu", "age"]
-    assert layout.dropped == 1
-    assert [name for name, _, _ in drawn(20)] == ["name", "cpu"]
+@pytest.mark.parametrize(
+    ("available", "expected"),
+    [
+        pytest.param(120, [("name", 20, True), LONG_POOL, ("cpu", 21, True), LONG_AGE], id="the bar grows"),
+        pytest.param(50, [("name", 20, True), LONG_POOL, ("cpu", 13, False), LONG_AGE], id="one short form"),
+        pytest.param(36, [("name", 8, False), LONG_POOL, ("cpu", 11, False), LONG_AGE], id="short forms"),
+        pytest.param(30, [("name", 6, False), ("pool", 6, False), ("cpu", 9, False), LONG_AGE], id="cut to the least"),
+        pytest.param(27, [("name", 8, False), ("cpu", 11, False), LONG_AGE], id="one dropped"),
+        pytest.param(20, [("name", 8, False), ("cpu", 9, False)], id="two dropped, in their order"),
+    ],
+)
+def test_columns_are_shortened_then_cut_then_dropped(available: int, expected: list[tuple[str, int, bool]]) -> None:
+    assert drawn(available) == expected
+    assert fit(HEADINGS, WIDTHS, available).dropped == 4 - len(expected)
 
 
 def test_cells_that_neither_title_nor_row_needs_go_to_words_that_are_cut() -> None:
@@ -76,6 +75,7 @@ def test_a_bar_too_small_for_its_column_is_left_out() -> None:
     assert fit((heading,), (Widths(6, 6, has_bar=True),), 8).columns[0].bar_width == 0
     heading = Heading("pods", "PODS", min_width=5, fill_width=20, bar_min=0)
     assert fit((heading,), (Widths(6, 6, has_bar=True),), 40).columns[0].bar_width == 13
+    assert fit(HEADINGS, WIDTHS, 120).columns[2].bar_width == 21 - 12 - 1
 
 
 def test_measuring_keeps_the_widest_and_counts_cells() -> None:

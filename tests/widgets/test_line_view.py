@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import Color
 from rich.style import Style
-from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.scrollbar import ScrollBarRender
 
@@ -13,7 +12,6 @@ from karptui.views.row import Tone
 from karptui.widgets.line_view import ScrollColumn, Thumb
 from karptui.widgets.pick_list import Line, LineList
 from karptui.widgets.row_table import RowTable
-from karptui.widgets.themes import variable_defaults
 from tests.widgets.harness import WidgetApp
 from tests.widgets.test_row_table import SPEC, many
 
@@ -84,50 +82,12 @@ def a_line(key: str, *, is_heading: bool = False) -> Line:
     return Line(key, ((f"line {key}", Tone.NORMAL),), is_heading)
 
 
-class Host(App[None]):
-    """A list that notes what is opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults(self.current_theme)
-
-    def compose(self) -> ComposeResult:
-        yield LineList()
-
-    def on_mount(self) -> None:
-        self.query_one(LineList).focus()
-
-    def on_line_list_opened(self, event: LineList.Opened) -> None:
-        self.opened.append(event.key)
-
-
-async def test_headings_are_passed_over_and_enter_opens() -> None:
-    app = Host()
+async def test_enter_opens_lines_that_are_no_headings_and_a_key_is_listed_once() -> None:
+    app = WidgetApp(lines := LineList())
     async with app.run_test() as pilot:
-        lines = app.query_one(LineList)
-        assert lines.current_key == ""
+        lines.focus()
         lines.show_lines((a_line("head", is_heading=True), a_line("a"), a_line("tail", is_heading=True), a_line("b")))
-        assert lines.current_key == "a"
-        await pilot.press("j", "enter")
-        assert app.opened == ["b"]
-        await pilot.press("g", "enter", "G", "enter")
-        assert app.opened == ["b", "a", "b"]
-
-
-async def test_the_cursor_follows_its_line() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        lines = app.query_one(LineList)
-        lines.show_lines((a_line("a"), a_line("b")))
-        await pilot.press("j")
-        lines.show_lines((a_line("new"), a_line("a"), a_line("b")))
-        assert lines.current_key == "b"
-        lines.show_lines((a_line("new"), a_line("a"), a_line("b")))
+        await pilot.press("enter", "j", "enter", "g", "enter")
+        assert app.heard == [LineList.Opened("a"), LineList.Opened("b"), LineList.Opened("a")]
         lines.show_lines((a_line("x"), a_line("x")))
-        assert lines.current_key == "x"
-        assert len(lines.picks) == 1
-        lines.show_lines(())
-        assert lines.current_key == ""
+        assert [pick.key for pick in lines.picks] == ["x"]

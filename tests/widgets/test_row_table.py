@@ -313,34 +313,24 @@ async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTabl
         assert "\u202e" not in text
 
 
-def test_the_cursor_follows_its_key() -> None:
+def test_the_cursor_follows_its_key_once_it_was_moved_and_else_stays_at_its_place() -> None:
     cursor = Cursor()
     assert cursor.key is None
+    cursor.replace(("b", "c"))
     cursor.replace(("a", "b", "c"))
+    assert cursor.key == "a", "nobody has moved it"
     assert cursor.move_to(1)
     assert not cursor.move_to(1)
     assert cursor.replace(("x", "a", "b", "c")) == 1
     assert cursor.key == "b"
     assert cursor.replace(("b", "c")) == -2
-
-
-def test_a_row_that_goes_leaves_the_cursor_at_its_place() -> None:
-    cursor = Cursor()
-    cursor.replace(("a", "b", "c"))
-    cursor.move_to(2)
+    cursor.move_to(1)
     cursor.replace(("a", "b"))
-    assert cursor.key == "b"
+    assert cursor.key == "b", "in the place of a row that is gone"
     cursor.replace(())
     assert cursor.key is None
     cursor.replace(("q",))
     assert cursor.key == "q"
-
-
-def test_until_somebody_moves_it_the_cursor_stays_on_the_first_row() -> None:
-    cursor = Cursor()
-    cursor.replace(("m",))
-    cursor.replace(("a", "m"))
-    assert cursor.key == "a"
 
 
 def test_marks_go_with_their_rows() -> None:

@@ -214,7 +214,7 @@ async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> s
     return kind
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 async def test_whatever_is_done_the_terminal_shows_what_textual_would(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -253,17 +253,13 @@ async def counted(monkeypatch: pytest.MonkeyPatch, text: str) -> AsyncIterator[t
         yield pilot, editor, drawn
 
 
-async def test_a_letter_draws_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_draws_the_lines_that_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     async with counted(monkeypatch, "a: 1\nb: 2\nc: 3\n") as (pilot, _, drawn):
         await pilot.press("x", "y")
         assert drawn == Drawn([0, 0])
-
-
-async def test_moving_draws_the_line_that_is_left_and_the_one_that_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with counted(monkeypatch, "a: 1\nb: 2\nc: 3\n") as (pilot, _, drawn):
+        drawn.lines.clear()
         await pilot.press("down")
-        assert sorted(drawn.lines) == [0, 1]
-        assert drawn.layouts == 0
+        assert (sorted(drawn.lines), drawn.layouts) == ([0, 1], 0)
 
 
 async def test_typing_in_a_long_line_lays_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +278,7 @@ async def test_typing_in_a_long_line_lays_nothing_out(monkeypatch: pytest.Monkey
 async def test_sideways_the_text_is_scrolled_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "") as (pilot, editor, canvas):
         places = []
-        for letter in "abcdefghijklmnopqrstuvwxyz" * 4:
+        for letter in "abcdefghijklmnopqrstuvwxyz" * 3:
             await pilot.press(letter)
             left, x = editor.scroll_offset.x, editor.cursor_location[1]
             assert left <= x < left + WIDTH - editor.gutter_width, "the cursor is seen"
@@ -291,7 +287,7 @@ async def test_sideways_the_text_is_scrolled_in_steps(monkeypatch: pytest.Monkey
         assert places[-1] > 0
         assert min(steps) >= ROOM_COLUMNS - CURSOR_COLUMNS
         check(editor, canvas)
-        for _ in range(26 * 4):
+        for _ in range(26 * 3):
             await pilot.press("left")
             left, x = editor.scroll_offset.x, editor.cursor_location[1]
             assert left <= x
@@ -311,7 +307,7 @@ async def test_what_is_scrolled_over_grows_in_steps(monkeypatch: pytest.MonkeyPa
         assert widths == {WIDTH, WIDTH + ROOM_COLUMNS, WIDTH + 2 * ROOM_COLUMNS, WIDTH + 3 * ROOM_COLUMNS}
 
 
-@pytest.mark.parametrize("keys", [["enter"] * 12, ["enter"] * 7 + ["x"] * 60, ["x"] * 60 + ["ctrl+u", "ctrl+z"]])
+@pytest.mark.parametrize("keys", [["enter"] * 12 + ["x"] * 48, ["x"] * 48 + ["ctrl+u", "ctrl+z"]])
 async def test_the_cursor_is_seen_after_every_key(monkeypatch: pytest.MonkeyPatch, keys: list[str]) -> None:
     async with shown(monkeypatch, "") as (pilot, editor, _):
         for key in keys:
