@@ -138,9 +138,10 @@ class ControlPlane:
         return {"etcd": self._etcd, "kube-apiserver": self._server}[name]
 
     def back_up(self, folder: Path) -> None:
-        """Copy what etcd has on disk, while nothing runs."""
-        shutil.rmtree(folder, ignore_errors=True)
+        """Copy what etcd has on disk, as a crash would leave it."""
+        self.freeze("etcd")
         shutil.copytree(self.folder / "etcd", folder)
+        self.thaw("etcd")
 
     def restore(self, folder: Path) -> None:
         """Put a copy in the place of what etcd has on disk, while nothing runs."""

@@ -26,7 +26,7 @@ from .definitions import collection
 
 pytestmark = pytest.mark.apiserver
 
-MUTATIONS = 150
+MUTATIONS = 70
 """Per kind."""
 
 APART = [

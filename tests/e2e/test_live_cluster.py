@@ -24,7 +24,7 @@ from .control_plane import Client, ControlPlane
 
 pytestmark = pytest.mark.apiserver
 
-NODES, PODS = 40, 600
+NODES, PODS = 20, 200
 SECONDS = 60.0
 """A limit for what takes much less, even on a busy machine."""
 NODES_PATH, PODS_PATH = "/api/v1/nodes", "/api/v1/namespaces/default/pods"

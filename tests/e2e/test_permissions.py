@@ -233,7 +233,7 @@ def test_the_documented_role_permits_every_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pool = a_manifest("NodePool", "general", api_version="karpenter.sh/v1", spec=POOL_SPEC)
-    client.request("POST", "/apis/karpenter.sh/v1/nodepools", pool)
+    client.request("POST", "/apis/karpenter.sh/v1/nodepools", pool, expect=None)
     Path("pool.json").write_text(json.dumps(pool))
     allow(client, "commands", RULES)
     allow_metrics(client, "commands", "kube-system")
