@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from karptui.screens.preload import Preloader, screen_modules
+from karptui.screens.preload import Preloader
 
 PROGRAM = """
 import sys
@@ -23,11 +23,6 @@ print(before, "karptui.screens.whatif.screen" in sys.modules, "karptui.screens.t
 def test_every_screen_is_there_before_it_is_opened() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "True"]
-
-
-def test_screens_of_packages_are_found_too() -> None:
-    names = set(screen_modules())
-    assert {"karptui.screens.nodes", "karptui.screens.whatif.screen", "karptui.screens.whatif.controller"} <= names
 
 
 def test_is_stopped_between_two_modules() -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widgets import Input
 
 from karptui.app import KarptuiApp
 from karptui.cli.evidence import evidence_source
@@ -146,12 +147,14 @@ async def rested(pilot: Pilot[Any]) -> None:
 
 
 def pressing(*keys: str, is_analysed: bool = True) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return what presses keys, each once what the one before asked for is there; ``is_analysed`` as of ``settled``."""
+    """Return what presses keys, each once what the one before asked for is there; what is typed into a line at once."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot, is_analysed=is_analysed)
         for key in keys:
             await pilot.press(key)
-            await settled(pilot, is_analysed=is_analysed)
+            if not isinstance(pilot.app.focused, Input):
+                await settled(pilot, is_analysed=is_analysed)
+        await settled(pilot, is_analysed=is_analysed)
 
     return run

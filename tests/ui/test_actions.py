@@ -23,7 +23,7 @@ from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, S
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text
-from tests.ui.stage import demo_app, press, running, settled
+from tests.ui.stage import demo_app, running, settled
 from tests.ui.whatif.bench import begin
 
 ALLOWED = Config(contexts={"demo": ContextSettings(allow_actions=True)})
@@ -98,10 +98,10 @@ async def test_at_a_past_moment_nothing_opens(monkeypatch: pytest.MonkeyPatch) -
 
 async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) -> None:
     app = an_acting_app()
-    async with running(app, (120, 40)) as (_, pilot):
+    async with running(app, (120, 40), is_analysed=False) as (_, pilot):
         assert app.front is not None
         while (app.front.current_object() or ("", ""))[0] != "Node":
-            await press(pilot, "down")
+            await pilot.press("down")
         _, name = app.front.current_object() or ("", "")
         app.run_command("do")
         await until(pilot, lambda: isinstance(app.screen, PickScreen))
@@ -125,26 +125,6 @@ async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) 
         assert f"uncordon Node {name}" in text_of(app)
     before, after = map(json.loads, audit.read_text().splitlines())
     assert (before["reason"], after["outcome"]) == ("bug", "done")
-
-
-async def test_a_removal_needs_the_name(audit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.screens.actions.WATCH_SECONDS", 0.0)
-    app = an_acting_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot, is_analysed=False)
-        claim = next(iter(app.follower.view.state.nodeclaims))
-        app.run_command(f"do delete {claim}")
-        await until(pilot, lambda: "enter asks for a reason" in told(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, LineScreen))
-        await pilot.press("x", "enter")
-        assert isinstance(app.screen, LineScreen)
-        app.screen.query_one(Input).value = claim
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, LineScreen) and not app.screen.query_one(Input).value)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ActionScreen))
-        assert not audit.exists(), "given up at the reason"
 
 
 async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed(audit: Path) -> None:
@@ -243,11 +223,11 @@ async def test_actions_that_nobody_picks_are_closed(monkeypatch: pytest.MonkeyPa
     closed: list[str] = []
     monkeypatch.setattr(Actions, "close", lambda _: closed.append("closed"))
     app = an_acting_app()
-    async with running(app, (120, 40)) as (_, pilot):
+    async with running(app, (120, 40), is_analysed=False) as (_, pilot):
         app.run_command("do")
         await until(pilot, lambda: isinstance(app.screen, PickScreen))
         await pilot.press("escape")
         await until(pilot, lambda: bool(closed))
         app.run_command("do frobnicate x")
-        await settled(pilot)
+        await settled(pilot, is_analysed=False)
         assert closed == ["closed", "closed"]

@@ -12,7 +12,7 @@ from tests.ui.fleet import screen_text
 from tests.ui.stage import press, running, settled
 
 
-async def test_a_question_opens_its_answer(make_app: MakeApp) -> None:
+async def test_a_question_opens_its_answer_by_a_command_that_there_is(make_app: MakeApp) -> None:
     async with running(make_app(), (120, 40)) as (app, pilot):
         for screen, words, question, answer in (
             ("1", "still", "still here?", NodeDetailScreen),
@@ -27,9 +27,5 @@ async def test_a_question_opens_its_answer(make_app: MakeApp) -> None:
             await press(pilot, "enter")
             assert isinstance(app.screen, answer), question
             await press(pilot, "escape")
-
-
-async def test_every_question_of_the_cluster_is_a_command(make_app: MakeApp) -> None:
-    async with running(make_app(), (80, 24)) as (app, _):
         names = {command.name for command in app.commands}
         assert {question.command.partition(" ")[0] for question in QUESTIONS if question.command} <= names

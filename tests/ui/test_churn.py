@@ -139,10 +139,14 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         assert app.screen.listing.query_text == "object=general-bbbbb"
 
 
-async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
+async def test_a_pool_and_a_claim_that_are_still_there_lead_to_nodes(make_app: MakeApp) -> None:
     source = a_restless_fleet()
     app = make_app(source=source)
     async with running(app, (120, 40)) as (_, pilot):
+        await press(pilot, "3", "u")
+        await press(pilot, "slash", *"general", "enter", "c", "o")
+        assert isinstance(app.screen, NodesScreen)
+        assert app.screen.listing.query_text == "pool=general"
         await press(pilot, "colon", *"churn", "enter")
         await press(pilot, "R")
         assert isinstance(app.screen, ReplacementsScreen)
@@ -152,12 +156,3 @@ async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
         assert claim[0] == "NodeClaim"
         await press(pilot, "c", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
-
-
-async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
-    app = make_app()
-    async with running(app, (120, 40)) as (_, pilot):
-        await press(pilot, "3", "u")
-        await press(pilot, "slash", *"general", "enter", "c", "o")
-        assert isinstance(app.screen, NodesScreen)
-        assert app.screen.listing.query_text == "pool=general"

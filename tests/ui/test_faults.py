@@ -74,32 +74,29 @@ async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypat
         assert SECRET not in "\n".join(lines_of(app))
 
 
-async def test_the_top_bar_that_fails_leaves_the_rows(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        monkeypatch.setattr("karptui.screens.frame.tab_notes", fails)
-        app.show_changes(is_changed=True)
-        await pilot.pause()
-        assert "internal error while showing the top bar" in told(app)
-        await lives_on(app, pilot)
-
-
-async def test_a_key_whose_action_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("part", "keys", "sentence"),
+    [
+        pytest.param("frame.tab_notes", [], "showing the top bar", id="top bar"),
+        pytest.param("nodes.NodesScreen.action_copy", ["c"], "taking the key c: ZeroDivisionError", id="key"),
+        pytest.param("command_line.run", ["colon", *"wide", "enter"], "", id="command"),
+        pytest.param("help.HelpScreen.compose", ["question_mark"], "", id="screen that opens"),
+    ],
+)
+async def test_a_part_that_fails_is_a_sentence(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, part: str, keys: list[str], sentence: str
+) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         with monkeypatch.context() as patch:
-            patch.setattr(NodesScreen, "action_copy", fails)
-            await pilot.press("c")
-            assert "internal error while taking the key c: ZeroDivisionError" in told(app)
+            patch.setattr(f"karptui.screens.{part}", fails)
+            app.show_changes(is_changed=True)
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert f"internal error while {sentence}" in told(app)
+            await pilot.press("escape")
         await lives_on(app, pilot)
         await pilot.press("down")
         assert told(app) == ""
-
-
-async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        monkeypatch.setattr("karptui.screens.command_line.run", fails)
-        await pilot.press("colon", *"wide", "enter")
-        assert "internal error while" in told(app)
-        await lives_on(app, pilot)
 
 
 async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,15 +153,6 @@ async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pyt
             await pilot.pause()
             assert "internal error while drawing: ZeroDivisionError" in told(app)
             assert "● live" in lines_of(app)[0]
-        await lives_on(app, pilot)
-
-
-async def test_a_screen_that_cannot_be_made(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        monkeypatch.setattr("karptui.screens.help.HelpScreen.compose", fails)
-        await pilot.press("question_mark")
-        assert "internal error" in told(app)
-        await pilot.press("escape")
         await lives_on(app, pilot)
 
 

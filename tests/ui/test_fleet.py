@@ -135,7 +135,7 @@ async def test_without_clusters_the_command_says_why(fleet_of: SourceError | Non
     clock = FrozenClock(NOW_NS)
     given: Callable[[], Fleet] | None = refuse if fleet_of is not None else None
     app = an_app(StillDemo(clock), clock=clock, connect=lambda _: StillDemo(clock), fleet_of=given)
-    async with running(app, (80, 24)) as (_, pilot):
+    async with running(app, (80, 24), is_analysed=False) as (_, pilot):
         app.run_command("fleet")
         await pilot.pause()
         assert message in screen_text(app)

@@ -27,15 +27,6 @@ POLL_SECONDS = 0.5
 """Longer than a pilot waits for what comes soon, so that time passes where a test lets it."""
 
 
-async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(make_app: MakeApp) -> None:
-    source = FleetSource(a_fleet())
-    app = make_app(source=source)
-    async with running(app, SIZE):
-        assert source.mailbox is not None
-        assert source.stopped == 0
-    assert source.stopped == 1
-
-
 async def test_keys_tabs_footer_commands_and_palette_go_to_screens(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("4")
@@ -140,27 +131,13 @@ async def test_lines_come_back_complete_and_say_what_is_wrong(make_app: MakeApp)
         await pilot.press("y", "escape")
 
 
-async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
-    async with running(make_app(), (120, 200)) as (app, pilot):
+async def test_help_is_made_from_the_bindings_and_begins_with_those_of_the_screen(make_app: MakeApp) -> None:
+    async with running(make_app(), (80, 300)) as (app, pilot):
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
         text = screen_text(app)
         words = ("↓ j", ":nodes :no :node", "Columns", "The capacity type", "free.cpu>")
         assert [word for word in words if word not in text] == []
-        await pilot.press("j", "k", "q")
-        assert isinstance(app.screen, NodesScreen)
-        app.run_command("help")
-        await pilot.pause()
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.click(offset=(60, 100))
-        assert isinstance(app.screen, HelpScreen)
-        await pilot.click(offset=(1, 1))
-        assert isinstance(app.screen, NodesScreen)
-
-
-async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeApp) -> None:
-    async with running(make_app(), (80, 300)) as (app, pilot):
-        await pilot.press("question_mark")
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
         titles = [line.strip() for line in lines if line.startswith("  ") and line.strip() and line[2] != " "]
         order = [
@@ -168,6 +145,15 @@ async def test_help_begins_with_the_keys_and_codes_of_the_screen(make_app: MakeA
             for item in ("This screen", "Labels of WHY, worst first", "Columns", "Every screen", "Table", "Commands")
         ]
         assert order == sorted(order)
+        await pilot.press("j", "k", "q")
+        assert isinstance(app.screen, NodesScreen)
+        app.run_command("help")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.click(offset=(40, 150))
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.click(offset=(1, 1))
+        assert isinstance(app.screen, NodesScreen)
 
 
 async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
@@ -195,17 +181,20 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
         assert "every column; ← → scroll, w goes back" in screen_text(app)
 
 
-async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
-    app = make_app()
+async def test_q_goes_back_then_quits_and_ends_the_source(make_app: MakeApp) -> None:
+    source = FleetSource(a_fleet())
+    app = make_app(source=source)
     async with running(app, SIZE) as (_, pilot):
         await pilot.press("enter")
         await pilot.press("q")
         assert app.is_running
+        assert source.stopped == 0
         await pilot.press("q")
     assert app.return_code == 0
+    assert source.stopped == 1
 
 
-@pytest.mark.parametrize("keys", [("ctrl+c",), ("enter", "ctrl+c"), ("colon", "q", "enter"), ("slash", "ctrl+c")])
+@pytest.mark.parametrize("keys", [("enter", "ctrl+c"), ("colon", "q", "enter"), ("slash", "ctrl+c")])
 async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[str]) -> None:
     app = make_app()
     async with running(app, SIZE) as (_, pilot):
@@ -231,14 +220,14 @@ async def test_another_context(make_app: MakeApp) -> None:
         assert "kind-dev" in lines_of(app)[0]
 
 
-@pytest.mark.parametrize("width", [120, 40])
-async def test_the_top_bar_gives_way_from_the_right(make_app: MakeApp, width: int) -> None:
+async def test_a_narrow_terminal_keeps_banner_and_clock_help_and_quit(make_app: MakeApp) -> None:
     contexts = {"prod-*": ContextSettings(Banner.CAUTION, "PRODUCTION")}
-    async with make_app(contexts=contexts).run_test(size=(width, 24)) as pilot:
-        top = lines_of(await settled(pilot))[0]
-        assert "PRODUCTION prod" in top
-        assert top.endswith("12:00:07Z")
-        assert len(top) <= width
+    async with make_app(contexts=contexts).run_test(size=(40, 24)) as pilot:
+        lines = lines_of(await settled(pilot))
+        assert "PRODUCTION prod" in lines[0]
+        assert lines[0].endswith("12:00:07Z")
+        assert lines[-1].split()[-4:] == ["?", "Help", "q", "Quit"]
+        assert max(map(len, lines)) <= 40
 
 
 async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(

@@ -25,7 +25,7 @@ from karptui.widgets.row_table.canvas import HEADER_LINES
 from karptui.widgets.sentences import Sentences
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text
+from tests.ui.fleet import FleetSource, a_fleet, lines_of, screen_text
 from tests.ui.stage import demo_app, press, running, settled
 
 SIZE = (120, 40)
@@ -181,6 +181,9 @@ async def test_nodes_and_claims_open_and_escape_comes_back(make_app: MakeApp) ->
         await pilot.press("q", "q", "down", "enter")
         await press(pilot, "o")
         assert "kind: NodeClaim" in screen_text(app)
+        await press(pilot, "3", "slash", *"general-x7k2p", "enter", "e")
+        assert isinstance(app.screen, NodeDetailScreen)
+        assert "general-x7k2p" in screen_text(app)
 
 
 async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
@@ -226,22 +229,6 @@ async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app
         assert "Nodes [12]" in screen_text(app)
 
 
-async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: MakeApp) -> None:
-    fleet = a_fleet()
-    source = FleetSource(fleet)
-    async with running(make_app(source=source), SIZE) as (app, pilot):
-        await pilot.press(*["down"] * 5)
-        table = app.screen.query_one(RowTable)
-        before = table.cursor_key
-        a_node(fleet, "ip-10-0-0-1")
-        assert source.mailbox is not None
-        fleet.pour(source.mailbox)
-        app.poll_now()
-        await pilot.pause()
-        assert table.cursor_key == before
-        assert "12 nodes" in screen_text(app)
-
-
 async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         copied: list[str] = []
@@ -263,15 +250,6 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         assert "node=ip-10-0-8-41" in screen_text(app)
 
 
-async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
-    async with running(make_app(screen="claims"), (120, 40)) as (app, pilot):
-        names = [entry.name for entry in app.follower.view.node_entries if entry.node is None]
-        assert names
-        await pilot.press("slash", *names[0], "enter", "e")
-        assert isinstance(app.screen, NodeDetailScreen)
-        assert names[0] in screen_text(app)
-
-
 async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
     given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
     async with running(make_app(**given), (230, 40)) as (app, _):
@@ -281,11 +259,9 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
         assert "EXPIRES" in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
-    clock = FrozenClock(NOW_NS)
-    app = demo_app(clock)
-    async with running(app, size) as (_, pilot):
+async def test_no_finding_of_the_demo_is_cut_in_a_small_terminal() -> None:
+    app = demo_app(FrozenClock(NOW_NS))
+    async with running(app, (80, 24)) as (_, pilot):
         findings = app.session.verdict(NOW_NS)
         reasons = pending_reasons(app.follower.view)
         told = ["".join(sentence(finding, NOW_NS, reasons).split()) for finding in findings]
@@ -401,15 +377,6 @@ async def test_pods_screen(make_app: MakeApp) -> None:
         assert "name: gitlab/runner-7f2c4" in screen_text(app)
         await pilot.press("q", "slash", "ctrl+u", *"name=trino-worker-1", "enter", "o")
         assert "the pod is not bound to a node" in screen_text(app)
-
-
-async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 10)
-    async with running(make_app(), SIZE) as (app, pilot):
-        await settled(pilot)
-        assert len(names(app)) == 13
-        await press(pilot, "slash", *"spot", "enter")
-        assert len(names(app)) == 5
 
 
 async def test_the_ledger_of_a_nodes_type(make_app: MakeApp) -> None:

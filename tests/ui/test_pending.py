@@ -73,17 +73,6 @@ async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: Make
         assert app.screen.query_one(TabLine).notes == {"advice": "5", "pending": "9"}
 
 
-async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
-    async with running(make_story(), (160, 40)) as (app, pilot):
-        assert "closest: flex: no compatible instance type is available" in cell_text(app, "#story")
-        await press(pilot, "slash", *"front", "enter")
-        story = cell_text(app, "#story")
-        assert "nominated 30m ago to general-x1, which is gone; still pending" in story
-        assert "enter shows the messages of Karpenter" in story
-        await press(pilot, "escape", "slash", *"pinned", "enter")
-        assert "silently ignored by Karpenter" in cell_text(app, "#story")
-
-
 async def test_story_d_is_explained_with_nodes_and_changes_that_open(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 50)) as (app, pilot):
         await press(pilot, "down", "enter")

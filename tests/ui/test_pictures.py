@@ -193,8 +193,7 @@ async def test_screens_look_as_pictured(
     changed = []
     async with running(WALKS[walk].start(), PRESSED_AT) as (_, pilot):
         for name, keys in WALKS[walk].screens.items():
-            for key in keys:
-                await press(pilot, key)
+            await press(pilot, *keys)
             looks = MAIN_SCREENS if name in MAIN else SMALL_SCREENS if name in SMALL else EVERY_SCREEN
             changed += await changed_pictures(pilot, name, *looks)
             if name == "nodes":

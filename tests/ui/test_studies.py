@@ -18,10 +18,8 @@ from tests.builders import NOW_NS
 from tests.histories import record_demo, write_usage
 from tests.story_d import story_document
 from tests.story_e import StorySource, story_evidence
-from tests.ui.fleet import lines_of, screen_text
-from tests.ui.stage import an_app, history_app, press, pressing, running, worked
-from tests.ui.whatif.bench import make_app
-from tests.ui.whatif.test_stories_page import NAMES, read, steps_of
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, history_app, pressing, worked
 
 
 @pytest.fixture
@@ -57,23 +55,6 @@ async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
         assert "without zone=" in screen_text(app) or "without capacity-type=" in screen_text(app)
         await pressing("escape", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-
-
-async def test_the_story_of_a_plan_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read happens within an hour, so no more is simulated: docs/plan.md has the 6 hours of the screen."""
-    monkeypatch.setattr("karptui.screens.forward.HORIZONS_NS", (3600 * 10**9,))
-    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
-    steps = steps_of(page)
-    counted = [sum(len(step.keys) for step in steps[: at + 1]) for at in range(len(steps))]
-    assert [step.in_all for step in steps] == counted
-    app = make_app()
-    async with running(app, (120, 40)) as (_, pilot):
-        for step in steps:
-            for key in step.keys:
-                await press(pilot, NAMES.get(key, key))
-            text = read(lines_of(app))
-            missing = [sentence for sentence in step.sentences if sentence not in text]
-            assert not missing, f"{missing} not in\n{text}"
 
 
 async def test_a_search_is_made_on_top_of_the_scenario_in_front(app: KarptuiApp) -> None:

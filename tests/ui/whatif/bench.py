@@ -21,8 +21,6 @@ from tests.builders import NOW_NS
 from tests.ui import stage
 from tests.ui.stage import demo_app
 
-SIZES = [(80, 24), (120, 40), (200, 60)]
-
 
 def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase) -> Replayer:
     """Return a replayer by whose clock every answer takes 41 milliseconds."""
