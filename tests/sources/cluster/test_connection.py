@@ -31,41 +31,25 @@ def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None 
     return load_connection(kubeconfig=str(folder / "config"), environ={}, **options)
 
 
-def test_everything_named(tmp_path: Path) -> None:
-    connection = connect(tmp_path, cluster={"server": "https://api.test/k8s/clusters/c-1/"}, user={"token": "abc"})
-    assert connection.server == "https://api.test/k8s/clusters/c-1"
-    assert (connection.context, connection.user) == ("ctx", "u")
-    assert connection.token == "abc"
-    assert connection.compress
-    assert connection.certificate_authority is None
-
-
-def test_cluster_options(tmp_path: Path) -> None:
-    connection = connect(
-        tmp_path,
-        cluster={
-            "tls-server-name": "api.internal",
-            "proxy-url": "socks5://127.0.0.1:1080",
-            "disable-compression": True,
-            "insecure-skip-tls-verify": True,
-        },
-    )
-    assert connection.tls_server_name == "api.internal"
-    assert connection.proxy_url == "socks5://127.0.0.1:1080"
-    assert not connection.compress
-    assert connection.skip_tls_verify
-
-
 @pytest.mark.parametrize(
-    ("server", "cluster", "expected"),
+    ("cluster", "fields"),
     [
-        ("10.0.0.1:6443", {}, "http://10.0.0.1:6443"),
-        ("10.0.0.1:6443", {"insecure-skip-tls-verify": True}, "https://10.0.0.1:6443"),
-        ("http://10.0.0.1", {}, "http://10.0.0.1"),
+        (
+            {"server": "https://api.test/k8s/c-1/"},
+            {"server": "https://api.test/k8s/c-1", "context": "ctx", "user": "u"},
+        ),
+        ({"server": "10.0.0.1:6443"}, {"server": "http://10.0.0.1:6443"}),
+        ({"server": "10.0.0.1:6443", "insecure-skip-tls-verify": True}, {"server": "https://10.0.0.1:6443"}),
+        ({"server": "http://10.0.0.1"}, {"server": "http://10.0.0.1"}),
+        ({"tls-server-name": "api.internal"}, {"tls_server_name": "api.internal", "skip_tls_verify": False}),
+        ({"proxy-url": "socks5://127.0.0.1:1080"}, {"proxy_url": "socks5://127.0.0.1:1080", "compress": True}),
+        ({"disable-compression": True}, {"compress": False, "certificate_authority": None}),
+        ({"insecure-skip-tls-verify": True}, {"skip_tls_verify": True}),
     ],
 )
-def test_server_without_a_scheme(tmp_path: Path, server: str, cluster: Fields, expected: str) -> None:
-    assert connect(tmp_path, cluster={"server": server, **cluster}).server == expected
+def test_fields_of_a_cluster(tmp_path: Path, cluster: Fields, fields: Fields) -> None:
+    connection = connect(tmp_path, cluster=cluster)
+    assert {name: getattr(connection, name) for name in fields} == fields
 
 
 def test_relative_paths_start_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,16 +195,17 @@ def test_what_a_plugin_says_is_shown_without_secrets(text: str, shown: str) -> N
     assert without_secrets(text) == shown
 
 
-def test_missing_command_shows_the_hint() -> None:
-    missing = ExecPlugin("no-such-command", (), {}, V1, "Get it from example.com.", False, None, "exec plugin x")
-    with pytest.raises(CredentialError, match=r"^exec plugin x: command not found\. Get it from example\.com\.$"):
-        ExecCredential(missing).current()
-
-
-def test_command_that_cannot_be_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    bad = ExecPlugin(str(tmp_path / "file"), (), {}, V1, "", False, None, "exec plugin x")
-    with pytest.raises(CredentialError, match=r"^exec plugin x cannot be run: .*Permission denied"):
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("no-such-command", r"exec plugin x: command not found\. Get it from example\.com\.$"),
+        (__file__, "exec plugin x cannot be run: .*Permission denied"),
+    ],
+    ids=["missing", "no program"],
+)
+def test_commands_that_cannot_be_run(command: str, sentence: str) -> None:
+    bad = ExecPlugin(command, (), {}, V1, "Get it from example.com.", False, None, "exec plugin x")
+    with pytest.raises(CredentialError, match=f"^{sentence}"):
         ExecCredential(bad).current()
 
 

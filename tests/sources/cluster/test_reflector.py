@@ -218,25 +218,15 @@ def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
     assert third["resourceVersion"] == "20"
 
 
-def test_plain_bookmark_before_the_end_is_no_place_to_go_on_from(serve: Serve) -> None:
-    server = serve(Script(answer(event("ADDED", named("a")), bookmark(99), then=Call.cut), answer(*streamed("a", "b"))))
+def test_streaming_list_that_breaks_off_is_begun_again_in_spite_of_a_bookmark(serve: Serve) -> None:
+    first = answer(event("ADDED", named("a")), event("ADDED", named("gone")), bookmark(99), then=Call.cut)
+    server = serve(Script(first, answer(*streamed("a", "b"))))
     bench = Bench(server)
-    assert bench.step() > 0
-    assert bench.step() == 0
-    assert server.calls[1].is_stream_list
-    assert bench.keys == {"a", "b"}
-
-
-def test_streaming_list_that_breaks_off_loses_and_doubles_nothing(serve: Serve) -> None:
-    script = Script(
-        answer(event("ADDED", named("a")), event("ADDED", named("gone")), then=Call.cut), answer(*streamed("a", "b"))
-    )
-    bench = Bench(serve(script))
     assert bench.step() == 1.0
-    assert bench.status.phase is Phase.DISCONNECTED
-    assert bench.status.count == 2
+    assert (bench.status.phase, bench.status.count) == (Phase.DISCONNECTED, 2)
     assert bench.status.retry_at_ns == NOW_NS + 10**9
     assert bench.step() == 0
+    assert server.calls[1].is_stream_list
     assert bench.keys == {"a", "b"}
     assert bench.recoveries > 0
 
@@ -324,22 +314,6 @@ def test_list_that_outlives_its_pages_is_done_again_with_larger_ones(serve: Serv
     assert bench.step() == 0
     assert bench.keys == {"a"}
     assert server.calls[-1].query["limit"] == "1000"
-
-
-def test_something_other_than_a_list(serve: Serve) -> None:
-    bench = Bench(serve(Script(NO_STREAMING, lambda call: call.text("<html>"))))
-    assert bench.step() == 1.0
-    assert "did not answer with a list of nodes: " in bench.status.last_error
-
-
-def test_unreadable_objects_of_a_page_are_said(serve: Serve) -> None:
-    bad = {"metadata": {"name": "bad"}, "spec": {"taints": "none"}}
-    script = Script(NO_STREAMING, lambda call: call.json(listing([named("a"), bad, bad])))
-    bench = Bench(serve(script))
-    bench.step()
-    assert bench.keys == {"a"}
-    assert bench.status.phase is Phase.LIVE
-    assert bench.status.last_error.startswith("could not be read (and 1 more): Node bad: spec.taints")
 
 
 def test_large_kinds_are_counted_first(serve: Serve) -> None:
@@ -522,20 +496,15 @@ def test_retry_after_in_an_error_event(serve: Serve) -> None:
     assert bench.status.last_error.startswith("the API server is busy and asks to come back later (429): slow down")
 
 
-def test_errors_in_a_row_give_the_place_up(serve: Serve) -> None:
-    bench, server = live(serve, *[error(500, "broken")] * 4, answer(*streamed("b")))
-    for _ in range(5):
+@pytest.mark.parametrize(
+    "failures",
+    [[error(500, "broken")] * 4, [error(504, "Too large resource version: 10, current: 3", "Timeout")]],
+    ids=["errors in a row", "restored from a backup"],
+)
+def test_watch_is_given_up_for_a_new_list_after(serve: Serve, failures: list[Answer]) -> None:
+    bench, server = live(serve, *failures, answer(*streamed("b")))
+    for _ in range(len(failures) + 1):
         bench.step()
-    assert server.calls[-1].is_stream_list
-    assert bench.keys == {"b"}
-
-
-def test_server_restored_from_a_backup_is_listed_again(serve: Serve) -> None:
-    bench, server = live(
-        serve, error(504, "Too large resource version: 10, current: 3", "Timeout"), answer(*streamed("b"))
-    )
-    bench.step()
-    bench.step()
     assert server.calls[-1].is_stream_list
     assert bench.keys == {"b"}
 
@@ -911,13 +880,24 @@ def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypa
 # What cannot be read
 
 
+def test_a_page_that_is_no_list_is_an_error_and_unreadable_objects_of_one_are_said(serve: Serve) -> None:
+    bad = {"metadata": {"name": "bad"}, "spec": {"taints": "none"}}
+    answers = lambda call: call.text("<html>"), lambda call: call.json(listing([named("a"), bad, bad]))
+    bench = Bench(serve(Script(NO_STREAMING, *answers)))
+    assert bench.step() == 1.0
+    assert "did not answer with a list of nodes: " in bench.status.last_error
+    assert bench.step() == 0
+    assert bench.keys == {"a"}
+    assert bench.status.phase is Phase.LIVE
+    assert bench.status.last_error.startswith("could not be read (and 1 more): Node bad: spec.taints")
+
+
 def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
     bad = {**named("a", version="11"), "spec": {"taints": "none"}}
     bench, server = live(serve, answer(event("MODIFIED", bad), bookmark(12)), answer(bookmark(13)), names=("a", "b"))
     bench.step()
     bench.step()
-    assert bench.keys == {"b"}
-    assert bench.status.count == 1
+    assert (bench.keys, bench.status.count) == ({"b"}, 1)
     assert bench.status.last_error.startswith("could not be read: Node a: spec.taints")
     assert server.calls[-1].query["resourceVersion"] == "12"
 

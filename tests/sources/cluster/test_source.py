@@ -3,6 +3,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,14 +12,14 @@ from karptui.decode.kinds import Kind
 from karptui.session.follower import ClusterFollower
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.resources import NODES
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase, Source, SourceError
 from tests.fake_api_server import Call, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox
-from .test_reflectors import EC2, karpenter
+from .test_reflectors import karpenter
 
 
 def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
@@ -76,48 +78,46 @@ def test_request_timeout(serve: Serve) -> None:
     source.stop()
 
 
-def answering(serve: Serve, path: str, body: str, code: int = 200) -> tuple[ClusterSource, WatchedMailbox]:
-    """Return a source on a server with Karpenter that answers one path in its own way."""
+ANSWERS = {
+    "/api/v1/namespaces/web/pods/a": '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}',
+    "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default": '{"spec": 1}',
+    "/api/v1/nodes/a": "<html>",
+}
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[ClusterSource]:
+    """Return a source on a server with Karpenter and kwok, which has been read."""
     api = karpenter()
     api.install("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass")
-    server = serve(lambda call: call.text(body, code) if call.path == path else api(call))
-    source, mailbox = started(server)
-    mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
-    return source, mailbox
+    with LoopbackServer(lambda call: call.text(ANSWERS[call.path]) if call.path in ANSWERS else api(call)) as server:
+        source, mailbox = started(server)
+        mailbox.until(lambda: Kind.POD in mailbox.statuses and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
+        yield source
+        source.stop()
 
 
-def test_one_object_without_managed_fields(serve: Serve) -> None:
-    body = '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}'
-    source, _ = answering(serve, "/api/v1/namespaces/web/pods/a", body)
-    assert source.fetch_object("Pod", "web/a") == {"metadata": {"name": "a"}, "spec": {"x": 1}}
-    with pytest.raises(ApiError, match="404"):
-        source.fetch_object("Pod", "web/b")
-    with pytest.raises(SourceError, match=r"^Service x: the API server has no such kind$"):
-        source.fetch_object("Service", "x")
-    source.stop()
-
-
-def test_node_class_of_the_provider_that_is_named(serve: Serve) -> None:
-    source, _ = answering(serve, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default", '{"spec": 1}')
-    assert source.fetch_object("KWOKNodeClass", "default") == {"spec": 1}
-    with pytest.raises(ApiError, match="404"):
-        source.fetch_object("EC2NodeClass", "default")
-    with pytest.raises(SourceError, match=r"^AKSNodeClass default: the API server has no such kind$"):
-        source.fetch_object("AKSNodeClass", "default")
-    with pytest.raises(SourceError, match="karptui does not read objects of kind Gadget"):
-        source.fetch_object("Gadget", "x")
-    source.stop()
-
-
-def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
-    source, _ = answering(serve, "/api/v1/nodes/a", "<html>")
-    with pytest.raises(UnreachableError, match="did not answer with an object"):
-        source.fetch_object("Node", "a")
-    source.stop()
-    source, _ = answering(serve, f"{EC2}/default", '{"message": "no", "reason": "Forbidden"}', 403)
-    with pytest.raises(ApiError, match="403 Forbidden: no"):
-        source.fetch_object("EC2NodeClass", "default")
-    source.stop()
+@pytest.mark.parametrize(
+    ("kind", "key", "fetched"),
+    [
+        ("Pod", "web/a", {"metadata": {"name": "a"}, "spec": {"x": 1}}),
+        ("KWOKNodeClass", "default", {"spec": 1}),
+        ("Pod", "web/b", "404"),
+        ("EC2NodeClass", "default", "404"),
+        ("Service", "x", "^Service x: the API server has no such kind$"),
+        ("AKSNodeClass", "default", "^AKSNodeClass default: the API server has no such kind$"),
+        ("Gadget", "x", "karptui does not read objects of kind Gadget"),
+        ("Node", "a", "did not answer with an object"),
+    ],
+)
+def test_single_objects_are_fetched_without_managed_fields(
+    live: ClusterSource, kind: str, key: str, fetched: dict[str, Any] | str
+) -> None:
+    if isinstance(fetched, str):
+        with pytest.raises(SourceError, match=fetched):
+            live.fetch_object(kind, key)
+    else:
+        assert live.fetch_object(kind, key) == fetched
 
 
 @pytest.mark.crashes
