@@ -21,7 +21,6 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.studies.forecasts import RemovalForecasts
-from tests import traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
 from tests.story_e import story_view
 
@@ -74,15 +73,6 @@ def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
     assert is_complete(beside, view.state.generation)
     assert str(analysis_of(beside).findings[KEY].why.code) == "DND"
     assert beside.failure == ""
-
-
-def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
-    view = analysed(worker, story_view())
-    assert is_complete(worker, view.state.generation)
-    before, later = analysis_of(worker), changed(view)
-    analysed(worker, later)
-    assert is_complete(worker, later.state.generation)
-    assert analysis_of(worker).findings[KEY] is before.findings[KEY]
 
 
 def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
@@ -439,16 +429,6 @@ def waiting_view() -> ClusterView:
 def _remedies_are_complete(worker: Analyst) -> bool:
     detail = worker.pending.detail if worker.pending is not None else None
     return detail is not None and detail.remedies is not None and detail.remedies.is_complete
-
-
-def test_rules_are_asked_without_being_asked_for(worker: Analyst) -> None:
-    assert worker.advice is None
-    worker.submit(traps.view(), NOW_NS)
-    worker.catch_up()
-    report = worker.advice
-    assert report is not None
-    assert "pod-several-pdbs" in {finding.rule for finding in report.findings}
-    assert report.failures == ()
 
 
 def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None:

@@ -10,9 +10,8 @@ import pytest
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.sources.periodic import PeriodicSource, failed_status
 from karptui.sources.source import SourceError
+from tests.sources.conftest import NOW_NS
 from tests.sources.turns import Turns
-
-NOW = 1_795_259_891_000_000_000
 
 
 class CountingSource(PeriodicSource[int]):
@@ -35,11 +34,6 @@ class CountingSource(PeriodicSource[int]):
 
     def failed(self, error: SourceError, seconds: float) -> None:
         self.failures.append((str(error), seconds))
-
-
-@pytest.fixture
-def turns() -> Turns:
-    return Turns()
 
 
 @pytest.fixture
@@ -99,10 +93,10 @@ def test_it_reads_no_more_once_it_is_stopped() -> None:
     ("before", "phase"),
     [
         (FactStatus(phase=FactPhase.WAITING), FactPhase.UNAVAILABLE),
-        (FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW - 5), FactPhase.CACHED),
+        (FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 5), FactPhase.CACHED),
     ],
 )
 def test_what_was_read_before_keeps_its_age(before: FactStatus, phase: FactPhase) -> None:
-    assert failed_status(before, SourceError("no route"), now_ns=NOW, rest_seconds=1.5) == FactStatus(
-        phase=phase, sentence="no route", as_of_ns=before.as_of_ns, retry_at_ns=NOW + 1_500_000_000
+    assert failed_status(before, SourceError("no route"), now_ns=NOW_NS, rest_seconds=1.5) == FactStatus(
+        phase=phase, sentence="no route", as_of_ns=before.as_of_ns, retry_at_ns=NOW_NS + 1_500_000_000
     )

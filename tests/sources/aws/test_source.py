@@ -16,10 +16,10 @@ from karptui.sources.aws.facts import RULES, FactCache
 from karptui.sources.aws.questions import Questions
 from karptui.sources.aws.source import EVERYTHING, PRICES, AwsSource, cache_name
 from karptui.sources.aws.trouble import AwsError, Trouble
+from tests.sources.conftest import NOW_NS
 
 from .conftest import REGION, FakeAws
 
-NOW = 1_795_259_891 * NS_PER_SECOND
 HOUR = 3600 * NS_PER_SECOND
 VALUES: Mapping[FactKind, Any] = {
     FactKind.INSTANCE_TYPES: {},
@@ -73,11 +73,6 @@ def answers() -> Answers:
 
 
 @pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock(NOW)
-
-
-@pytest.fixture
 def cache(tmp_path: Path) -> FactCache:
     return FactCache(tmp_path)
 
@@ -103,8 +98,8 @@ def test_asks_for_everything_once(source: AwsSource, answers: Answers) -> None:
     assert sorted(answers.asked) == sorted(["identity", *FactKind])
     assert phases(source) == {FactPhase.LIVE}
     assert news.account == "123456789012"
-    assert (news.facts.region, news.facts.on_demand) == (REGION, Dated({"m5.large": 0.1}, NOW))
-    assert news.statuses[FactKind.SUBNETS] == FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW)
+    assert (news.facts.region, news.facts.on_demand) == (REGION, Dated({"m5.large": 0.1}, NOW_NS))
+    assert news.statuses[FactKind.SUBNETS] == FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS)
     assert rest == 300
 
 
@@ -145,7 +140,7 @@ def test_what_was_read_lately_is_not_asked_for(
     again.step()
     assert later.opened == 0
     assert phases(again) == {FactPhase.LIVE}
-    assert again.latest().facts.spot == Dated({"m5.large": {"use1-az1": 0.04}}, NOW)
+    assert again.latest().facts.spot == Dated({"m5.large": {"use1-az1": 0.04}}, NOW_NS)
 
 
 def test_old_facts_serve_offline_with_their_age(source: AwsSource, cache: FactCache, clock: FrozenClock) -> None:
@@ -155,12 +150,12 @@ def test_old_facts_serve_offline_with_their_age(source: AwsSource, cache: FactCa
     offline.trouble = dict.fromkeys(["identity", *FactKind], AwsError(Trouble.NO_NETWORK, "no way out"))
     again = make(cache, clock, offline)
     assert again.step() == 60
-    assert again.latest().facts.on_demand == Dated({"m5.large": 0.1}, NOW)
+    assert again.latest().facts.on_demand == Dated({"m5.large": 0.1}, NOW_NS)
     assert set(again.latest().statuses.values()) == {
         FactStatus(
             phase=FactPhase.CACHED,
             sentence="no way out",
-            as_of_ns=NOW,
+            as_of_ns=NOW_NS,
             retry_at_ns=clock.instant_ns + 60 * NS_PER_SECOND,
         )
     }
@@ -168,7 +163,7 @@ def test_old_facts_serve_offline_with_their_age(source: AwsSource, cache: FactCa
 
 def test_facts_of_the_future_are_not_believed(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
     for kind in FactKind:
-        cache.store(cache_name(kind, REGION, ""), Dated(VALUES[kind], NOW + HOUR))
+        cache.store(cache_name(kind, REGION, ""), Dated(VALUES[kind], NOW_NS + HOUR))
     make(cache, clock, answers).step()
     assert set(answers.asked) == {"identity", *FactKind}
 
@@ -208,7 +203,7 @@ def test_one_missing_permission_costs_one_kind(source: AwsSource, answers: Answe
     source.step()
     statuses = source.latest().statuses
     assert statuses[FactKind.RESERVATIONS] == FactStatus(
-        phase=FactPhase.UNAVAILABLE, sentence="lack the permission", retry_at_ns=NOW + 1800 * NS_PER_SECOND
+        phase=FactPhase.UNAVAILABLE, sentence="lack the permission", retry_at_ns=NOW_NS + 1800 * NS_PER_SECOND
     )
     assert {status.phase for kind, status in statuses.items() if kind is not FactKind.RESERVATIONS} == {FactPhase.LIVE}
 
@@ -305,13 +300,13 @@ class TestWithBotocore:
         fake.xml("DescribeSubnets", "<subnetSet/>")
         fake.fault("DescribeCapacityReservations", "UnauthorizedOperation", 403)
         kinds = frozenset({FactKind.SUBNETS, FactKind.RESERVATIONS})
-        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=kinds)
+        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=kinds)
         source.use_region(REGION)
         source.step()
         source.stop()
         news = source.latest()
         assert news.account == "123456789012"
-        assert news.facts.subnets == Dated((), NOW)
+        assert news.facts.subnets == Dated((), NOW_NS)
         assert news.statuses[FactKind.RESERVATIONS].sentence == (
             "the AWS credentials lack the permission ec2:DescribeCapacityReservations"
         )
@@ -322,7 +317,7 @@ class TestWithBotocore:
     ) -> None:
         operation = RULES[kind].action.partition(":")[2]
         fake.fault(operation, "UnauthorizedOperation", 403)
-        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({kind}))
+        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=frozenset({kind}))
         source.use_region(REGION)
         source.step()
         source.stop()
@@ -335,7 +330,7 @@ class TestWithBotocore:
     ) -> None:
         offering = "<item><instanceType>m5.large</instanceType></item>"
         fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
-        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({FactKind.OFFERINGS}))
+        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=frozenset({FactKind.OFFERINGS}))
         source.use_region(REGION)
         source.step()
         source.stop()

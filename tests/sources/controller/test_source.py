@@ -9,21 +9,10 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import ControllerSource
+from tests.sources.conftest import NOW_NS
 from tests.sources.turns import Turns
 
 from .conftest import DEPLOYMENTS, Api, deployment
-
-NOW = 1_795_259_891_000_000_000
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock(NOW)
-
-
-@pytest.fixture
-def turns() -> Turns:
-    return Turns()
 
 
 @pytest.fixture
@@ -38,7 +27,7 @@ def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: 
     api.lists[DEPLOYMENTS] = [deployment(RESERVED_ENIS="1")]
     first = turns.read(source)
     assert first.info is not None
-    assert (first.status.phase, first.status.as_of_ns, turns.seconds) == (FactPhase.LIVE, NOW, [60.0])
+    assert (first.status.phase, first.status.as_of_ns, turns.seconds) == (FactPhase.LIVE, NOW_NS, [60.0])
     clock.instant_ns += 60 * NS_PER_SECOND
     assert turns.read(source) is first
     api.lists[DEPLOYMENTS] = [deployment(RESERVED_ENIS="2")]
@@ -56,9 +45,9 @@ def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSour
     api.lists.clear()
     second = turns.read(source)
     assert second.info is first.info
-    assert (second.status.phase, second.status.as_of_ns) == (FactPhase.CACHED, NOW)
+    assert (second.status.phase, second.status.as_of_ns) == (FactPhase.CACHED, NOW_NS)
     assert "needs permission" in second.status.sentence
-    assert second.status.retry_at_ns == NOW + 300 * NS_PER_SECOND
+    assert second.status.retry_at_ns == NOW_NS + 300 * NS_PER_SECOND
     assert turns.read(source) is second
     api.status = 500
     third = turns.read(source)

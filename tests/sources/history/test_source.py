@@ -16,7 +16,7 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.source import PastSource, read_past
-from karptui.sources.history.store import Change, History, HistoryError
+from karptui.sources.history.store import Change, History
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
@@ -120,11 +120,6 @@ def test_single_objects_are_given_as_they_were_recorded(path: Path) -> None:
     assert source.fetch_object(nodeclass.kind, nodeclass.name)["kind"] == nodeclass.kind
     with pytest.raises(SourceError, match="the history has no Pod shop/none at this moment"):
         source.fetch_object("Pod", "shop/none")
-
-
-def test_a_moment_before_the_beginning_is_refused(path: Path) -> None:
-    with pytest.raises(HistoryError, match="it begins at 2026-11-28T14:00:00Z"):
-        read_past(History(path), BEGIN_NS - 1)
 
 
 def pod(name: str, at_ns: int) -> Change:

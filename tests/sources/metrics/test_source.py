@@ -9,23 +9,13 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.source import MetricsSource
+from tests.sources.conftest import NOW_NS
 from tests.sources.turns import Turns
 
 from .conftest import KarpenterCluster
 from .exposition_text import KARPENTER
 
-NOW = 1_795_259_891 * NS_PER_SECOND
 POD_A = "/api/v1/namespaces/kube-system/pods/karpenter-a:8080/proxy/metrics"
-
-
-@pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock(NOW)
-
-
-@pytest.fixture
-def turns() -> Turns:
-    return Turns()
 
 
 @pytest.fixture
@@ -39,12 +29,12 @@ def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenC
     first = turns.read(source)
     assert first.metrics is not None
     assert first.status.phase is FactPhase.LIVE
-    assert (first.status.as_of_ns, first.status.sentence) == (NOW, "")
+    assert (first.status.as_of_ns, first.status.sentence) == (NOW_NS, "")
     clock.instant_ns += 60 * NS_PER_SECOND
     second = turns.read(source)
-    assert second.status.as_of_ns == NOW + 60 * NS_PER_SECOND
+    assert second.status.as_of_ns == NOW_NS + 60 * NS_PER_SECOND
     assert second.metrics is not None
-    assert second.metrics.read_at_ns == NOW + 60 * NS_PER_SECOND
+    assert second.metrics.read_at_ns == NOW_NS + 60 * NS_PER_SECOND
     assert second.metrics.offerings is first.metrics.offerings, "nothing has changed"
     assert turns.seconds == [60.0, 60.0]
 
@@ -61,7 +51,7 @@ def test_what_was_read_stays_when_reading_fails(
     assert second.metrics is first.metrics
     assert second.status.phase is FactPhase.CACHED
     assert "no running pod or service" in second.status.sentence
-    assert second.status.as_of_ns == NOW
+    assert second.status.as_of_ns == NOW_NS
     assert second.status.retry_at_ns == clock.instant_ns + 300 * NS_PER_SECOND
     assert turns.seconds == [60.0, 300.0]
 
@@ -86,7 +76,7 @@ def test_counters_are_compared_with_the_first_reading_of_the_same_controller(
 ) -> None:
     first = turns.read(source).first
     assert first is not None
-    assert (first.read_at_ns, first.offerings) == (NOW, {})
+    assert (first.read_at_ns, first.offerings) == (NOW_NS, {})
     clock.instant_ns += 60 * NS_PER_SECOND
     second = turns.read(source)
     assert second.first is first

@@ -13,9 +13,9 @@ from karptui.sources.source import SourceError
 from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods
 from tests.fake_api_server import Call
 from tests.sources.cluster.live import transport_that_hears
+from tests.sources.conftest import NOW_NS
 from tests.sources.turns import Turns
 
-NOW = 1_795_259_891_000_000_000
 MI = 1 << 20
 
 
@@ -23,7 +23,7 @@ def measured(name: str, *amounts: tuple[str, str], ago: int = 5, window: str = "
     namespace, _, text = name.rpartition("/")
     item: dict[str, Any] = {
         "metadata": {"name": text, **({"namespace": namespace} if namespace else {})},
-        "timestamp": format_timestamp(NOW - ago * NS_PER_SECOND),
+        "timestamp": format_timestamp(NOW_NS - ago * NS_PER_SECOND),
         "window": window,
         **fields,
     }
@@ -67,12 +67,19 @@ def client(api: Api) -> Iterator[Transport]:
         yield transport
 
 
+@pytest.fixture
+def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[UsageSource]:
+    source = UsageSource(client, clock=clock, wait=turns.wait)
+    yield source
+    turns.end(source)
+
+
 def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
     api.pages["nodes"] = [[measured("node-1", ("1204567891n", "3482916Ki")), measured("node-2", ("250m", "1Gi"))]]
     reading = read_nodes(client)
     assert reading.samples == {
-        "node-1": Sample(NOW - 5 * NS_PER_SECOND, 1205, 3482916 << 10),
-        "node-2": Sample(NOW - 5 * NS_PER_SECOND, 250, 1 << 30),
+        "node-1": Sample(NOW_NS - 5 * NS_PER_SECOND, 1205, 3482916 << 10),
+        "node-2": Sample(NOW_NS - 5 * NS_PER_SECOND, 250, 1 << 30),
     }
     assert reading.window_ns == 20 * NS_PER_SECOND
     assert api.calls == [(f"{ROOT}/nodes", {"limit": "500"})]
@@ -84,8 +91,8 @@ def test_pods_page_by_page_with_their_containers_together(api: Api, client: Tran
         [measured("db/b", ("0", "7Mi"), window="10s"), measured("db/c")],
     ]
     reading = read_pods(client)
-    assert reading.samples["web/a"] == Sample(NOW - 5 * NS_PER_SECOND, 4, 15 * MI)
-    assert reading.samples["db/c"] == Sample(NOW - 5 * NS_PER_SECOND, 0, 0)
+    assert reading.samples["web/a"] == Sample(NOW_NS - 5 * NS_PER_SECOND, 4, 15 * MI)
+    assert reading.samples["db/c"] == Sample(NOW_NS - 5 * NS_PER_SECOND, 0, 0)
     assert reading.containers["web/a"] == (ContainerSample("c0", 2, 10 * MI), ContainerSample("c1", 2, 5 * MI))
     assert [query for _, query in api.calls] == [{"limit": "500"}, {"limit": "500", "continue": "1"}]
 
@@ -120,49 +127,41 @@ def test_faults_are_sentences(api: Api, client: Transport, status: int, says: st
     assert isinstance(caught.value, LiveUsageError) == is_refusal
 
 
-def test_nobody_is_asked_until_somebody_looks(api: Api, client: Transport) -> None:
-    clock, turns = FrozenClock(NOW), Turns()
-    source = UsageSource(client, clock=clock, wait=turns.wait)
+def test_nobody_is_asked_until_somebody_looks(api: Api, source: UsageSource, clock: FrozenClock, turns: Turns) -> None:
     api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"))]]
     assert turns.read(source).read_at_ns == 0
     assert api.calls == []
     assert turns.seconds == [IDLE_SECONDS]
     source.want()
     usage = turns.read(source)
-    assert (usage.nodes["node-1"].samples, usage.is_asked, usage.read_at_ns) == (1, True, NOW)
+    assert (usage.nodes["node-1"].samples, usage.is_asked, usage.read_at_ns) == (1, True, NOW_NS)
     assert turns.seconds[-1] == 20.0
     clock.instant_ns += 61 * NS_PER_SECOND
     assert turns.read(source) is usage
     assert len(api.calls) == 2
-    turns.end(source)
 
 
 def test_a_history_has_it_read_once_a_minute_and_less_often_with_many_pods(
-    api: Api, client: Transport, monkeypatch: pytest.MonkeyPatch
+    api: Api, source: UsageSource, clock: FrozenClock, turns: Turns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, turns = FrozenClock(NOW), Turns()
-    source = UsageSource(client, clock=clock, wait=turns.wait)
     source.is_recorded = True
     api.pages["pods"] = [[measured(f"web/{number}", ("1", "1Gi")) for number in range(6)]]
     for seconds, calls in ((0, 2), (59, 2), (60, 4), (120, 6)):
-        clock.instant_ns = NOW + seconds * NS_PER_SECOND
+        clock.instant_ns = NOW_NS + seconds * NS_PER_SECOND
         assert turns.read(source).read_at_ns
         assert len(api.calls) == calls
     monkeypatch.setattr("karptui.sources.usage.RECORDED_PODS", 0.05)
     for seconds, calls in ((180, 6), (239, 6), (240, 8)):
-        clock.instant_ns = NOW + seconds * NS_PER_SECOND
+        clock.instant_ns = NOW_NS + seconds * NS_PER_SECOND
         turns.read(source)
         assert len(api.calls) == calls
     source.is_recorded = False
     clock.instant_ns += 600 * NS_PER_SECOND
     turns.read(source)
     assert len(api.calls) == 8
-    turns.end(source)
 
 
-def test_the_most_of_all_samples_is_kept(api: Api, client: Transport) -> None:
-    clock, turns = FrozenClock(NOW), Turns()
-    source = UsageSource(client, clock=clock, wait=turns.wait)
+def test_the_most_of_all_samples_is_kept(api: Api, source: UsageSource, turns: Turns) -> None:
     source.want()
     told = [("2", "1Gi", 30), ("1", "3Gi", 15), ("1", "3Gi", 15)]
     for cpu, memory, ago in told:
@@ -173,16 +172,15 @@ def test_the_most_of_all_samples_is_kept(api: Api, client: Transport) -> None:
     assert (used.latest.cpu_millis, used.latest.memory_bytes) == (1000, 3 << 30)
     assert (used.peak_cpu_millis, used.peak_memory_bytes) == (2000, 3 << 30)
     # The same measurement again is no further one.
-    assert (used.samples, used.first_ns) == (2, NOW - 30 * NS_PER_SECOND)
+    assert (used.samples, used.first_ns) == (2, NOW_NS - 30 * NS_PER_SECOND)
     assert usage.pods == {}
     assert turns.seconds[-1] == 15.0
-    turns.end(source)
 
 
 @pytest.mark.parametrize(("status", "rest"), [(403, 300.0), (404, 300.0), (503, 60.0)])
-def test_what_was_read_stays_when_it_fails(api: Api, client: Transport, status: int, rest: float) -> None:
-    clock, turns = FrozenClock(NOW), Turns()
-    source = UsageSource(client, clock=clock, wait=turns.wait)
+def test_what_was_read_stays_when_it_fails(
+    api: Api, source: UsageSource, turns: Turns, status: int, rest: float
+) -> None:
     source.want()
     api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"), window="10m0s")]]
     before = turns.read(source)
@@ -190,8 +188,7 @@ def test_what_was_read_stays_when_it_fails(api: Api, client: Transport, status: 
     api.status = status
     after = turns.read(source)
     assert after.nodes is before.nodes
-    assert (after.sentence != "", after.retry_at_ns) == (True, NOW + int(rest) * NS_PER_SECOND)
+    assert (after.sentence != "", after.retry_at_ns) == (True, NOW_NS + int(rest) * NS_PER_SECOND)
     assert turns.seconds[-1] == rest
     api.status = 200
     assert turns.read(source).sentence == ""
-    turns.end(source)

@@ -1,0 +1,20 @@
+"""Time in the hands of tests of sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.clock import FrozenClock
+from tests.sources.turns import Turns
+
+NOW_NS = 1_795_259_891_000_000_000
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(NOW_NS)
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
