@@ -281,12 +281,21 @@ def test_a_node_without_a_nodeclaim_that_a_finalizer_keeps_is_told(pool: str) ->
     assert (told.names, told.detail, told.screen) == (("node-1",), Leaving.NODE_ALONE, "nodes")
 
 
-def test_only_pods_that_take_long_to_end_are_counted_as_such() -> None:
-    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained", status="Unknown"),))
-    ending = a_pod(name="ending", node="node-1", deletion_ns=NOW_NS)
-    pods = (ending, a_pod(name="a", node="node-1"), a_pod(name="b", node="node-1"))
-    told = found_in(nodeclaims=(claim,), pods=pods)[FindingCode.LEAVING]
-    assert (told.detail, told.pods) == (Leaving.ENDING, 1)
+@pytest.mark.parametrize(
+    ("drained", "pods", "detail", "ending"),
+    [("True", (), Leaving.VOLUMES, 0), ("Unknown", ("a", "b"), Leaving.ENDING, 1)],
+    ids=["drained", "pods that take long to end"],
+)
+def test_what_keeps_a_node_that_has_been_deleted_for_long_is_told(
+    drained: str, pods: tuple[str, ...], detail: Leaving, ending: int
+) -> None:
+    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained", status=drained),))
+    on_node = [a_pod(name=name, node="node-1") for name in pods]
+    if ending:
+        on_node.append(a_pod(name="ending", node="node-1", deletion_ns=NOW_NS))
+    told = found_in(nodeclaims=(claim,), pods=on_node)[FindingCode.LEAVING]
+    assert (told.names[0], told.since_ns) == ("node-1", NOW_NS - HOUR_NS)
+    assert (told.detail, told.pods) == (detail, ending)
 
 
 def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
@@ -348,12 +357,6 @@ def test_dollars_say_that_a_node_without_a_price_is_not_among_them() -> None:
 def test_a_node_that_would_stay_anyway_is_held_by_nothing() -> None:
     pods = (a_pod(name="db", node="node-1", cpu="6", labels={"app": "web"}),)
     assert FindingCode.PDB not in found_in(pods=pods, pdbs=(a_pdb(max_unavailable=0),))
-
-
-def test_a_node_that_has_been_deleted_for_long_is_found_in_a_cluster() -> None:
-    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained"),))
-    told = found_in(nodeclaims=(claim,))[FindingCode.LEAVING]
-    assert (told.names, told.since_ns, told.detail) == (("node-1",), NOW_NS - HOUR_NS, "volumes")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import yaml
 
 from karptui.decode.kinds import OTHER_PROVIDERS, Kind, may_hold_nodeclasses
 from karptui.karpenter.labels import AWS_GROUP
-from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from tests.sources.cluster.cluster_role import PROVIDER_GROUPS, ProviderGroup, role_lines
+from karptui.sources.cluster.resources import KARPENTER_KINDS, LATER, NODES
+from tests.sources.cluster.cluster_role import FOLLOWED, PROVIDER_GROUPS, role_lines
 
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
 RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
@@ -21,23 +21,22 @@ def verbs_on(group: str, plural: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "resource", [NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS], ids=lambda item: item.identity
+    ("group", "plural"),
+    [
+        *((resource.group, resource.plural) for resource in FOLLOWED),
+        *((provider.group, plural) for provider in PROVIDER_GROUPS for plural in provider.plurals),
+    ],
 )
-def test_what_is_followed_may_be_listed_and_watched(resource: Resource) -> None:
-    assert verbs_on(resource.group, resource.plural) == {"get", "list", "watch"}
+def test_what_is_followed_may_be_listed_and_watched(group: str, plural: str) -> None:
+    assert verbs_on(group, plural) == {"get", "list", "watch"}
 
 
-@pytest.mark.parametrize("group", PROVIDER_GROUPS, ids=lambda item: item.group)
-def test_nodeclasses_of_other_providers_may_be_read_by_their_name(group: ProviderGroup) -> None:
-    assert may_hold_nodeclasses(group.group)
-    assert all(plural.endswith("nodeclasses") for plural in group.plurals)
-    assert all(verbs_on(group.group, plural) == {"get", "list", "watch"} for plural in group.plurals)
-
-
-def test_every_group_has_one_rule() -> None:
-    groups = [group.group for group in PROVIDER_GROUPS]
+def test_every_provider_has_one_rule_for_nodeclasses() -> None:
+    groups = [provider.group for provider in PROVIDER_GROUPS]
     assert {AWS_GROUP, *OTHER_PROVIDERS} <= set(groups)
     assert len(groups) == len(set(groups))
+    assert all(map(may_hold_nodeclasses, groups))
+    assert all(plural.endswith("nodeclasses") for provider in PROVIDER_GROUPS for plural in provider.plurals)
 
 
 @pytest.mark.parametrize(

@@ -47,15 +47,8 @@ def test_verdicts(
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        (400, True),
-        (403, True),
-        (405, True),
-        (422, True),
-        (401, False),
-        (404, False),
-        (410, False),
-        (429, False),
-        (500, False),
+        *((400, True), (403, True), (405, True), (422, True), (401, False), (404, False), (410, False)),
+        *((429, False), (500, False)),
     ],
 )
 def test_what_rules_out_streaming_lists(status: int, expected: bool) -> None:
