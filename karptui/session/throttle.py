@@ -20,8 +20,10 @@ KEY_REST_FACTOR: Final = 5.0
 """While the user types, a thread rests for this multiple of its last turn, even if that overran."""
 KEY_REST_SECONDS: Final = 1.0
 """And for no longer than that."""
-PUT_OFF_SECONDS: Final = 5.0
-"""Maximum time garbage collection is deferred while the user types, in seconds."""
+REST_SECONDS: Final = 1.5
+"""Garbage collection, which stops all threads, waits for so long without a key."""
+PUT_OFF_SECONDS: Final = 120.0
+"""But no longer than this while the user types."""
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
 TYPED_SECONDS: Final = 2.0
@@ -77,7 +79,7 @@ class Keyboard:
         if is_over:
             self._pressed_at = now - KEY_SECONDS
         if self._put_off_at is None or not (
-            is_over or not self.is_busy(now) or now >= self._put_off_at + PUT_OFF_SECONDS
+            is_over or self.is_at_rest(now, REST_SECONDS) or now >= self._put_off_at + PUT_OFF_SECONDS
         ):
             return
         self._put_off_at = None
@@ -213,10 +215,6 @@ BY_ITSELF: Final = 1_000_000
 """Such rounds before Python searches everything: practically never."""
 FIRST_SECONDS: Final = 6.0
 """After the start; by then most clusters are read."""
-REST_SECONDS: Final = 1.5
-"""Shortest time since the last key press."""
-LONGEST_WAIT_SECONDS: Final = 120.0
-"""A search that is due waits no longer than that for whoever types."""
 EVERY_SECONDS: Final = (10.0, 60.0)
 """Between two searches, within these bounds."""
 COST_FACTOR: Final = 300.0
@@ -253,7 +251,7 @@ class Garbage:
         now = self._clock()
         if self._due is None or now < self._due:
             return
-        if now < self._due + LONGEST_WAIT_SECONDS and not self._keyboard.is_at_rest(now, REST_SECONDS):
+        if now < self._due + PUT_OFF_SECONDS and not self._keyboard.is_at_rest(now, REST_SECONDS):
             return
         is_thorough, began = now >= self._thorough_due, self._worked()
         if is_thorough:

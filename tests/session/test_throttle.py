@@ -132,11 +132,13 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
     keyboard = module.Keyboard()
     keyboard.rested()
     assert gc.isenabled()
-    for seconds in (module.KEY_SECONDS, module.PUT_OFF_SECONDS):
+    for seconds in (module.REST_SECONDS, module.PUT_OFF_SECONDS):
         keyboard.pressed()
         keyboard.pressed()
         keyboard.rested()
-        assert not gc.isenabled()
+        clock.now += module.KEY_SECONDS
+        keyboard.rested()
+        assert not gc.isenabled(), "between two keys"
         clock.now += seconds
         keyboard.rested()
         assert gc.isenabled()
@@ -217,7 +219,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
 def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
     searches.now += module.FIRST_SECONDS
     waited = 0.0
-    while waited < module.LONGEST_WAIT_SECONDS - 1.0:
+    while waited < module.PUT_OFF_SECONDS - 1.0:
         searches.keyboard._pressed_at = searches.now
         assert searches.wait(1.0) == []
         waited += 1.0
