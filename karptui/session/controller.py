@@ -59,7 +59,9 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
     leases = [lease for lease in view.state.of(Kind.LEASE).values() if lease.name == LEADER_LEASE]
-    lease = next((lease for lease in leases if lease.namespace in namespaces), None)
+    # One that an earlier installation left is not renewed.
+    in_use = (lease for lease in leases if lease.namespace in namespaces)
+    lease = max(in_use, key=lambda lease: (lease.renewed_ns, lease.namespace), default=None)
     usual = namespaces_of(None)
     lease_seen_ns = seen_ns(view.statuses.get(Kind.LEASE), now_ns)
     # A rollout's old pods do not count among the replicas.

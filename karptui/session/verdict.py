@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -76,13 +77,14 @@ _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
 def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
-    """Return the findings about a cluster, worst first."""
+    """Return the findings about a cluster, worst first; the same in whatever order its objects were read."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     replicas = _sets_with_refused_pods(view)
     pods = _pods(view, replicas.keys())
     pods.crashing.extend(_between_crashes(pods, now_ns))
     limits = PdbLimits(view.state.pdbs.values())
+    entries = sorted(view.node_entries, key=attrgetter("name"))
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
     if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
@@ -90,11 +92,11 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
-            nodes=[_node_line(view, entry, limits, now_ns) for entry in view.node_entries],
+            nodes=[_node_line(view, entry, limits, now_ns) for entry in entries],
             analysis=view.analysis,
             pending=tuple(pending_lines(view, now_ns)),
             controller=controller_of_view(view, pods.karpenter, now_ns),
-            events=view.state.events.values(),
+            events=sorted(view.state.events.values(), key=attrgetter("last_ns", "key")),
             nodeclasses=view.state.nodeclasses,
             daemonsets=view.state.daemonsets.values(),
             overlays=view.state.of(Kind.NODEOVERLAY).values(),
@@ -185,7 +187,7 @@ def _node_line(view: ClusterView, entry: NodeEntry, limits: PdbLimits, now_ns: i
         capacity_type=entry.capacity_type,
         instance_type=entry.instance_type,
         node=node,
-        stuck_pods=tuple(_stuck_pods(view, entry, now_ns)) if is_down else (),
+        stuck_pods=tuple(sorted(_stuck_pods(view, entry, now_ns))) if is_down else (),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
         closed_pdbs=tuple(_closed_pdbs(view, node, limits)) if node is not None and node.is_unschedulable else (),
@@ -195,7 +197,7 @@ def _node_line(view: ClusterView, entry: NodeEntry, limits: PdbLimits, now_ns: i
     )
     if node is None or not entry.is_managed or not is_leaving(line, now_ns):
         return line
-    pods = view.state.pods_on(node.name).values()
+    pods = sorted(view.state.pods_on(node.name).values(), key=attrgetter("key"))
     unread = {pod.key: mark for pod in pods if pod.is_active and (mark := _unread_annotation(pod))}
     return replace(
         line,
@@ -346,6 +348,8 @@ def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
             pods.outlived.append(pod)
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.counts.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
+    for found in pods[:-1]:
+        found.sort(key=attrgetter("key"))
     return pods
 
 

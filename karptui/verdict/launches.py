@@ -315,9 +315,9 @@ def refusal_message(line: VerdictNode) -> str:
 
 
 def unsynced_claims(case: VerdictCase) -> list[Blocker]:
-    """Return the NodeClaims without provider ID, for which Karpenter disrupts nothing, as blockers."""
+    """Return the NodeClaims without provider ID, for which Karpenter disrupts nothing, as blockers, by name."""
     cluster = case.analysis.cluster if case.analysis is not None else ()
-    return [blocker for blocker in cluster if blocker.code is Code.UNSYNCED]
+    return sorted((blocker for blocker in cluster if blocker.code is Code.UNSYNCED), key=lambda b: b.object_key)
 
 
 def stopping_refusal(case: VerdictCase) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import msgspec
@@ -18,13 +19,21 @@ from karptui.cli import verdict
 from karptui.cli.loading import Loaded
 from karptui.session import verdict as findings
 from tests.incidents.all import INCIDENTS
-from tests.incidents.judge import judge
+from tests.incidents.judge import ask, judge
 from tests.incidents.live import shown_by_a_cluster
 from tests.shared_analyses import look_once
 
 HERE: Final = Path(__file__).resolve().parent
 GIVEN: Final = HERE.parent / "goldens" / "incidents"
 SCORES: Final[dict[str, dict[str, int]]] = json.loads((HERE / "scores.json").read_text())
+IN_ANY_ORDER: Final = (
+    "fine-lease-is-left-over",
+    "launch-templates-used-up",
+    "neuron-plugin-was-never-installed",
+    "nodeclaims-never-end",
+    "pulls-time-out-in-one-zone",
+    "secrets-provider-is-missing",
+)
 FOLDERS: Final = sorted(path.name for path in GIVEN.iterdir())
 
 
@@ -54,6 +63,17 @@ def test_own(name: str, tmp_path: Path) -> None:
             snapshot.write_bytes(msgspec.json.encode(seen))
             with pytest.MonkeyPatch.context() as patch:
                 check(name, INCIDENTS[name].expectation(), snapshot, patch)
+
+
+@pytest.mark.parametrize("name", IN_ANY_ORDER)
+def test_findings_do_not_depend_on_the_order_of_objects(name: str, tmp_path: Path) -> None:
+    snapshot, texts = tmp_path / "snapshot.json", set[str]()
+    for change in (list, list.reverse, Random(1).shuffle):
+        document = INCIDENTS[name].snapshot()
+        change(document["objects" if "objects" in document else "items"])
+        snapshot.write_bytes(msgspec.json.encode(document))
+        texts.add(ask(["verdict"], snapshot))
+    assert len(texts) == 1, texts
 
 
 @pytest.mark.parametrize("name", FOLDERS)
