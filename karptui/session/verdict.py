@@ -110,7 +110,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             running_on=_running_on(view, [*pods.crashing, *pods.unready]),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
-            repairs=view.evidence.settings.gate(REPAIR_GATE),
+            repairs=_repairs(view),
             refusals=launch_refusals_of(view.state),
             advice=view.advice,
             unchecked=tuple(_unchecked(view, now_ns)),
@@ -124,7 +124,11 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
-            ignored={plural(kind): _severity(kind) for kind in hidden if kind in OPTIONAL},
+            ignored={
+                plural(kind): _severity(kind, is_list=is_file and Kind.EVENT in view.hidden)
+                for kind in hidden
+                if kind in OPTIONAL
+            },
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
@@ -139,9 +143,17 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     )
 
 
-def _severity(kind: Kind) -> FindingSeverity:
-    # Without DaemonSets, new nodes only seem to have a little more room.
-    return FindingSeverity.INFO if kind is Kind.DAEMONSET else FindingSeverity.WARNING
+def _repairs(view: ClusterView) -> bool | None:
+    """Return whether Karpenter repairs unhealthy nodes; None if its feature gates are not known."""
+    settings = view.evidence.settings
+    return None if view.evidence.is_assumed("FEATURE_GATES", settings) else settings.gate(REPAIR_GATE)
+
+
+def _severity(kind: Kind, *, is_list: bool) -> FindingSeverity:
+    # Without DaemonSets, new nodes only seem to have a little more room. Lists of kubectl may lack PodDisruptionBudgets
+    # because there are none.
+    is_minor = kind is Kind.DAEMONSET or (is_list and kind is Kind.PDB)
+    return FindingSeverity.INFO if is_minor else FindingSeverity.WARNING
 
 
 def _unread_volumes(view: ClusterView) -> Iterator[str]:
@@ -455,6 +467,7 @@ def _unchecked(view: ClusterView, now_ns: int) -> Iterator[str]:
     if view.analysis is None:
         yield "blockers"
     yield from (plural(kind) for kind in _USED if kind in view.hidden)
+    yield from map(plural, _unread_volumes(view))
     if assumed_of(view):
         yield plural(Kind.NODECLASS)
     read_ns = min(seen_ns(view.statuses.get(kind), now_ns) for kind in _NEEDED)

@@ -26,6 +26,7 @@ from karptui.verdict.finding import (
 from karptui.verdict.pending_pods import folded_by_namespace, folded_names, key_of, pods_of
 
 STARTING_PATIENCE_NS: Final = 5 * MINUTE_NS
+CREATING_PATIENCE_NS: Final = 15 * MINUTE_NS
 """Images and volumes take minutes; containers that are not created by then need attention."""
 _FAILED_STARTS: Final = (
     "BranchAllocationFailed",
@@ -135,7 +136,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             groups[IMAGE, pod.image].append(pod)
         elif told is not None and told.reason != "Failed":
             groups[told.reason, _of_any_pod(told) if told.reason == "FailedMount" else ""].append(pod)
-        elif pod.waiting_reason not in CREATING:
+        elif pod.waiting_reason not in CREATING or _is_unexplained(pod, case.now_ns):
             groups[pod.waiting_reason, messages[key]].append(pod)
     for (reason, image), pods in _with_common_errors(groups, messages).items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
@@ -153,6 +154,11 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=_platforms(lines, nodes) if is_platform else (),
         )
+
+
+def _is_unexplained(pod: StartingPod, now_ns: int) -> bool:
+    """Return whether a pod has waited for its containers longer than an image takes; init containers may take hours."""
+    return pod.waiting_reason == "ContainerCreating" and now_ns - pod.since_ns >= CREATING_PATIENCE_NS
 
 
 def _of_any_pod(event: Event) -> str:

@@ -718,8 +718,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Running and desired pods of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()
     """Conditions by which the provider detects unhealthy nodes."""
-    repairs: bool = False
-    """Whether Karpenter repairs unhealthy nodes."""
+    repairs: bool | None = False
+    """Whether Karpenter repairs unhealthy nodes; None if unknown."""
     refusals: Sequence[LaunchRefusal] = ()
     """Launches that the cloud refused, for as long as events are kept."""
     advice: AdviceReport | None = None

@@ -426,7 +426,7 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             instants[key].append(condition.last_transition_ns)
             messages[key] = condition.message or condition.reason
     for (type_, status), lines in groups.items():
-        manner = Manner.UNREPAIRED if not case.repairs else Manner.PLAIN
+        manner = {True: Manner.PLAIN, False: Manner.UNREPAIRED, None: Manner.MISSING}[case.repairs]
         closed = [blocker for line in lines if is_repair(line) for blocker in own_blockers(line, WhyCode.BUDGET)]
         if closed:
             manner = Manner.CLOSED

@@ -114,7 +114,7 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
 
 def _fine(case: VerdictCase) -> ClusterFinding:
     """Return the finding for a cluster without problems; one without Karpenter nodes is not called healthy."""
-    manner = Manner.INCOMPLETE if case.unchecked or case.hidden or case.unread else Manner.PLAIN
+    manner = Manner.INCOMPLETE if case.unchecked or case.hidden else Manner.PLAIN
     if not case.nodes:
         manner = Manner.NO_NODES
     elif not any(line.claim is not None or line.pool for line in case.nodes):
@@ -124,6 +124,6 @@ def _fine(case: VerdictCase) -> ClusterFinding:
         code=FindingCode.FINE,
         nodes=len(case.nodes),
         names=tuple(pool.name for pool in case.pools),
-        detail=", ".join((*case.unchecked, *case.hidden, *case.unread)),
+        detail=", ".join((*case.unchecked, *case.hidden)),
         manner=manner,
     )

@@ -303,9 +303,17 @@ CASES = [
     Case(
         "pool-no-types",
         lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=3),))),
-        ("minValues of node.kubernetes.io/instance-type is not met: only 2 values offered",),
+        ("minValues of node.kubernetes.io/instance-type is not met: only 2 values offered.",),
         ERROR,
+        settings={"MIN_VALUES_POLICY": "Strict"},
         name="minValues",
+    ),
+    Case(
+        "pool-no-types",
+        lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=3),))),
+        ("only 2 values offered (MIN_VALUES_POLICY is not known: its default is assumed)",),
+        WARNING,
+        name="minValues-of-unknown-policy",
     ),
     Case(
         "pool-no-types",

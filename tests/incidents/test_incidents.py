@@ -34,6 +34,7 @@ IN_ANY_ORDER: Final = (
     "pulls-time-out-in-one-zone",
     "secrets-provider-is-missing",
 )
+OFTEN_LISTED: Final = ("Node", "Pod", "NodeClaim", "NodePool", "EC2NodeClass")
 FOLDERS: Final = sorted(path.name for path in GIVEN.iterdir())
 
 
@@ -74,6 +75,26 @@ def test_findings_do_not_depend_on_the_order_of_objects(name: str, tmp_path: Pat
         snapshot.write_bytes(msgspec.json.encode(document))
         texts.add(ask(["verdict"], snapshot))
     assert len(texts) == 1, texts
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "false"),
+    [
+        ("half-of-one-pod", "not everything is checked: events, PodDisruptionBudgets", "no blockers"),
+        ("repair-blocked", "have had NetworkingReady=False", "repair"),
+        ("fine-min-values-are-relaxed", "Advice has 1 warning", "✘"),
+        ("driver-not-registered", "2 pods ml/trainer-{0,1} on 2 nodes have not started for 17m", "nothing found"),
+    ],
+)
+def test_what_a_list_of_five_kinds_lacks_is_neither_assumed_nor_silent(
+    name: str, text: str, false: str, tmp_path: Path
+) -> None:
+    document, snapshot = INCIDENTS[name].snapshot(), tmp_path / "list.json"
+    items = [item for item in document["objects"] if item["kind"] in OFTEN_LISTED]
+    snapshot.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}))
+    verdict_text = ask(["verdict"], snapshot)
+    assert text in verdict_text
+    assert false not in verdict_text
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -279,10 +279,11 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
         if not context.knows_types(pool):
             continue
         because = _unreserved(context, pool) or (pool_types.why_not if left_out else _why_no_types(pool_types))
+        doubt = context.doubt("MIN_VALUES_POLICY") if left_out else ""
         yield Finding(
-            severity=Severity.ERROR,
+            severity=Severity.WARNING if doubt else Severity.ERROR,
             objects=(pool_ref(pool),),
-            fact=f"NodePool {pool.name} cannot launch any node: {because}.",
+            fact=f"NodePool {pool.name} cannot launch any node: {because}{doubt}.",
         )
 
 

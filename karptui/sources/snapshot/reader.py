@@ -354,13 +354,18 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
     Without nodes, no pod is bound; Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet.
+    Its chart installs a PodDisruptionBudget, and controllers write events all the time.
     """
     if not pile.has(Kind.NODE):
         is_bound = any(pod.node_name for pod in pile.pods)
         return (*VOLUME_KINDS, *((Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM) if is_bound else ()))
-    of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if any(NODEPOOL in node.labels for node in pile.nodes) else ()
+    is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
+    is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
+    of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
+    lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))
+    told = (Kind.PDB, Kind.EVENT) if lacks_both else ()
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
-    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *daemonsets)
+    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *told, *daemonsets)
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:
