@@ -23,6 +23,7 @@ TOKEN = "end-to-end"
 BINARIES = ("etcd", "kube-apiserver")
 START_SECONDS = 120.0
 CLIENTS = 8
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SPARING = {"GOGC": "400", "GOMAXPROCS": "1"}
 """Go looks for garbage a fourth as often and on one processor: starting takes a fourth less processor time."""
 
@@ -256,6 +257,22 @@ class Client:
         with ThreadPoolExecutor(CLIENTS) as pool:
             for answer in pool.map(lambda document: self.request("POST", path, document, expect=None), documents):
                 assert answer.get("reason") in (None, "AlreadyExists"), answer
+
+    def allow(self, name: str, rules: list[dict[str, Any]], *, kind: str = "User", namespace: str = "") -> None:
+        """Bind a user, group or service account to a ClusterRole with rules, both of its name."""
+        self.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+        self._bind("ClusterRole", name, {"kind": kind, "name": name, **({"namespace": namespace} if namespace else {})})
+
+    def allow_in(self, namespace: str, user: str, rules: list[dict[str, Any]]) -> None:
+        """Bind a user to a Role with rules in a namespace, both of its name."""
+        role = {"metadata": {"name": user}, "rules": rules}
+        self.request("POST", f"{RBAC}/namespaces/{namespace}/roles", role)
+        self._bind("Role", user, {"kind": "User", "name": user}, f"/namespaces/{namespace}")
+
+    def _bind(self, kind: str, name: str, subject: dict[str, str], place: str = "") -> None:
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+        binding = {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}
+        self.request("POST", f"{RBAC}{place}/{kind.lower()}bindings", binding)
 
     def keys(self, path: str) -> set[str]:
         """Return the keys of a collection as the API server has them."""

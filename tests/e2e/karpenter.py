@@ -18,9 +18,11 @@ from karptui.cli.simulate import answer
 from karptui.sources.snapshot.reader import SnapshotReader
 
 from .control_plane import Client, ControlPlane
+from .definitions import install_definitions
 
 PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 POOLS, CLAIMS = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
+CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 SECONDS = 60.0
 """A limit for what takes much less."""
 ZONES = ("test-zone-a", "test-zone-b", "test-zone-c")
@@ -66,7 +68,7 @@ _LISTS = (
     "/apis/policy/v1/poddisruptionbudgets",
     POOLS,
     CLAIMS,
-    "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
+    CLASSES,
 )
 
 
@@ -173,6 +175,28 @@ def running(
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def living(
+    plane: ControlPlane, binary: Path, folder: Path, pools: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[LiveCluster, Karpenter]]:
+    """Run Karpenter with NodePools that are ready, for as long as the context lasts; snapshots go to a folder."""
+    client = Client(plane)
+    install_definitions(client, with_status=True)
+    client.request("POST", CLASSES, {**named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
+    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
+    ready = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now()}
+    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [ready]}}, expect=None)
+    with running(plane, binary) as karpenter:
+        cluster = LiveCluster(client, folder, karpenter.log)
+        client.create(POOLS, pools)
+        cluster.until(lambda: all(_is_true(pool, "Ready") for pool in cluster.items(POOLS)), "NodePools are ready")
+        yield cluster, karpenter
+
+
+def named(kind: str, api_version: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
 class LiveCluster:

@@ -28,10 +28,9 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.instance_types import Catalogs
 
-from .control_plane import Client, ControlPlane, find_assets
-from .definitions import install_definitions
-from .karpenter import CAPACITY_TYPE, PODS, POOLS, ZONE, LiveCluster, instance_types, running
-from .test_live_karpenter import CLASSES, _in, _named, _ready, _spread, a_pool, pods
+from .control_plane import ControlPlane, find_assets
+from .karpenter import CAPACITY_TYPE, PODS, ZONE, LiveCluster, instance_types, living
+from .test_live_karpenter import _in, _spread, a_pool, pods
 
 POLL_SECONDS = 0.5
 ENOUGH_PERCENT = 95.0
@@ -69,14 +68,8 @@ def main() -> int:
 
 
 def _entries(plane: ControlPlane, binary: Path, seconds: float, seed: int) -> Iterator[LedgerEntry]:
-    client = Client(plane)
-    install_definitions(client, with_status=True)
-    client.request("POST", CLASSES, {**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
-    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
-    with tempfile.TemporaryDirectory() as folder, running(plane, binary) as karpenter:
-        live = LiveCluster(client, Path(folder), karpenter.log)
-        for pool in (_consolidated(a_pool("general")), _consolidated(a_pool("spot", weight=50, team="batch"))):
-            client.request("POST", POOLS, pool)
+    pools = (_consolidated(a_pool("general")), _consolidated(a_pool("spot", weight=50, team="batch")))
+    with tempfile.TemporaryDirectory() as folder, living(plane, binary, Path(folder), pools) as (live, _):
         ended = threading.Event()
         for work in (lambda: _run_kubelets(live, ended), lambda: _change_load(live, ended, random.Random(seed))):
             threading.Thread(target=work, daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -26,7 +27,7 @@ from tests.sources.cluster.live import TLS, server_tls
 
 from .control_plane import TOKEN, Client, ControlPlane
 from .definitions import install_definitions
-from .test_permissions import POOL_SPEC, RULES, allow
+from .test_permissions import POOL_SPEC, RULES
 
 pytestmark = pytest.mark.apiserver
 
@@ -72,8 +73,8 @@ def plane(start_plane: Callable[..., ControlPlane], log: Path) -> Iterator[Contr
 def furnish(client: Client, webhook_port: int) -> None:
     """Make objects to act on, two users, an admission policy and a webhook."""
     install_definitions(client)
-    allow(client, "operator", [*RULES, *ACTIONS])
-    allow(client, "reader", RULES)
+    client.allow("operator", [*RULES, *ACTIONS])
+    client.allow("reader", RULES)
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "web"}})
     for name in ("n1", "n2"):
         client.request("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"kept": str(name == "n2")}}})
@@ -116,8 +117,6 @@ def furnish(client: Client, webhook_port: int) -> None:
         f"{POLICY}/validatingadmissionpolicybindings",
         {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}},
     )
-    import base64
-
     hook = {
         "name": "fridays.example.com",
         "admissionReviewVersions": ["v1"],

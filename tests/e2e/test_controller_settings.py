@@ -68,9 +68,6 @@ def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
         assert read_controller(result).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
 
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-
-
 def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -> None:
     client = Client(plane)
     client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)
@@ -84,11 +81,7 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
             read_controller(result)
         assert caught.value.others == ("Deployment shop/karpenter",)
         rules = [{"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create", "patch"]}]
-        client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "karpenter"}, "rules": rules})
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "karpenter"}
-        subject = {"kind": "ServiceAccount", "namespace": "platform", "name": "karpenter"}
-        binding = {"metadata": {"name": "karpenter"}, "roleRef": role, "subjects": [subject]}
-        client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+        client.allow("karpenter", rules, kind="ServiceAccount", namespace="platform")
         deployment = a_deployment()
         deployment["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter"
         client.request("POST", DEPLOYMENTS.replace("kube-system", "platform"), deployment)
@@ -98,26 +91,16 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
     client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'shop')}/karpenter")
 
 
-def test_without_permission_there_is_a_sentence(plane: ControlPlane) -> None:
-    missing = "needs permission to list deployments or pods in its namespace"
-    with (
-        transport(plane, impersonation=Impersonation("nobody", ())) as result,
-        pytest.raises(ControllerError, match=missing),
-    ):
-        read_controller(result)
-
-
-def test_one_namespace_is_enough(plane: ControlPlane) -> None:
+def test_permission_in_one_namespace_is_enough_and_without_it_there_is_a_sentence(plane: ControlPlane) -> None:
     client = Client(plane)
-    base = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
-    rules = [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}
-    client.request("POST", f"{base}/roles", {"metadata": {"name": "reader"}, "rules": rules})
-    binding = {"metadata": {"name": "reader"}, "roleRef": role, "subjects": [subject]}
-    client.request("POST", f"{base}/rolebindings", binding)
     client.request("POST", DEPLOYMENTS, a_deployment(), expect=None)
+    missing = "needs permission to list deployments or pods in its namespace"
     with transport(plane, impersonation=Impersonation("reader", ())) as result:
+        with pytest.raises(ControllerError, match=missing):
+            read_controller(result)
+        client.allow_in(
+            "kube-system", "reader", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}]
+        )
         assert _granted(result).title == "Deployment kube-system/karpenter"
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,21 +12,19 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster import backoff, reflectors
 from karptui.sources.cluster.collection import Collection
-from karptui.sources.cluster.connection import Impersonation, load_connection
+from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import UnreachableError
-from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
-from .test_live_cluster import NODES_PATH, PODS_PATH, a_node, a_pod, until_live
+from .test_live_cluster import NODES_PATH, PODS_PATH, a_node, a_pod, following, until_live
 
 pytestmark = pytest.mark.apiserver
 
 SECONDS = 90.0
 """A limit for what takes much less, even on a busy machine."""
 SETTLED = (Phase.LIVE, Phase.NOT_INSTALLED)
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +41,6 @@ def _asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "CHECK_SECONDS", 0.5)
     monkeypatch.setattr(reflectors, "RECHECK_SECONDS", 0.5)
     monkeypatch.setattr(reflectors, "QUIET_SECONDS", 1.0)
-
-
-@contextmanager
-def following(plane: ControlPlane, user: str = "") -> Iterator[tuple[ClusterSource, WatchedMailbox]]:
-    """Follow a control plane, as a user or as an administrator."""
-    whom = Impersonation(user) if user else None
-    source = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={}, impersonation=whom))
-    mailbox = WatchedMailbox()
-    source.start(mailbox)
-    try:
-        yield source, mailbox
-    finally:
-        source.stop()
 
 
 def is_settled(mailbox: WatchedMailbox) -> bool:
@@ -182,29 +166,23 @@ def test_refresh_tries_every_kind_at_once_and_recovers_a_compacted_watch_positio
 
             refreshed()  # ends the waits that had begun before
             refreshed()
-            plane.start_server()
-            for number in range(20):
-                client.request("PATCH", f"{NODES_PATH}/node-1", {"metadata": {"labels": {"n": str(number)}}})
-            plane.compact()
-            client.request("DELETE", f"{PODS_PATH}/steady-3")
-            source.refresh()
-            until_true(mailbox, client)
+        plane.start_server()
+        for number in range(20):
+            client.request("PATCH", f"{NODES_PATH}/node-1", {"metadata": {"labels": {"n": str(number)}}})
+        plane.compact()
+        client.request("DELETE", f"{PODS_PATH}/steady-3")
+        source.refresh()
+        until_true(mailbox, client)
 
 
 def test_permission_given_back_is_noticed_within_seconds(
     plane: ControlPlane, client: Client, record_property: Callable[[str, object], None]
 ) -> None:
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
-    client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "taken"}, "rules": rules})
-    binding = {
-        "metadata": {"name": "taken"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "taken"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "taken"}],
-    }
-    with following(plane, "taken") as (_, mailbox):
+    with following(plane, impersonation=Impersonation("taken")) as (_, mailbox):
         mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None, SECONDS)
         mailbox.until(lambda: mailbox.statuses[Kind.POD].phase is Phase.FORBIDDEN, SECONDS)
-        client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+        client.allow("taken", rules)
         began = time.monotonic()
         until_live(mailbox, Kind.NODE, Kind.POD)
         seconds = time.monotonic() - began

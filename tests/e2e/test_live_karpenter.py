@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from .control_plane import Client, ControlPlane
-from .definitions import install_definitions
+from .control_plane import ControlPlane
 from .karpenter import (
     CAPACITY_TYPE,
     CLAIMS,
@@ -30,8 +29,8 @@ from .karpenter import (
     ZONE,
     LiveCluster,
     answered,
-    now,
-    running,
+    living,
+    named,
     unschedulable,
 )
 
@@ -40,7 +39,6 @@ pytestmark = [
     pytest.mark.apiserver,
     pytest.mark.skipif(not BINARY, reason="KARPTUI_KARPENTER names no Karpenter with its kwok provider"),
 ]
-CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 TEAM = "example.com/team"
 Placement = Counter[tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]]
 
@@ -48,21 +46,13 @@ Placement = Counter[tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]]
 @pytest.fixture(scope="module")
 def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     """Return a cluster with a Karpenter that runs, and its NodePools."""
-    client = Client(plane)
-    install_definitions(client, with_status=True)
-    client.request("POST", CLASSES, {**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
-    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
-    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
-    with running(plane, Path(BINARY)) as karpenter:
-        livecluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
-        for pool in (
-            a_pool("general"),
-            a_pool("spot", weight=50, requirements=[_in(CAPACITY_TYPE, "spot")], team="batch"),
-            a_pool("small", limits={"cpu": "4"}, team="small"),
-            *(a_pool(name, team=name, requirements=[_in(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
-        ):
-            client.request("POST", POOLS, pool)
-        livecluster.until(lambda: all(_is_ready(item) for item in livecluster.items(POOLS)), "NodePools are ready")
+    pools = (
+        a_pool("general"),
+        a_pool("spot", weight=50, requirements=[_in(CAPACITY_TYPE, "spot")], team="batch"),
+        a_pool("small", limits={"cpu": "4"}, team="small"),
+        *(a_pool(name, team=name, requirements=[_in(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
+    )
+    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (livecluster, _):
         yield livecluster
 
 
@@ -80,7 +70,7 @@ def a_pool(
         **({"weight": weight} if weight else {}),
         **({"limits": limits} if limits else {}),
     }
-    return {**_named("NodePool", "karpenter.sh/v1", name), "spec": spec}
+    return {**named("NodePool", "karpenter.sh/v1", name), "spec": spec}
 
 
 def pods(name: str, count: int, cpu: str, memory: str = "256Mi", team: str = "", **spec: Any) -> list[dict[str, Any]]:
@@ -90,19 +80,6 @@ def pods(name: str, count: int, cpu: str, memory: str = "256Mi", team: str = "",
         spec["nodeSelector"] = {TEAM: team, **spec.get("nodeSelector", {})}
     whole = {"containers": [container], "terminationGracePeriodSeconds": 0, **spec}
     return [{"metadata": {"name": f"{name}-{i}", "labels": {"app": name}}, "spec": whole} for i in range(count)]
-
-
-def _named(kind: str, api_version: str, name: str) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
-
-
-def _ready() -> dict[str, str]:
-    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now()}
-
-
-def _is_ready(item: dict[str, Any]) -> bool:
-    conditions = item.get("status", {}).get("conditions", [])
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def _in(key: str, *values: str) -> dict[str, Any]:

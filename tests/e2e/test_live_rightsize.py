@@ -16,10 +16,9 @@ import pytest
 
 from karptui.cli.main import main
 
-from .control_plane import Client, ControlPlane
-from .definitions import install_definitions
-from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, running
-from .test_live_karpenter import BINARY, CLASSES, _in, _is_ready, _named, _ready, a_pool, pods
+from .control_plane import ControlPlane
+from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, living
+from .test_live_karpenter import BINARY, _in, a_pool, pods
 
 pytestmark = [
     pytest.mark.apiserver,
@@ -36,17 +35,9 @@ TARGET = {"cpu": "300m", "memory": "128Mi"}
 def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     """Return a cluster with a Karpenter that runs, and one NodePool that disrupts nothing yet."""
     plane: ControlPlane = start_plane()
-    client = Client(plane)
-    install_definitions(client, with_status=True)
-    client.request("POST", CLASSES, {**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
-    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
-    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
-    with running(plane, Path(BINARY)) as karpenter:
-        livecluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
-        pool = a_pool("general", requirements=[_in(CAPACITY_TYPE, "on-demand"), _in(ZONE, "test-zone-a")])
-        pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
-        client.request("POST", POOLS, pool)
-        livecluster.until(lambda: all(_is_ready(item) for item in livecluster.items(POOLS)), "the NodePool is ready")
+    pool = a_pool("general", requirements=[_in(CAPACITY_TYPE, "on-demand"), _in(ZONE, "test-zone-a")])
+    pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
+    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), [pool]) as (livecluster, _):
         yield livecluster
 
 

@@ -6,7 +6,6 @@ Asked for with KARPTUI_KARPENTER, as test_live_karpenter. It takes some minutes.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -18,12 +17,10 @@ import pytest
 
 from karptui.cli.main import main
 
-from .control_plane import Client, ControlPlane
-from .definitions import install_definitions
-from .karpenter import CLAIMS, HOSTNAME, PODS, POOLS, Karpenter, LiveCluster, running
-from .test_live_karpenter import CLASSES, DRIFT, _apart, _is_ready, _named, _ready, a_pool, pods
+from .control_plane import ControlPlane
+from .karpenter import CLAIMS, HOSTNAME, PODS, POOLS, Karpenter, LiveCluster, living
+from .test_live_karpenter import BINARY, DRIFT, _apart, a_pool, pods
 
-BINARY = os.environ.get("KARPTUI_KARPENTER", "")
 pytestmark = [
     pytest.mark.apiserver,
     pytest.mark.skipif(not BINARY, reason="KARPTUI_KARPENTER names no Karpenter with its kwok provider"),
@@ -35,15 +32,8 @@ Live = tuple[LiveCluster, Karpenter]
 @pytest.fixture(scope="module")
 def live(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Return a cluster with two NodePools, and the Karpenter that runs it."""
-    client = Client(plane)
-    install_definitions(client, with_status=True)
-    client.create(CLASSES, [{**_named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}}])
-    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}, expect=None)
-    client.request("PATCH", f"{CLASSES}/default/status", {"status": {"conditions": [_ready()]}}, expect=None)
-    with running(plane, Path(BINARY)) as karpenter:
-        cluster = LiveCluster(client, tmp_path_factory.mktemp("snapshots"), karpenter.log)
-        client.create(POOLS, [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")])
-        cluster.until(lambda: all(map(_is_ready, cluster.items(POOLS))), "NodePools are ready")
+    pools = [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")]
+    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (cluster, karpenter):
         yield cluster, karpenter
 
 

@@ -21,11 +21,10 @@ import yaml
 from .control_plane import Client, ControlPlane, free_ports
 from .definitions import install_definitions
 from .fleets import SHUT, WAVES, Fleet, fleet_types
-from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, POOLS, ZONE, Karpenter, now, running
+from .karpenter import CAPACITY_TYPE, CLAIMS, CLASSES, NODES, POOLS, ZONE, Karpenter, now, running
 
 PODS, DEPLOYMENTS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
 PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 HASH = "karpenter.sh/nodepool-hash"
 TYPE, POOL = "node.kubernetes.io/instance-type", "karpenter.sh/nodepool"
 STAGES = Path(__file__).resolve().parent / "servers" / "stages.yaml"
