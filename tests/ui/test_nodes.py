@@ -117,17 +117,6 @@ async def test_keys_sort_filter_and_release_and_a_bad_filter_leaves_the_rows(mak
         assert len(names(app)) == 13
 
 
-async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
-    async with running(make_app(), (100, 24)) as (app, pilot):
-        assert "EXPIRES" not in screen_text(app)
-        await pilot.press("ctrl+w", *["right"] * 20)
-        text = screen_text(app)
-        assert "EXPIRES" in text
-        assert "ip-10-0-5-160" in text
-        await pilot.press("ctrl+w")
-        assert "EXPIRES" not in screen_text(app)
-
-
 def told(app: KarptuiApp) -> str:
     """Return what stands below the table, as drawn."""
     info = app.screen.query_one("#info", InfoLine)

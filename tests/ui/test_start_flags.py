@@ -78,13 +78,6 @@ def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence:
         opening.app_of(parsed(*words))
 
 
-def test_wishes_that_can_be_met(tmp_path: Path) -> None:
-    file = tmp_path / "karptui.toml"
-    file.write_text('node_selector = "team in (a,b)"\n')
-    config = opening.app_of(parsed("--config", str(file), "--extra-labels", "team", "--node-sort", "age=dsc")).config
-    assert (config.node_selector, config.order()) == ("team in (a,b)", ("age", True))
-
-
 @pytest.mark.parametrize(
     ("chosen_last", "file", "flag", "order"),
     [

@@ -11,9 +11,8 @@ from textual.pilot import Pilot
 from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
-from karptui.aws.region import FactKind, FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.config import Config
-from karptui.screens.sources import SourcesScreen
 from karptui.screens.types import PoolsOfTypesScreen, TypeLedgerScreen, TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
 from tests.stories import stories_source
@@ -100,11 +99,3 @@ async def test_without_prices_no_dollar_anywhere(make_stories: MakeApp) -> None:
         assert "$" not in app.export_screenshot()
         await typing("1")(pilot)
         assert "$" not in app.export_screenshot()
-
-
-async def test_sources_say_who_is_asked(make_stories: MakeApp) -> None:
-    app = make_stories(evidence=Evidence(fact_statuses=dict.fromkeys(FactKind, NO_LOGIN)))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await typing(":sources")(pilot)
-        assert isinstance(app.screen, SourcesScreen)
-        assert "AWS spot prices" in app.screen.table.rows.keys

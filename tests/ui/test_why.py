@@ -18,7 +18,7 @@ from karptui.whatif.scenario import Opening, Replay
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, column, press, running, settled
+from tests.ui.stage import an_app, column, press, running
 
 MakeStory = Callable[..., KarptuiApp]
 
@@ -62,37 +62,6 @@ async def test_every_node_says_why_and_is_found_by_it(make_story: MakeStory) -> 
         await pilot.pause()
         assert column(app)[:2] == ["ip-10-0-33-7", "ip-10-0-71-204"]
         assert column(app)[-1] == "ip-10-0-8-41"
-
-
-async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
-    async with running(make_story(), (120, 60)) as (app, pilot):
-        await press(pilot, "slash", *"71-204", "enter", "e")
-        assert isinstance(app.screen, NodeDetailScreen)
-        text = screen_text(app)
-        for part in (
-            "✘ protected pods: 2",
-            'gitlab/runner-7f2c4 "true", for 5h58m',
-            "named in Karpenter's message",
-            "✔ disruption budgets",
-            "simulated without the blockers  would be deleted",
-            "still receives pods  5 in the last hour",
-            "Karpenter said 11m ago",
-            "→ ip-10-0-12-88",
-            "computed by karptui just now",
-        ):
-            assert part in text
-
-
-async def test_blockers_say_since_when_at_80_columns_and_the_rest_below(make_story: MakeStory) -> None:
-    async with running(make_story(), (80, 24)) as (app, pilot):
-        await press(pilot, "6")
-        text = screen_text(app)
-        assert "SINCE" in text
-        assert "5h58m" in text
-        assert "owned by 6 Jobs" in text
-        await pilot.resize_terminal(160, 40)
-        await settled(pilot)
-        assert "owned by 6 Jobs" not in screen_text(app)
 
 
 async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:

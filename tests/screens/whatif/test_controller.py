@@ -11,7 +11,6 @@ from karptui.errors import RequestError
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.kept_scenarios import FileIsThereError
 from karptui.session.answers import ReplayState
-from karptui.sources.source import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Opening, Replay
@@ -58,15 +57,6 @@ async def test_a_scenario_is_named_after_its_edits_until_the_user_names_it(whati
     whatif.put_edits((), "none")
     assert whatif.name == "general: weight 50 → 60", "a saved name made of the edits follows them again"
     assert whatif.book.names() == ["mine", "general: weight 50 → 60"]
-
-
-async def test_a_document_is_added_once(whatif: WhatIf, listener: Listener) -> None:
-    await whatif.add_document(POOL)
-    await whatif.add_document(POOL)
-    assert listener.told == ["text"]
-    assert whatif.book.sheet.text.count("kind: NodePool") == 1
-    with pytest.raises(SourceError):
-        await whatif.add_document(ObjectRef("NodePool", "gone"))
 
 
 async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf, listener: Listener) -> None:
@@ -138,17 +128,6 @@ async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
     keys.is_typing = True
     whatif.follow()
     assert cluster.replays.were_typing[-1]
-
-
-async def test_undo_says_what_it_undoes(whatif: WhatIf, listener: Listener) -> None:
-    await opened(whatif)
-    whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
-    whatif.undo()
-    assert "weight: 50" in whatif.book.sheet.text
-    whatif.redo()
-    assert "weight: 60" in whatif.book.sheet.text
-    whatif.redo()
-    assert listener.notices == ["undone: weight", "done again: weight", "nothing to redo"]
 
 
 @pytest.mark.parametrize(

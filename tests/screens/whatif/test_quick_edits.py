@@ -6,7 +6,7 @@ import pytest
 
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
-from karptui.whatif.edits import ObjectRef, RemoveNode, SetSetting
+from karptui.whatif.edits import ObjectRef, RemoveNode
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS
 from karptui.whatif.scenario import Opening, Replay
 from karptui.whatif.yaml.tree import Document
@@ -28,15 +28,6 @@ async def the_pool(whatif: WhatIf) -> Document:
     return document
 
 
-async def test_a_step_changes_one_line_and_reset_takes_it_back(whatif: WhatIf, quick: QuickEdits) -> None:
-    document = await the_pool(whatif)
-    before = whatif.book.sheet.text
-    quick.step("quick/nodepool.weight", 1, document)
-    assert whatif.book.sheet.text == before.replace("weight: 50", "weight: 51")
-    quick.reset("quick/nodepool.weight", await the_pool(whatif))
-    assert whatif.book.sheet.text == before
-
-
 async def test_a_document_that_cannot_be_read_is_not_edited(
     whatif: WhatIf, quick: QuickEdits, listener: Listener
 ) -> None:
@@ -47,21 +38,6 @@ async def test_a_document_that_cannot_be_read_is_not_edited(
     assert whatif.book.sheet.text == "kind: ["
     assert all("is invalid" in text for text in listener.notices)
     assert len(listener.notices) == 2
-
-
-async def test_a_setting_that_is_as_the_cluster_has_it_is_no_edit(whatif: WhatIf, quick: QuickEdits) -> None:
-    setting = control_of("setting/VM_MEMORY_OVERHEAD_PERCENT").setting
-    assert setting is not None
-    setting_value = quick.setting_value(setting)
-    quick.put_setting(setting, "0.08")
-    assert whatif.book.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
-    assert quick.setting_value(setting) == "0.08"
-    quick.put_setting(setting, setting_value)
-    assert whatif.book.sheet.edits == ()
-    quick.step("setting/VM_MEMORY_OVERHEAD_PERCENT", 1, None)
-    assert len(whatif.book.sheet.edits) == 1
-    quick.reset("setting/VM_MEMORY_OVERHEAD_PERCENT", None)
-    assert whatif.book.sheet.edits == ()
 
 
 async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: QuickEdits) -> None:
