@@ -21,7 +21,6 @@ from karptui.session.replays import SharedBase
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.store import HistoryError
 from karptui.sources.history.tap import HistoryTap, Limits
-from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
 from tests.builders import NOW_NS, a_condition, a_nodeclaim
@@ -122,14 +121,6 @@ async def test_the_followed_cluster_is_merged_meanwhile(path: Path) -> None:
     await screens.sessions.poll_live()
     assert followed.view.state.nodes
     assert screens.follower is not followed
-
-
-async def test_a_history_that_another_process_writes_is_read(path: Path) -> None:
-    screens, writer = Followed(path), HistoryWriter(path, "prod")
-    try:
-        assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
-    finally:
-        writer.close()
 
 
 async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:

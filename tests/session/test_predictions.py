@@ -159,13 +159,6 @@ def test_equal_pods_may_change_places(*, is_equal: bool) -> None:
     assert {entry.outcome for entry in entries} == {Outcome.RIGHT if is_equal else Outcome.WRONG}
 
 
-def test_pods_without_a_place_are_no_predictions() -> None:
-    ledger, pod = Ledger(), waiting()
-    state = a_state(OLD, pods=(pod,))
-    ledger.saw(state, report(state.pods[pod.key], None), None, NOW_NS)
-    assert ledger.saw(a_state(OLD), None, None, LATER_NS) == ()
-
-
 def commands(*names: str) -> NextReport:
     command = NextCommand("delete", names, (), 0.1)
     return NextReport(method="Emptiness", reason="Empty", commands=(command,))

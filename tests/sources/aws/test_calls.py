@@ -188,12 +188,6 @@ def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: F
     assert fake.count("DescribeSubnets") == 1
 
 
-def test_a_broken_answer_is_tried_again(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
-    fake.answers["DescribeSubnets"] = [lambda call: call.cut()]
-    fake.xml("DescribeSubnets", page("a"))
-    assert subnets(session, caller) == ["a"]
-
-
 def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.answers["DescribeSubnets"] = [lambda call: call.text("<!doctype html><p>Welcome to the hotel")]
     with pytest.raises(AwsError, match="ec2:DescribeSubnets returned an unreadable answer"):

@@ -424,7 +424,7 @@ def test_unexpected_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> No
         transport_to("http://127.0.0.1:1").get("/")
 
 
-def test_requests_of_many_threads_share_connections(serve: Serve) -> None:
+def test_requests_in_turn_share_one_connection(serve: Serve) -> None:
     ports: set[int] = set()
 
     def answer(call: Call) -> None:

@@ -7,7 +7,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.source import Phase, Source, SourceError
+from karptui.sources.source import Phase, Source
 from karptui.state.cluster import ClusterState
 from tests.builders import NOW_NS, SECOND_NS
 from tests.sources.cluster.live import WatchedMailbox
@@ -171,11 +171,6 @@ def test_the_same_seed_and_time_give_the_same_cluster_whatever_the_steps() -> No
     second.watch(150, step_seconds=50)
     assert told(first.state) == told(second.state)
     assert set(first.state.nodes) == set(second.state.nodes)
-
-
-def test_before_it_starts_there_is_nothing() -> None:
-    with pytest.raises(SourceError):
-        DemoSource().fetch_object("Node", "x")
 
 
 def test_runs_by_itself_and_stops() -> None:
