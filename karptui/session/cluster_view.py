@@ -26,7 +26,7 @@ from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import Owners, PodEntry, owners_of
 from karptui.session.status import KindStatus
-from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.cluster import ClusterState
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
@@ -367,7 +367,3 @@ def _kept_by(pod: Pod, predicates: PodPredicates) -> tuple[str, ...]:
 
 def _pool(node: Node) -> str:
     return node.labels.get(karpenter_labels.NODEPOOL, "")
-
-
-NO_VIEW: Final = ClusterView(EMPTY, {})
-"""The view before anything is known."""

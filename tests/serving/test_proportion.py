@@ -10,8 +10,9 @@ from karptui.kube.pod import Pod
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
 from karptui.serving.objects import proportion
-from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pools_around
+from karptui.state.cluster import EMPTY
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.proportion import first_shares, proportion_opening
 from karptui.whatif.scenario import Opening, Replay
@@ -35,7 +36,7 @@ def compared(*pods: Pod, weights: tuple[int, int] = (20, 10)) -> ClusterView:
     steps = AnalysisSteps(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
     for _ in steps.compare_pools():
         pass
-    return ClusterView(state_of(inventory), {}, NO_VIEW, analysis=steps.analysis)
+    return ClusterView(state_of(inventory), {}, ClusterView(EMPTY, {}), analysis=steps.analysis)
 
 
 def overlap_of(view: ClusterView) -> Overlap:
@@ -77,7 +78,7 @@ def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
     assert overlap_of(VIEW).shared_by(("primary", "spare")) == 64
     assert "; 64 pods of ReplicaSet/shop/web may go to either." in hint_of(("primary", "spare"), VIEW)
     assert "; 0 pods may go to either." in hint_of(("a", "b"), VIEW)
-    assert not proportion(NO_VIEW, ("a", "b")).is_known
+    assert not proportion(ClusterView(EMPTY, {}), ("a", "b")).is_known
     many = compared(
         *(a_pod(name=f"p{i}", labels={"app": f"p{i}"}, owner=an_owner(kind="Job", name=f"j{i}")) for i in range(5))
     )

@@ -7,10 +7,11 @@ from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.node_verdict import Replacement
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
-from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import going_nodes
 from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
+from karptui.state.cluster import EMPTY
 from karptui.views.next import TABLE, next_lines, replacement_values, report_values
 from karptui.views.why.sentences import verdict_text
 from tests.builders import NOW_NS, a_pod, a_pod_template, present
@@ -104,6 +105,8 @@ def test_pods_without_an_owner_are_said_to_be_lost() -> None:
     steps.simulate_next_pass()
     report, findings = present(steps.analysis.next), steps.analysis.findings["claim/claim-node-1"]
     assert [command.lost_pods for command in report.commands] == [findings.lost_pods] == [("tools/psql",)]
-    text = "\n".join("".join(part for part, _ in line) for line in next_lines(report, overview_of(NO_VIEW)))
+    text = "\n".join(
+        "".join(part for part, _ in line) for line in next_lines(report, overview_of(ClusterView(EMPTY, {})))
+    )
     assert "  delete node-1\n  ✘ 1 pod would be lost (no owner): tools/psql\n" in text
     assert verdict_text(present(findings.outlook).now).startswith("would be deleted: 1 pod is lost (no owner), saves")

@@ -10,10 +10,11 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, grouped
-from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.session.facts import advice_around
 from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
+from karptui.state.cluster import EMPTY
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice import TABLE, detail_lines, finding_sentences, freshness
 from karptui.views.filters import parse_query
@@ -142,7 +143,7 @@ def test_freshness() -> None:
     assert freshness(None, overview_of(view), NOW_NS) == (("the rules are running", Tone.ACTIVE),)
     failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
     assert freshness(None, overview_of(failed), NOW_NS) == (("the rules failed: oh", Tone.FAULT),)
-    assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("loading")
+    assert freshness(None, overview_of(ClusterView(EMPTY, {})), NOW_NS)[0][0].endswith("loading")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
     assert freshness(advice_around(report), overview_of(traps.view()), NOW_NS) == (
         ("rules evaluated 5s ago", Tone.MUTED),
