@@ -92,14 +92,6 @@ def test_what_was_never_listed_to_its_end_may_be_there() -> None:
     assert assumed_of(ClusterView(state_of(inventory), statuses, evidence=Evidence()))
 
 
-def test_nothing_is_said_to_be_assumed_where_no_node_tells_its_zone() -> None:
-    nodes = (replace(a_node(), labels={}),)
-    view = ClusterView(state_of(Inventory(nodepools=(a_nodepool(),), nodes=nodes)), {}, evidence=Evidence())
-    (entry,) = pool_entries(view)
-    assert entry.problem == "EC2NodeClass default was not read, and no node shows its zone"
-    assert entry.origin == "EC2NodeClass default, built-in catalogue"
-
-
 @pytest.mark.parametrize(
     ("images", "system", "alias"),
     [

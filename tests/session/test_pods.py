@@ -7,7 +7,7 @@ from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.session.grouping import Folding, Grouping
+from karptui.session.grouping import Folding
 from karptui.session.pods import PodOwner, owners_of
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import Batch, KindDelta, reduce
@@ -86,17 +86,6 @@ def test_entries_follow_when_the_replicaset_comes_late() -> None:
     [entry] = ClusterView(state, {}, first).pod_entries
     assert entry.owner == "deploy/shop"
     assert "by the name" not in "".join(text for text, _ in explain_pod(entry, NOW_NS))
-
-
-class Shade(Grouping):
-    NOTHING = "nothing"
-    LIGHT = "light"
-    DARK = "dark"
-
-
-def test_groupings_go_round() -> None:
-    assert [shade.next for shade in Shade] == [Shade.LIGHT, Shade.DARK, Shade.NOTHING]
-    assert [shade.has_groups for shade in Shade] == [False, True, True]
 
 
 @pytest.mark.parametrize(

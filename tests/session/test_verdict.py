@@ -107,13 +107,6 @@ def test_a_limit_that_stops_only_some_types_is_no_warning() -> None:
     assert (cpu.severity, cpu.manner) == (FindingSeverity.INFO, Manner.PLAIN)
 
 
-def test_a_limit_of_nodes_counts_no_nodeclaim_without_an_instance() -> None:
-    pool = a_nodepool(budgets=(), limits=amounts({"nodes": "2"}))
-    asked = a_nodeclaim(name="asked", node="", stage="")
-    told = found_in(nodes=(a_node(name="node-1", capacity={"cpu": "2"}),), nodeclaims=(asked,), nodepools=(pool,))
-    assert FindingCode.POOL_AT_LIMIT not in told
-
-
 def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
     nodes = [
@@ -124,7 +117,7 @@ def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
 
 
 def test_a_limit_counts_what_karpenter_counts() -> None:
-    """A node on its way out counts no more, and a NodeClaim whose node has not come counts already."""
+    """A node that is being deleted does not count; a NodeClaim without a node does once it has an instance."""
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2"}) for number in (1, 2)]
     leaves = a_claim("node-2", deletion_ns=NOW_NS)
@@ -133,6 +126,9 @@ def test_a_limit_counts_what_karpenter_counts() -> None:
     starts = a_nodeclaim(name="starts", node="", stage="Launched", capacity=amounts({"cpu": "2"}))
     told = found_in(nodes=nodes, nodeclaims=(leaves, starts), nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
     assert told.detail == "cpu 4 of 4"
+    pool = a_nodepool(budgets=(), limits=amounts({"nodes": "2"}))
+    asked = a_nodeclaim(name="asked", node="", stage="")
+    assert FindingCode.POOL_AT_LIMIT not in found_in(nodes=nodes[:1], nodeclaims=(asked,), nodepools=(pool,))
 
 
 def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:

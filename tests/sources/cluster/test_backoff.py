@@ -9,16 +9,11 @@ def test_waits_double_up_to_thirty_seconds_and_begin_anew() -> None:
     backoff = Backoff(Waits(chance=lambda: 1.0))
     assert [backoff.next_seconds() for _ in range(12)] == [1.0, 2.0, 4.0, 8.0, 16.0, *[30.0] * 7]
     assert backoff.failures == 12
-    backoff.reset()
-    assert backoff.next_seconds() == 1.0
-
-
-def test_shortened_waits_still_count_failures() -> None:
-    backoff = Backoff(Waits(chance=lambda: 1.0))
-    assert [backoff.next_seconds() for _ in range(4)] == [1.0, 2.0, 4.0, 8.0]
     backoff.shorten()
     assert [backoff.next_seconds() for _ in range(2)] == [1.0, 2.0]
-    assert backoff.failures == 6
+    assert backoff.failures == 14, "shorter waits still count"
+    backoff.reset()
+    assert (backoff.next_seconds(), backoff.failures) == (1.0, 1)
 
 
 def test_waits_vary() -> None:

@@ -11,7 +11,6 @@ from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
 from karptui.sources.cluster.credentials import (
     ExecCredentials,
     FileCredentials,
-    FixedCredentials,
     Grant,
     credentials_for,
 )
@@ -23,16 +22,21 @@ def connection(**fields: Any) -> Connection:
     return Connection(server="https://x", context="c", **fields)
 
 
-def test_password() -> None:
-    assert credentials_for(connection(basic=("me", "pw"))).current().authorization == "Basic bWU6cHc="
+CERTIFICATE, CLIENT_KEY = Pem("c", data=b"C"), Pem("k", data=b"K")
 
 
-def test_client_certificate_and_anonymous() -> None:
-    certificate, key = Pem("c", data=b"C"), Pem("k", data=b"K")
-    grant = credentials_for(connection(client_certificate=certificate, client_key=key)).current()
-    assert grant == Grant("", certificate, key)
-    assert credentials_for(connection()).current() == Grant()
-    assert isinstance(credentials_for(connection()), FixedCredentials)
+@pytest.mark.parametrize(
+    ("fields", "grant"),
+    [
+        ({"basic": ("me", "pw")}, Grant("Basic bWU6cHc=")),
+        ({"client_certificate": CERTIFICATE, "client_key": CLIENT_KEY}, Grant("", CERTIFICATE, CLIENT_KEY)),
+        ({"token_file": Path("/absent"), "token": "inline"}, Grant("Bearer inline")),
+        ({}, Grant()),
+    ],
+    ids=["password", "client certificate", "token if its file is missing", "anonymous"],
+)
+def test_credentials_of_a_connection(fields: dict[str, Any], grant: Grant) -> None:
+    assert credentials_for(connection(**fields)).current() == grant
 
 
 def test_refused_token_says_what_would_help_where_that_is_known() -> None:
@@ -77,11 +81,6 @@ def test_token_file_that_goes_away_leaves_the_last_token(tmp_path: Path) -> None
     path.unlink()
     assert not credentials.refused(first)
     assert credentials.current() is first
-
-
-def test_token_file_that_is_missing_falls_back_on_the_token(tmp_path: Path) -> None:
-    fallback = credentials_for(connection(token_file=tmp_path / "absent", token="inline"))
-    assert fallback.current().authorization == "Bearer inline"
 
 
 @pytest.mark.parametrize(("content", "sentence"), [(None, "cannot read the token file .*absent"), (" \n", "is empty")])
