@@ -56,7 +56,9 @@ def test_only_one_node_and_without_simulation(runners: str, run: Run) -> None:
 def test_table_and_csv(runners: str, run: Run) -> None:
     table = run("blockers", runners).out.splitlines()
     assert table[0].split()[:3] == ["NODE", "$/H", "CODE"]
-    rows = list(csv.DictReader(io.StringIO(run("blockers", runners, "-o", "csv").out)))
+    text = run("blockers", runners, "-o", "csv").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert run("blockers", runners, "--node", "none", "-o", "csv").out == f"{text.partition(chr(10))[0]}\n"
     assert len(rows) == len(table) - 1
     assert {row["code"] for row in rows} >= {"POD_DND"}
 

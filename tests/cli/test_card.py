@@ -203,28 +203,6 @@ def test_a_recording_becomes_a_card_of_one_moment(tmp_path: Path) -> None:
     assert "A recording holds one moment" in (folder / "verdict.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--last", "0s"), "'0s' is not a duration such as 30m or 2h"),
-        (("--last", "soon"), "'soon' is not a duration"),
-        (("--demo",), "exclude each other"),
-        (("--at", "2020-01-01T00:00:00Z"), "nothing is recorded in that time"),
-    ],
-)
-def test_bad_input_leaves_no_folder(
-    capsys: pytest.CaptureFixture[str], history: Path, tmp_path: Path, words: tuple[str, ...], message: str
-) -> None:
-    folder = tmp_path / "card"
-    try:
-        status = main(["card", str(folder), "--snapshot", str(history), *words])
-    except SystemExit as exit_:
-        status = int(exit_.code or 0)
-    assert status == 2
-    assert message in capsys.readouterr().err
-    assert not folder.exists()
-
-
 def test_an_existing_folder_is_never_changed(run: Run, history: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert "exists already" in run("card", str(tmp_path), "--snapshot", str(history), status=2).err

@@ -15,13 +15,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from karptui.cli.contexts import contexts_of, fleet_of
-from karptui.cli.errors import UsageError
+from karptui.cli.contexts import fleet_of
 from karptui.cli.main import build_parser, main
 from karptui.paths import own_command
-from karptui.session.fleet import MOST_CLUSTERS, FleetRow
+from karptui.session.fleet import FleetRow
 from tests.builders import a_manifest
-from tests.cli.conftest import Run
 from tests.cli.files import a_node_manifest, a_pod_manifest
 from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -81,29 +79,6 @@ def test_text_has_a_title_for_each_and_the_worst_status_counts(
     assert main(["verdict", "--contexts", "good,silent,good", "--fail-on", "warning", *clusters]) == 4
     output = capfd.readouterr().out
     assert output == f"good:\n{alone}\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--contexts", "good,nope"], "there is no context nope"),
-        (["--contexts", ","], "--contexts names no context"),
-        (["--contexts", "all", "--context", "good"], "--context does not go with --contexts"),
-        (["--contexts", "all", "--demo"], "--demo does not go with --contexts"),
-        (["--contexts", "all", "x.json"], "does not go with --contexts"),
-    ],
-)
-def test_what_does_not_go_together(words: list[str], message: str, tmp_path: Path, run: Run) -> None:
-    config = write_kubeconfig(tmp_path / "config", {"good": "http://127.0.0.1:9"})
-    assert message in run("verdict", *words, "--kubeconfig", config, status=2).err
-
-
-def test_too_many_contexts_are_refused(tmp_path: Path) -> None:
-    names = {f"c{number}": "http://127.0.0.1:9" for number in range(MOST_CLUSTERS + 1)}
-    words = ["--contexts", "all", "--kubeconfig", write_kubeconfig(tmp_path / "config", names)]
-    args = build_parser("verdict").parse_args(words)
-    with pytest.raises(UsageError, match="41 contexts are too many"):
-        contexts_of(args)
 
 
 def pid_of(context: str) -> int:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
 from karptui.cli.listing import cell
 from karptui.cli.main import main
-from tests.cli.conftest import Run
-from tests.stories import STORIES
 
 NOTHING = ("--filter", "no-such-thing-anywhere")
 COMMANDS = (
@@ -47,19 +44,6 @@ def test_the_header_is_what_json_holds_and_stands_without_rows(
     assert len(rows) == len(document)
     assert not [text for row in rows for text in row if text.startswith(("{'", "['"))]
     assert printed(capsys, *command, "--demo", "-o", "csv", *NOTHING) == full.partition("\n")[0] + "\n"
-
-
-def test_blockers_and_sweeps_without_rows(tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, "blockers", str(STORIES), "--node", "none", "-o", "csv").splitlines() == [
-        "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour,wanted"
-    ]
-    broken = tmp_path / "broken.json"
-    broken.write_text("{")
-    result = run("sweep", str(broken), "--set", "A=1", "--jobs", "1", "-o", "csv", status=1)
-    assert result.out.splitlines() == [
-        "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
-    ]
-    assert "broken.json" in result.err
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,6 @@ def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews
     assert posted <= {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
 
 
-def test_without_an_audit_file_there_is_nothing_to_list(run: Run) -> None:
-    assert "there is no audit file" in run("audit", status=2).err
-
-
 def test_a_line_that_cannot_be_read_is_counted(audit: Path, run: Run) -> None:
     audit.write_text("{}\n\n[1\n")
     output, error = run("audit", "-o", "json", status=1)

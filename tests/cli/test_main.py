@@ -78,22 +78,6 @@ def test_lists_of_arguments_may_stand_behind_flags_too(run: Run) -> None:
     assert "unrecognized arguments: more" in run("record", "-", "--demo", "more", status=2).err
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["--nonsense"], "karptui: unrecognized arguments: --nonsense; see karptui --help"),
-        (["nodes", "--bad"], "karptui nodes: unrecognized arguments: --bad; see karptui nodes --help"),
-        (["record"], "karptui record: the following arguments are required: FILE; see karptui record --help"),
-        (
-            ["explain", "pod", "--demo"],
-            "karptui explain: the following arguments are required: NAME; see karptui explain --help",
-        ),
-    ],
-)
-def test_wrong_words_are_one_line_that_names_the_command(words: list[str], line: str, run: Run) -> None:
-    assert run(*words, status=2).err == f"{line}\n"
-
-
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     command = f"{sys.executable} -m karptui pods --demo -o csv | head -1"
     words = ["bash", "-c", f"set -o pipefail; {command}"]

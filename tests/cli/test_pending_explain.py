@@ -139,10 +139,9 @@ class TestExplainNodeAndPool:
         assert node["outcome_now"] in ("delete", "replace", "no", "unknown")
 
     def test_a_claim_that_has_no_node(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        status, out, err = run(capsys, "explain", "node", "general-abcde", "--snapshot", a_file(tmp_path))
+        status, out, _ = run(capsys, "explain", "node", "general-abcde", "--snapshot", a_file(tmp_path))
         assert status == 0
         assert "(general-abcde)" in out
-        assert "explain" in err or err == ""
 
     def test_a_pool(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, _ = run(capsys, "explain", "pool", "flex", "--snapshot", story)

@@ -183,20 +183,6 @@ def test_folders_and_standard_input_are_read(
     assert a_plan(run, "-f", "-", "--snapshot", snapshot)["objects"]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("kind: NodePool\nmetadata: {name: x\n", "line"),
-        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "no object that Karpenter's decisions depend on"),
-        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {}\n", "needs a kind and a metadata.name"),
-    ],
-)
-def test_what_cannot_be_applied_is_a_sentence(run: Run, snapshot: str, tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    assert says in run("plan", "-f", str(path), "--snapshot", snapshot, status=2).err
-
-
 REFUSED = """apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: new}

@@ -43,18 +43,6 @@ def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
     assert len(key.read_bytes()) == 32
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--snapshot", "none.json"], "none.json: cannot be read"),
-        ([], "no kubeconfig"),
-    ],
-)
-def test_what_cannot_be_recorded(tmp_path: Path, words: list[str], sentence: str, run: Run) -> None:
-    assert sentence in run("record", str(tmp_path / "out.json"), *words, status=2).err
-    assert not (tmp_path / "out.json").exists()
-
-
 def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out.json"
     out.write_text("mine")

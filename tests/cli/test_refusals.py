@@ -1,24 +1,61 @@
-"""Command lines that are refused: nothing on standard output, a sentence on standard error, and status 2."""
+"""Command lines that are refused: no output, no file, a sentence on standard error, and status 2."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from karptui.session.fleet import MOST_CLUSTERS
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
 from tests.histories import record_demo
 from tests.stories import STORIES
 
 REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "verdict --kubeconfig kubeconfig.json": (
+        ("--contexts c0,nope", "there is no context nope"),
+        ("--contexts ,", "--contexts names no context"),
+        ("--contexts all", "41 contexts are too many"),
+        ("--contexts c0 --context c0", "--context does not go with --contexts"),
+        ("--contexts c0 --demo", "--demo does not go with --contexts"),
+        ("--contexts c0 x.json", "does not go with --contexts"),
+    ),
+    "simulate STORIES": (
+        ("--scenario odd.yaml", "nam: there is no such field"),
+        ("--scenario pod.yaml", "pod.yaml: is a Kubernetes object, Pod a, not a scenario"),
+        ("--scenario latin.yaml", "is not text in UTF-8"),
+    ),
+    "plan STORIES": (
+        ("-f cut.yaml", "line"),
+        ("-f configmap.yaml", "no object that Karpenter's decisions depend on"),
+        ("-f nameless.yaml", "needs a kind and a metadata.name"),
+    ),
+    "record out.json": (
+        ("--snapshot none.json", "none.json: cannot be read"),
+        ("", "no kubeconfig"),
+    ),
+    "card card --snapshot HISTORY": (
+        ("--last 0s", "'0s' is not a duration such as 30m or 2h"),
+        ("--last soon", "'soon' is not a duration"),
+        ("--demo", "exclude each other"),
+        ("--at 2020-01-01T00:00:00Z", "nothing is recorded in that time"),
+    ),
     "": (
+        ("nodes --bad", "karptui nodes: unrecognized arguments: --bad; see karptui nodes --help"),
+        ("--nonsense", "karptui: unrecognized arguments: --nonsense; see karptui --help"),
+        ("record", "karptui record: the following arguments are required: FILE; see karptui record --help"),
+        (
+            "explain pod --demo",
+            "karptui explain: the following arguments are required: NAME; see karptui explain --help",
+        ),
+        ("audit", "there is no audit file"),
         ("node", "there is no command 'node'; did you mean nodes?"),
         ("qqq", "there is no command 'qqq'; the commands are nodes, pools, pods"),
         ("--demo nods", "karptui: there is no command 'nods'; did you mean nodes?"),
-        ("--nonsense", "unrecognized arguments: --nonsense"),
         ("--theme=nord --demo nodes", "karptui nodes: --theme is for the app, which opens without a command"),
         ("--wide nodes", "karptui nodes: --wide is for the app"),
         ("nodes -n kube-system", "karptui nodes: unrecognized arguments: -n;"),
@@ -260,6 +297,8 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("sleep", "invalid choice: 'sleep'"),
     ),
     "sweep STORIES": (
+        ("--set A=1 --scenario pod.yaml", "pod.yaml: is a Kubernetes object, Pod a, not a scenario"),
+        ("--set A=1 --jobs 2 --workers 2", "--jobs and --workers say the same"),
         ("--set weight", "--set: 'weight' is not PARAMETER=VALUES"),
         ("--set A=1 --jobs 0", "'0' is not a number from 1 to 256"),
         ("--set A=1 --scenario gone.yaml", "gone.yaml: No such file"),
@@ -318,7 +357,20 @@ spec:
     metadata: {labels: {app: fresh}}
     spec: {containers: [{name: a, image: a}]}
 """
+CONTEXTS: Final = [f"c{number}" for number in range(MOST_CLUSTERS + 1)]
 FILES: Final = {
+    "cut.yaml": "kind: NodePool\nmetadata: {name: x\n",
+    "configmap.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+    "nameless.yaml": "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {}\n",
+    "odd.yaml": "nam: x",
+    "latin.yaml": "name: \xe9",
+    "kubeconfig.json": json.dumps(
+        {
+            "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in CONTEXTS],
+            "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+        }
+    ),
     "two.yaml": f"{DEPLOYMENT}---\n{DEPLOYMENT}",
     "bad.yaml": "a: b\n",
     "case.json": '{"region": "us-east-1", "nodeClass": {"spec": {}}}',
@@ -334,7 +386,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder in which the commands are run."""
     folder = tmp_path_factory.mktemp("refusals")
     for name, text in FILES.items():
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(text.encode("latin-1"))
     a_file(folder)
     record_demo(folder / "demo.karptui", 20)
     return folder
@@ -354,3 +406,5 @@ def test_what_cannot_be_asked_is_a_sentence(
     assert not output
     assert sentence in error
     assert "Traceback" not in error
+    there = {path.name for path in folder.iterdir() if not path.name.startswith("demo.karptui")}
+    assert there == {*FILES, "small.json"}

@@ -109,17 +109,6 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, run: Run) -> N
     )
 
 
-def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, run: Run) -> None:
-    error = run("simulate", snapshot, "--scenario", write(tmp_path, "nam: x"), status=2).err
-    assert "nam: there is no such field" in error
-    node = write(tmp_path, "{apiVersion: v1, kind: Node, metadata: {name: n1}}")
-    for words in (["simulate", snapshot], ["sweep", snapshot, "--set", "A=1"]):
-        error = run(*words, "--scenario", node, status=2).err
-        assert f"{node}: is a Kubernetes object, Node n1, not a scenario" in error
-    (tmp_path / "latin.yaml").write_bytes(b"name: \xe9")
-    assert "is not text in UTF-8" in run("simulate", snapshot, "--scenario", str(tmp_path / "latin.yaml"), status=2).err
-
-
 def test_a_scenario_from_standard_input_on_the_demo(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(CHAOS))
     (document,) = run.json_lines("simulate", "--demo", "--scenario", "-")

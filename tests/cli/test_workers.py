@@ -131,11 +131,6 @@ def test_workers_that_cannot_be_had_are_a_sentence(
     assert error == f"karptui {command}: --workers: 3 processes in a row have died at work\n"
 
 
-def test_one_flag_is_enough(fleet: list[str], run: Run) -> None:
-    error = run("sweep", *fleet, "--set", "RESERVED_ENIS=0", "--jobs", "2", "--workers", "2", status=2).err
-    assert "--jobs and --workers say the same" in error
-
-
 def test_progress_is_shown_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     errors.begin("sweep")
