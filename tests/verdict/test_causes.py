@@ -104,11 +104,6 @@ def test_karpenter_counts_as_running_if_nothing_shows_it_or_one_pod_is_ready(con
     assert FindingCode.KARPENTER_DOWN not in findings(controller=controller)
 
 
-def test_karpenter_scaled_to_zero_is_down() -> None:
-    down = findings(controller=Controller(replicas=0, deployment="karpenter/karpenter"))[FindingCode.KARPENTER_DOWN]
-    assert "Deployment karpenter/karpenter is scaled to 0 replicas" in text(down)
-
-
 @pytest.mark.parametrize(("holder", "minutes", "has_leader"), [("p", 0, True), ("p", 5, False), ("", 0, False)])
 def test_a_lease_without_a_live_holder_means_no_leader(holder: str, minutes: int, *, has_leader: bool) -> None:
     controller = Controller(

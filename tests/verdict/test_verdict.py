@@ -87,11 +87,6 @@ def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float
     ]
 
 
-def test_a_cluster_that_is_fine() -> None:
-    only = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")])
-    assert list(only) == [FindingCode.FINE]
-
-
 def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
@@ -561,15 +556,19 @@ def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
     assert (first.nodes, first.pods) == (len(nodes), pods)
 
 
-def test_while_a_node_stays_or_another_starts_not_all_leave() -> None:
-    starts = a_nodeclaim(name="new", node="", conditions=(a_condition("Launched"),))
-    for other in (VerdictNode("node-2", "", None, has_node=True), VerdictNode("new", "a", starts, has_node=False)):
-        findings = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
-        assert FindingCode.ALL_LEAVING not in {finding.code for finding in findings}
-
-
-def test_a_nodeclaim_whose_node_has_gone_is_no_node_that_starts() -> None:
-    dead = a_nodeclaim(name="dead", node="gone", conditions=(a_condition("Registered"),))
-    nodes = (GOING, VerdictNode("dead", "general", dead, has_node=False))
-    findings = {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=SERVED))}
-    assert findings[FindingCode.ALL_LEAVING].nodes == 1
+@pytest.mark.parametrize(
+    ("other", "is_told"),
+    [
+        (VerdictNode("node-2", "", None, has_node=True), False),
+        (VerdictNode("new", "a", a_nodeclaim(node="", conditions=(a_condition("Launched"),)), has_node=False), False),
+        (
+            VerdictNode("dead", "a", a_nodeclaim(node="x", conditions=(a_condition("Registered"),)), has_node=False),
+            True,
+        ),
+    ],
+    ids=["a node stays", "a node starts", "its node is gone"],
+)
+def test_all_nodes_leave_only_if_none_stays_or_starts(other: VerdictNode, *, is_told: bool) -> None:
+    findings = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
+    told_of = [finding.nodes for finding in findings if finding.code is FindingCode.ALL_LEAVING]
+    assert told_of == ([1] if is_told else [])

@@ -426,13 +426,9 @@ def test_totals_without_permission_are_never_zero() -> None:
     assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes unread", "1 NodeClaim", "pods unread"]
 
 
-def test_a_claim_that_may_not_be_seen_is_not_none() -> None:
-    whole = entry_of("12-88")
-    lines = claim_lines(NodeEntry(whole.node, None, hidden=frozenset({"NodeClaim"})), NOW_NS)
+def test_what_may_not_be_seen_is_not_none() -> None:
+    lines = claim_lines(NodeEntry(entry_of("12-88").node, None, hidden=frozenset({"NodeClaim"})), NOW_NS)
     assert "".join(text for text, _ in lines[1]).strip() == "NodeClaims may not be listed"
-
-
-def test_a_claim_whose_node_may_not_be_seen_is_not_without_one() -> None:
     seen = NodeEntry(None, claim(), hidden=frozenset({"Node"}))
     assert info_text(seen).startswith("Initialized: its node cannot be shown: nodes may not be listed")
     early = replace(claim(), conditions=tuple(item for item in claim().conditions if item.type != "Initialized"))

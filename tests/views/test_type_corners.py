@@ -19,7 +19,6 @@ from karptui.views.types.pools import reason_lines, source_lines
 from tests import builders
 from tests.builders.clusters import state_of
 from tests.stories import plain_text, pool_of, type_of
-from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of
 
 UNPRICED = InstanceType(
     name="x1.large",
@@ -46,12 +45,6 @@ def test_types_that_are_not_to_be_had() -> None:
     assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
     assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not available: no zone"
-
-
-def test_zones_where_the_nodeclass_has_no_subnet() -> None:
-    node = builders.a_node(zone="us-east-1b", labels={"topology.k8s.aws/zone-id": "use1-az6"})
-    pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),), nodes=(node,)))
-    assert Availability.NO_SUBNET in {offer.availability for offer in type_of(pool, "m5.large").offers}
 
 
 def test_limits_rule_a_type_out() -> None:

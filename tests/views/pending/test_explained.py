@@ -172,32 +172,6 @@ class TestGates:
         marks = [str(mark) for mark in row.marks]
         assert marks == ["passed"] * row.failed + ["failed"] + ["not asked"] * (len(COLUMNS) - 1 - row.failed)
 
-    def test_labels_that_no_offering_has_together(self) -> None:
-        kind = an_instance_type(prices={"on-demand": 0.1, "spot": 0.04})
-        offerings = tuple(item for item in kind.offerings if (item.price_per_hour == 0.1) == ("1a" in str(item)))
-        pod = a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"})
-        [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
-        assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with these labels is available")
-
-    def test_pod_slots_are_counted(self) -> None:
-        types = (an_instance_type(name="small", pods="2"),)
-        daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
-        [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
-        assert miss_text(pool) == "pod slots short by 1: 2 of 3 on small"
-
-    def test_daemonsets_without_which_the_pod_would_fit_are_named(self) -> None:
-        types = (an_instance_type(name="small", cpu="2", memory="8Gi"),)
-        [pool] = explained(a_pod(cpu="1"), types=types, daemonsets=(a_daemonset(cpu="1500m"),)).pools
-        assert miss_text(pool).endswith("on small; DaemonSets use 1500m there")
-        [pool] = explained(a_pod(cpu="3"), types=types, daemonsets=(a_daemonset(cpu="1500m"),)).pools
-        assert miss_text(pool).endswith("on small")
-
-    def test_host_ports_that_daemonsets_take(self) -> None:
-        port = (HostPort(8080),)
-        explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
-        [row] = gate_rows(explanation)
-        assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "its host ports are used by DaemonSets")
-
     def test_where_there_is_little_room_only_what_fails_is_told(self) -> None:
         explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
         for width in (40, 80, 120, 200):
@@ -480,27 +454,99 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     assert "relaxed without success: preferred node affinity of weight 5" in text
 
 
-class TestRarerMisses:
-    def test_a_volume_in_another_zone(self) -> None:
-        bound = PersistentVolumeClaim(
-            name="data",
-            namespace="default",
-            volume_name="pv",
-            phase="Bound",
-            annotations={"pv.kubernetes.io/bind-completed": "yes"},
-        )
-        term = NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),))
-        volume = PersistentVolume(name="pv", required_node_terms=(term,))
-        pool = a_nodepool(requirements=(a_requirement(ZONE, "In", "us-east-1a"),))
-        pod = a_pod(volumes=(PodVolume("data", "data"),))
-        [row] = gate_rows(explained(pod, pool, claims=(bound,), volumes=(volume,)))
-        assert COLUMNS[row.failed] == "TOPOLOGY"
-        assert row.reason == f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
+SMALL = an_instance_type(name="small", cpu="2", memory="8Gi")
+SPOT = an_instance_type(prices={"on-demand": 0.1, "spot": 0.04})
+SPOT_ELSEWHERE = replace(
+    SPOT,
+    offerings=tuple(
+        offering for offering in SPOT.offerings if (offering.price_per_hour == 0.1) == ("1a" in str(offering))
+    ),
+)
+IN_1A, IN_1B = (a_requirement(ZONE, "In", f"us-east-1{zone}") for zone in "ab")
+BOUND = PersistentVolumeClaim(
+    name="data",
+    namespace="default",
+    volume_name="pv",
+    phase="Bound",
+    annotations={"pv.kubernetes.io/bind-completed": "yes"},
+)
+KEYS = ("company.io/a", "company.io/b")
+ONE_OF_BOTH = tuple(
+    an_instance_type(name=name, requirements=(a_requirement(KEYS[0], "In", a), a_requirement(KEYS[1], "In", b)))
+    for name, a, b in (("one", "x", "y"), ("two", "y", "x"))
+)
+RARER: Mapping[str, tuple[Pod, NodePool, Mapping[str, Any], str, str]] = {
+    "labels that no offering has together": (
+        a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"}),
+        a_nodepool(requirements=()),
+        {"types": (SPOT_ELSEWHERE,)},
+        "OFFERING",
+        "no type with these labels is available",
+    ),
+    "pod slots": (
+        a_pod(),
+        a_nodepool(),
+        {
+            "types": (an_instance_type(name="small", pods="2"),),
+            "daemonsets": (a_daemonset(name="a"), a_daemonset(name="b")),
+        },
+        "DAEMONSETS",
+        "pod slots short by 1: 2 of 3 on small",
+    ),
+    "daemonsets without which the pod would fit": (
+        a_pod(cpu="1"),
+        a_nodepool(),
+        {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+        "DAEMONSETS",
+        "cpu short by 500m on small; DaemonSets use 1500m there",
+    ),
+    "daemonsets without which it would not fit either": (
+        a_pod(cpu="3"),
+        a_nodepool(),
+        {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+        "RESOURCES",
+        "cpu short by 2500m on small",
+    ),
+    "host ports of DaemonSets": (
+        a_pod(host_ports=(HostPort(8080),)),
+        a_nodepool(),
+        {"daemonsets": (a_daemonset(host_ports=(HostPort(8080),)),)},
+        "DAEMONSETS",
+        "its host ports are used by DaemonSets",
+    ),
+    "a volume in another zone": (
+        a_pod(volumes=(PodVolume("data", "data"),)),
+        a_nodepool(requirements=(IN_1A,)),
+        {
+            "claims": (BOUND,),
+            "volumes": (PersistentVolume(name="pv", required_node_terms=(NodeSelectorTerm((IN_1B,)),)),),
+        },
+        "TOPOLOGY",
+        f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]",
+    ),
+    "the number of nodes": (
+        a_pod(),
+        a_nodepool(limits=amounts({"nodes": "0"})),
+        {},
+        "LIMITS",
+        "at its limit of nodes",
+    ),
+    "labels that only fail together": (
+        a_pod(node_selector=dict.fromkeys(KEYS, "x")),
+        a_nodepool(requirements=(a_requirement(KEYS[0], "Exists"), a_requirement(KEYS[1], "Exists"))),
+        {"types": ONE_OF_BOTH},
+        "LABELS",
+        "no type has both company.io/a In [x] and company.io/b In [x]",
+    ),
+}
 
-    def test_the_number_of_nodes(self) -> None:
-        pool = a_nodepool(limits=amounts({"nodes": "0"}))
-        [row] = gate_rows(explained(a_pod(), pool))
-        assert (COLUMNS[row.failed], row.reason) == ("LIMITS", "at its limit of nodes")
+
+class TestRarerMisses:
+    @pytest.mark.parametrize("case", RARER)
+    def test_gate_and_reason(self, case: str) -> None:
+        pod, pool, others, column, reason = RARER[case]
+        [row] = gate_rows(explained(pod, pool, **others))
+        assert (COLUMNS[row.failed], row.reason) == (column, reason)
 
     @pytest.mark.parametrize(
         ("rejection", "text"),
@@ -513,17 +559,6 @@ class TestRarerMisses:
     def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable | ReservationsFull, text: str) -> None:
         pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
         assert miss_text(pool) == text
-
-    def test_labels_that_only_fail_together(self) -> None:
-        keys = ("company.io/a", "company.io/b")
-        types = tuple(
-            an_instance_type(name=name, requirements=(a_requirement(keys[0], "In", a), a_requirement(keys[1], "In", b)))
-            for name, a, b in (("one", "x", "y"), ("two", "y", "x"))
-        )
-        pool = a_nodepool(requirements=(a_requirement(keys[0], "Exists"), a_requirement(keys[1], "Exists")))
-        [row] = gate_rows(explained(a_pod(node_selector=dict.fromkeys(keys, "x")), pool, types=types))
-        assert COLUMNS[row.failed] == "LABELS"
-        assert row.reason == "no type has both company.io/a In [x] and company.io/b In [x]"
 
     def test_groups_that_are_still_to_be_explained(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]

@@ -65,13 +65,6 @@ def test_a_limit_of_nothing() -> None:
     assert COLUMNS[3].cell(row, NOW_NS).tone is Tone.MUTED
 
 
-def test_the_limit_on_nodes_is_reached() -> None:
-    pool = builders.a_nodepool(limits=builders.amounts({"nodes": "1"}))
-    (row,) = rows_of(pool, nodes=(builders.a_node(),), nodeclaims=(builders.a_nodeclaim(),)).values()
-    assert COLUMNS[3].cell(row, NOW_NS).tone is Tone.FAULT
-    assert cells(row)["nodes"] == "1/1 100%"
-
-
 # Readiness
 
 

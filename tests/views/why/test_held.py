@@ -39,12 +39,26 @@ def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
     assert build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells[4].text == "n/a"
 
 
-def test_a_replacement_saves_its_share_of_the_price_shown() -> None:
-    result = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=0.252)
-    assert held_per_hour(result) == pytest.approx(0.252)
-    assert saved_per_hour(result) == pytest.approx(0.252)
-    cells = [cell.text for cell in build_rows(TABLE, [result], now_ns=NOW_NS)[0].cells]
-    assert cells[6] == "replace"
+DEARER = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
+
+
+@pytest.mark.parametrize(
+    ("lifted", "saved", "held"),
+    [
+        ({"outcome": "replace", "savings_per_hour": 0.252}, 0.252, 0.252),
+        ({"outcome": "replace", "savings_per_hour": -7.9, "replacements": DEARER}, -7.9, 0.0),
+        ({"outcome": "no"}, None, 0.0),
+    ],
+    ids=["replaced", "replaced by a dearer one: Next shows what it costs", "stays anyway"],
+)
+def test_a_node_holds_what_is_saved_without_it_and_never_less_than_nothing(
+    lifted: dict[str, Any], saved: float | None, held: float
+) -> None:
+    result = _with(entry(analysed(), "dnd"), **lifted)
+    assert saved is None or saved_per_hour(result) == pytest.approx(saved)
+    assert held_per_hour(result) == pytest.approx(held)
+    assert (held_of([result]) == Held()) is (held == 0.0)
+    assert (held_cell(result, NOW_NS) == NOT_APPLICABLE) is (held == 0.0)
 
 
 def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
@@ -56,15 +70,6 @@ def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
     assert (saved_per_hour(gone), held_per_hour(gone)) == (0.0, 0.0)
     other = (Replacement("general", ("m5.large",), 0.1, 1),)
     assert saved_per_hour(_with(result, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
-
-
-def test_what_holds_a_node_whose_replacement_costs_more_holds_no_money() -> None:
-    dearer = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
-    result = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=-7.9, replacements=dearer)
-    assert present(saved_per_hour(result)) < 0.0  # Next says what it costs.
-    assert held_per_hour(result) == 0.0
-    assert held_of([result]) == Held()
-    assert held_cell(result, NOW_NS) == NOT_APPLICABLE
 
 
 def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
@@ -81,12 +86,6 @@ def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> Non
         assert held_cell(item, NOW_NS) == NOT_AVAILABLE
 
 
-def test_what_stays_anyway_holds_nothing() -> None:
-    stays = _with(entry(analysed(), "dnd"), outcome="no")
-    assert held_per_hour(stays) == 0.0
-    assert held_of([stays]) == Held()
-
-
 def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
     bare = NodeEntry(entry(analysed(), "dnd").node, None)
     cells = [cell.text for cell in build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells]
@@ -95,10 +94,18 @@ def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
     assert bare not in going_nodes(analysed().node_entries)
 
 
-def test_other_currencies_and_nothing_held() -> None:
-    assert held_text(Held(1.5, "CNY", 1)) == "¥1.50/h"
-    assert held_text(Held(1.5, "EUR", 1)) == "EUR 1.50/h"
-    assert held_fact(Held()).tone is Tone.MUTED
+@pytest.mark.parametrize(
+    ("held", "is_steady", "text", "tone"),
+    [
+        (Held(3.0, nodes=1), True, "$3.00/h", Tone.WARNING),
+        (Held(3.0, nodes=1), False, "$3.00/h", Tone.MUTED),
+        (Held(), True, "$0.00/h", Tone.MUTED),
+        (Held(1.5, "CNY", 1), True, "¥1.50/h", Tone.WARNING),
+        (Held(1.5, "EUR", 1), True, "EUR 1.50/h", Tone.WARNING),
+    ],
+)
+def test_a_sum_of_another_moment_and_no_sum_are_dim(held: Held, is_steady: bool, text: str, tone: Tone) -> None:
+    assert (held_text(held), held_fact(held, is_steady=is_steady).tone) == (text, tone)
 
 
 def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
@@ -110,42 +117,53 @@ def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
     assert held_text(held_of([result, unknown])) == held_text(held_of([result])) + "+"
 
 
-def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for_a_moment() -> None:
+WHOLE, FALLEN = Held(3.23, nodes=9, unpriced=1), Held(1.21, nodes=5)
+LOW, HIGH = Held(0.9, nodes=2, is_upper_bound=True), Held(3.27, nodes=7, is_upper_bound=True)
+FORECAST = Held(1.2, nodes=7, seconds=900)
+PARTIAL = Held(2.0, nodes=4, waiting=1)
+FIRST = Held(0.69, nodes=2)
+
+
+@pytest.mark.parametrize(
+    ("settles_ns", "sums"),
+    [
+        (
+            SETTLES_NS,
+            [
+                (0, Held(0.4, nodes=1, waiting=7), None, False),
+                (1, WHOLE, WHOLE, True),
+                (2, PARTIAL, WHOLE, False),
+                (10, FALLEN, WHOLE, False),
+                (10 + SETTLES_NS // 2, WHOLE, WHOLE, True),
+                (SETTLES_NS, FALLEN, WHOLE, False),
+                (2 * SETTLES_NS - 1, replace(FALLEN, per_hour=1.3), WHOLE, False),
+                (2 * SETTLES_NS, FALLEN, FALLEN, True),
+            ],
+        ),
+        (
+            SETTLES_NS,
+            [(0, LOW, LOW, True), (1, HIGH, HIGH, True), (2, FORECAST, FORECAST, True), (3, HIGH, FORECAST, False)],
+        ),
+        (
+            0,
+            [
+                (0, FIRST, FIRST, True),
+                (0, Held(0.5, nodes=1, waiting=1), FIRST, False),
+                (0, PARTIAL, PARTIAL, False),
+                (0, WHOLE, WHOLE, True),
+            ],
+        ),
+    ],
+    ids=[
+        "it stands still while it is worked out or falls for a moment",
+        "a higher one is shown at once",
+        "of what stands still",
+    ],
+)
+def test_the_sum_of_the_top_bar(settles_ns: int, sums: list[tuple[int, Held, Held | None, bool]]) -> None:
     total = SteadyHeld()
-    whole, fallen = Held(3.23, nodes=9, unpriced=1), Held(1.21, nodes=5)
-    assert total.shown(Held(0.4, nodes=1, waiting=7), 0) == (None, False)
-    assert total.shown(whole, 1) == (whole, True)
-    assert total.shown(Held(2.0, nodes=4, waiting=1), 2) == (whole, False)
-    assert total.shown(fallen, 10) == (whole, False)
-    assert total.shown(whole, 10 + SETTLES_NS // 2) == (whole, True)
-    assert total.shown(fallen, SETTLES_NS) == (whole, False)
-    assert total.shown(replace(fallen, per_hour=1.3), 2 * SETTLES_NS - 1) == (whole, False)
-    assert total.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
-
-
-def test_a_sum_above_the_last_one_is_shown_at_once() -> None:
-    total = SteadyHeld()
-    fallen, whole = Held(0.9, nodes=2, is_upper_bound=True), Held(3.27, nodes=7, is_upper_bound=True)
-    assert total.shown(fallen, 0) == (fallen, True)
-    assert total.shown(whole, 1) == (whole, True)
-    forecast = Held(1.2, nodes=7, seconds=900)
-    assert total.shown(forecast, 2) == (forecast, True)
-    assert total.shown(whole, 3) == (forecast, False)
-
-
-def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
-    total = SteadyHeld()
-    first, last = Held(0.69, nodes=2), Held(3.68, nodes=9)
-    assert total.shown(first, 0, settles_ns=0) == (first, True)
-    assert total.shown(Held(0.5, nodes=1, waiting=1), 0, settles_ns=0) == (first, False)
-    partial = Held(2.0, nodes=4, waiting=1)
-    assert total.shown(partial, 0, settles_ns=0) == (partial, False)
-    assert total.shown(last, 0, settles_ns=0) == (last, True)
-
-
-def test_a_sum_that_is_not_of_this_moment_is_dim() -> None:
-    assert held_fact(Held(3.0, nodes=1)).tone is Tone.WARNING
-    assert held_fact(Held(3.0, nodes=1), is_steady=False).tone is Tone.MUTED
+    for at_ns, held, shown, is_steady in sums:
+        assert total.shown(held, at_ns, settles_ns=settles_ns) == (shown, is_steady)
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,11 @@ def _with_outlook(
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
             "removable only without all of them: replace (simulated)",
         ),
+        # NEVER lifted while the budget stays shut is not what lifting both comes to.
+        (
+            _with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
+            "removable once unblocked: replace",
+        ),
         (
             _with_outlook(STAYS, by_code={Code.POD_DND: Outcome.NO}),
             "would stay anyway (simulated): its pods fit no cheaper node",
@@ -177,18 +182,6 @@ def _with_outlook(
 )
 def test_what_would_follow(text: str, words: str) -> None:
     assert words in text
-
-
-@pytest.mark.parametrize("alone", [Outcome.NO, Outcome.REPLACE])
-def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
-    """NEVER lifted while the budget stays shut is not what lifting both comes to."""
-    blockers = (a_blocker(Code.CONSOLIDATION_DISABLED), a_blocker(Code.BUDGET_ZERO))
-    outlook = NodeOutlook(now=STAYS, lifted=GOES, freed=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
-    text = sentence(node_findings(WhyCode.NEVER, *blockers, outlook=outlook))
-    if alone is Outcome.NO:
-        assert "removable only without all of them: replace (simulated)" in text
-    else:
-        assert "removable once unblocked: replace" in text
 
 
 def test_also_and_arrivals() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NextCommand, NextReport
-from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
+from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Landing, Replacement, Verdict
@@ -413,9 +413,3 @@ def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
     assert other.node_entries is not view.node_entries
     assert other.pod_entries is pods
     assert entry(other, "dnd").findings is None
-
-
-def test_analyse_all_is_what_commands_use() -> None:
-    view = story_view()
-    prepared, _ = prepare_view(view, NOW_NS)
-    assert analyse_all(AnalysisSteps(prepared, 1)).is_complete
