@@ -158,7 +158,7 @@ def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_a
     kinds = {"Node", "Pod", "NodePool", "NodeClaim", "EC2NodeClass"} - {kind}
     objects = [manifest for manifest in demo() if manifest["kind"] in kinds]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    main(["verdict", "--snapshot", str(path)])
+    main(["verdict", "--no-simulate", "--snapshot", str(path)])
     output = capsys.readouterr().out
     assert f"{plural} were not read: findings that need them are missing" in output
     assert "not exist" not in output
@@ -172,7 +172,7 @@ def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_the
     path = tmp_path / "nodes.json"
     objects = [manifest for manifest in demo() if manifest["kind"] != "DaemonSet"]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    main(["verdict", "--snapshot", str(path)])
+    main(["verdict", "--no-simulate", "--snapshot", str(path)])
     assert "DaemonSets were not read, which count as none" in capsys.readouterr().out
 
 
@@ -196,7 +196,7 @@ def test_no_next_command_is_told_if_budgets_of_pods_were_not_read(
 
 
 def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["verdict", *a_recording_without(tmp_path / "demo.json", "Node")])
+    main(["verdict", "--no-simulate", *a_recording_without(tmp_path / "demo.json", "Node")])
     output = capsys.readouterr().out
     assert "pods pending" in output
     assert " fit" not in output

@@ -73,17 +73,13 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_column_has_a_name_a_title_and_help(name: str) -> None:
+def test_every_column_and_filter_has_a_name_of_its_own_and_help(name: str) -> None:
     headings = SHOWN[name].headings()
     ids = [heading.id for heading in headings]
     assert len(set(ids)) == len(ids)
     assert [text for text in ids if not re.fullmatch(r"[a-z][a-z0-9_]*", text)] == []
     assert [heading.id for heading in headings if not heading.title or not heading.help] == []
     assert SHOWN[name].default_sort.column_id in ids
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_no_two_columns_give_a_filter_the_same_name(name: str) -> None:
     table = SHOWN[name]
     names = [text for column in table.every for text in column.every_filter()] + list(table.more_filters)
     assert sorted(names) == sorted(table.subject.fields)
