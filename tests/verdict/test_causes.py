@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
-from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.labels import RESERVATION_ID
@@ -172,15 +171,6 @@ def test_why_pods_cannot_be_created(message: str, manner: Manner, name: str, rea
     assert FindingCode.PODS_NOT_CREATED not in findings(events=[failed_create(message, minutes=40)])
 
 
-def test_a_namespace_that_is_being_deleted_refuses_pods_without_a_fault_unless_that_takes_long() -> None:
-    message = (
-        'pods "web-1-x" is forbidden: unable to create new content in namespace shop because it is being terminated'
-    )
-    stuck = failed_create(message)
-    assert FindingCode.PODS_NOT_CREATED in findings(events=[stuck])
-    assert FindingCode.PODS_NOT_CREATED not in findings(events=[replace(stuck, first_ns=NOW_NS - 9 * MINUTE_NS)])
-
-
 UNPULLED = "image registry.example/shop/web:7 cannot be pulled"
 
 
@@ -212,10 +202,6 @@ def test_pods_that_do_not_start_are_one_finding_for_each_reason(
     assert text(finding) == f"2 pods shop/web-* on node n1 have not started for 12m: {result}"
     down = findings(starting=pods, events=events, nodes=[a_line("n1", not_ready_ns=NOW_NS)])
     assert FindingCode.PODS_NOT_STARTING not in down
-
-
-def test_a_container_that_is_being_created_needs_an_event_to_be_a_finding() -> None:
-    assert FindingCode.PODS_NOT_STARTING not in findings(starting=[starting("a", "ContainerCreating")])
 
 
 def a_nodeclass(*conditions: Condition) -> NodeClass:
@@ -339,14 +325,6 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
 
 
-def test_refused_launches_of_a_static_nodepool_tell_how_many_nodes_it_lacks() -> None:
-    pool = a_nodepool(name="batch", replicas=3)
-    short = findings(refusals=[refusal("b-1", 1)], pools=[pool], nodes=[a_line("n1", pool="batch")])
-    finding = short[FindingCode.LAUNCH_REFUSED]
-    assert finding.severity is FindingSeverity.WARNING
-    assert text(finding).startswith("static NodePool batch has 1 of 3 nodes: EC2 refused 1 launch of batch 60s ago: ")
-
-
 def test_pods_that_a_limit_holds_back_belong_to_the_limit() -> None:
     limit = LimitLine("general", "cpu 76 of 80", resource="cpu", is_open=True)
     waiting = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, "k", cause=Cause.UNPLACED, limited_pool="general")
@@ -371,29 +349,6 @@ def test_a_daemonset_whose_pods_do_not_fit_is_the_cause_of_pods_next_to_it() -> 
     assert list(by_code) == [FindingCode.DAEMONSET_PENDING]
     finding = by_code[FindingCode.DAEMONSET_PENDING]
     assert (finding.pods, finding.pending.pods) == (2, web.pods)
-
-
-def test_a_node_that_does_not_initialize_names_the_resource_that_is_missing() -> None:
-    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
-    claim = a_nodeclaim(
-        name="c", node_name="gpu-1", conditions=(joined,), requests=amounts({"nvidia.com/gpu": "1", "cpu": "1"})
-    )
-    node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=a_node(name="gpu-1"))
-    waiting = PendingLine("ml/infer-0", ("ml/infer-0",), NOW_NS, "k", nodes=frozenset({"gpu-1"}))
-    by_code = findings(nodes=[node], pending=[waiting])
-    assert FindingCode.PENDING not in by_code
-    assert text(by_code[FindingCode.NOT_INITIALIZED]) == (
-        "1 node (gpu-1) is still not initialized after 34m: missing resource nvidia.com/gpu; 1 pod pending (ml/infer-0)"
-    )
-
-
-def test_a_device_that_the_plugin_renamed_is_named_with_the_missing_resource() -> None:
-    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
-    claim = a_nodeclaim(node_name="gpu-1", conditions=(joined,), requests=amounts({"nvidia.com/gpu": "1"}))
-    devices = amounts({"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4", "smarter-devices/fuse": "1"})
-    node = VerdictNode("gpu-1", "gpu", claim, has_node=True, node=replace(a_node(name="gpu-1"), allocatable=devices))
-    result = text(findings(nodes=[node])[FindingCode.NOT_INITIALIZED])
-    assert result.endswith("missing resource nvidia.com/gpu (the node has nvidia.com/gpu.shared)")
 
 
 def test_the_overlay_that_promises_a_missing_resource_is_named() -> None:
@@ -466,22 +421,6 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
     assert text(finding).startswith(f"{result}: matched multiple nodes")
 
 
-def test_protected_pods_that_expiration_ends_are_named_with_the_minute() -> None:
-    claim = a_nodeclaim(
-        name="c",
-        created_ns=NOW_NS - 23 * HOUR_NS,
-        expire_after_ns=24 * HOUR_NS,
-        termination_grace_period_ns=30 * MINUTE_NS,
-    )
-    node = VerdictNode("n", "batch", claim, has_node=True, protected_pods=("ml/train-0",))
-    finding = findings(nodes=[node])[FindingCode.EXPIRY]
-    assert finding.until_ns == NOW_NS + 90 * MINUTE_NS
-    assert "ml/train-0 is protected but will be killed by" in text(finding)
-    unbounded = a_nodeclaim(name="c", created_ns=NOW_NS - 23 * HOUR_NS, expire_after_ns=24 * HOUR_NS)
-    safe = VerdictNode("n", "batch", unbounded, has_node=True, protected_pods=("ml/train-0",))
-    assert FindingCode.EXPIRY not in findings(nodes=[safe])
-
-
 @pytest.mark.parametrize(
     ("ends_in", "kind", "pods", "severity"),
     [
@@ -524,39 +463,6 @@ def test_refused_replacements_tell_how_many_nodes_stay_drifted() -> None:
     assert not findings(**given | {"events": []})[FindingCode.LAUNCH_REFUSED].drifted
     fresh = VerdictNode("m", "batch", a_nodeclaim(name="d", pool="batch", created_ns=NOW_NS), has_node=True)
     assert not findings(**given | {"nodes": [node, fresh]})[FindingCode.LAUNCH_REFUSED].drifted
-
-
-def test_launches_that_moved_to_another_capacity_type_name_the_weights() -> None:
-    old = [a_line(f"o{i}", pool="spot", capacity_type="spot") for i in range(4)]
-    new = [a_line(f"n{i}", pool="fallback", capacity_type="on-demand", minutes=10) for i in range(3)]
-    pools = [a_nodepool(name="spot", weight=50), a_nodepool(name="fallback", weight=60)]
-    moved = findings(nodes=[*old, *new], pools=pools)[FindingCode.LAUNCHES_MOVED]
-    assert text(moved) == (
-        "All 3 nodes launched in the last hour are on-demand, from NodePool fallback: "
-        "its weight 60 puts it before spot (weight 50)"
-    )
-    for weight in (50, 60):  # with equal weights nothing puts the one before the other
-        by_weight = [a_nodepool(name="spot", weight=60), a_nodepool(name="fallback", weight=weight)]
-        assert FindingCode.LAUNCHES_MOVED not in findings(nodes=[*old, *new], pools=by_weight)
-
-
-def test_a_churn_loop_names_the_nodepool_and_the_workload_that_is_evicted() -> None:
-    loops = (
-        Loop(
-            kind=LoopKind.SHORT_LIVED,
-            pool="general",
-            times=12,
-            first_ns=NOW_NS - HOUR_NS,
-            last_ns=NOW_NS,
-            reasons=((Removal.UNDERUTILIZED, 12),),
-        ),
-        Loop(kind=LoopKind.MOVED, workload="Deployment/shop/cart", times=60, first_ns=NOW_NS, last_ns=NOW_NS),
-    )
-    churn = findings(advice=AdviceReport(loops=loops))[FindingCode.CHURN]
-    assert text(churn) == (
-        "Node churn loop in general: 12 nodes removed shortly after launch in the last 60m "
-        "(Underutilized); 60 evictions of shop/cart"
-    )
 
 
 def test_a_job_that_failed_is_named_with_the_evictions_of_its_pods() -> None:
@@ -606,13 +512,6 @@ def test_a_cluster_is_called_fine_only_if_everything_was_checked() -> None:
     assert findings(nodes=[a_line("n")])[FindingCode.FINE].manner is Manner.PLAIN
     unchecked = findings(nodes=[a_line("n")], unchecked=["the rules of Advice"])[FindingCode.FINE]
     assert text(unchecked) == "nothing found, but not everything is checked: the rules of Advice"
-
-
-def test_groups_of_pending_pods_and_other_findings_take_turns() -> None:
-    groups = [PendingLine(f"p{i}", (f"a/p{i}",), NOW_NS - HOUR_NS, f"k{i}") for i in range(4)]
-    sick = [a_line("n", not_ready_ns=NOW_NS - HOUR_NS), a_line("m", is_cordoned=True), a_line("o")]
-    codes = [finding.code for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pending=groups, nodes=sick))]
-    assert codes[:4].count(FindingCode.PENDING) == 2
 
 
 def test_groups_of_one_workload_have_one_name() -> None:

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from karptui.advice.report import AdviceReport
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
-from karptui.disruption.churn.moves import Moved
 from karptui.kube.objects import Event
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.finding import VerdictCase, VerdictNode
@@ -95,29 +94,6 @@ def test_a_termination_handler_that_drains_nodes_on_recommendations_is_told(
         "(enableRebalanceDraining); Karpenter removed 3 nodes as empty meanwhile"
     )
     assert texts == ([expected] if is_told else [])
-
-
-@pytest.mark.parametrize(
-    ("pause_ns", "reason", "moves", "more"),
-    [
-        (0, "Underutilized", 33, "; 33 evictions of shop/api; consolidateAfter is 0s"),
-        (10 * MINUTE_NS, "Underutilized", 33, "; 33 evictions of shop/api"),
-        (0, "Underutilized", 2, "; consolidateAfter is 0s"),
-        (0, "Drifted", 33, "; consolidateAfter is 0s"),
-    ],
-)
-def test_a_loop_of_consolidation_names_evictions_and_a_short_pause(
-    pause_ns: int, reason: str, moves: int, more: str
-) -> None:
-    hour_ago, reasons = NOW_NS - 52 * MINUTE_NS, ((Removal.UNDERUTILIZED, 11),)
-    loop = Loop(kind=LoopKind.SHORT_LIVED, pool="apps", times=11, first_ns=hour_ago, last_ns=NOW_NS, reasons=reasons)
-    times = {"first_ns": hour_ago, "last_ns": NOW_NS}
-    moved = Moved(workload="Deployment/shop/api", moves=moves, pods=18, reasons=(reason,), **times)
-    report = AdviceReport(loops=(loop,), moved=(moved,))
-    pool = a_nodepool(name="apps", consolidate_after_ns=pause_ns)
-    [text] = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, advice=report, pools=[pool]))]
-    removals = "11 nodes removed shortly after launch in the last 52m (Underutilized)"
-    assert text == f"Node churn loop in apps: {removals}{more}"
 
 
 def test_a_loop_of_an_unknown_nodepool_is_left_to_the_churn_screen() -> None:

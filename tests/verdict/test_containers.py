@@ -195,14 +195,6 @@ def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:
     return [sentence(f, NOW_NS, {}) for f in starting_findings(VerdictCase(now_ns=NOW_NS, nodes=lines, starting=pods))]
 
 
-def test_images_that_cannot_be_pulled_for_one_error_of_the_network_are_one_finding() -> None:
-    timeout = 'failed to do request: Head "https://{}/v2/": dial tcp: i/o timeout'
-    [text] = start_text({name: timeout.format(name) for name in ("web", "api", "db")}, zone="c")
-    assert "3 pods" in text
-    assert "on 3 nodes in c" in text
-    assert text.endswith("their images cannot be pulled: i/o timeout")
-
-
 def test_images_that_do_not_exist_are_findings_of_their_own() -> None:
     texts = start_text({name: f"registry.example/{name}:1: not found" for name in ("web", "api")})
     assert [text.partition(" on ")[0] for text in texts] == ["shop/web-0", "shop/api-0"]

@@ -47,7 +47,7 @@ from tests.builders import (
     amounts,
     an_event,
 )
-from tests.disruption.making import a_claim, consolidatable, drifted, prepared
+from tests.disruption.making import a_claim, consolidatable, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 RIPE = (consolidatable(),)
@@ -244,15 +244,6 @@ def test_what_no_method_wants_is_not_found() -> None:
     assert FindingCode.POD_DND not in quiet
 
 
-def test_drift_that_does_not_advance() -> None:
-    pool = a_nodepool(budgets=(DisruptionBudget("0", reasons=("Drifted",)),))
-    claims = [a_claim(instance_type="m5.2xlarge", conditions=(drifted(since_ns=NOW_NS - 19 * HOUR_NS),))]
-    stalled = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[pool])[FindingCode.DRIFT]
-    assert (stalled.names, stalled.nodes, stalled.detail) == (("general",), 1, "BUDGET_ZERO")
-    fresh = [a_claim(instance_type="m5.2xlarge", conditions=(drifted(since_ns=NOW_NS - MINUTE_NS),))]
-    assert FindingCode.DRIFT not in findings_by_code(nodes=[a_node(**BIG)], nodeclaims=fresh, nodepools=[pool])
-
-
 def test_claims_that_do_not_get_through() -> None:
     refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="no capacity")
     claim = a_nodeclaim(name="x", node="", provider_id="", conditions=(refused,))
@@ -260,36 +251,10 @@ def test_claims_that_do_not_get_through() -> None:
     assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", FindingSeverity.ERROR)
 
 
-def test_a_claim_whose_node_has_gone_is_not_told_as_one_that_never_joined() -> None:
-    old = NOW_NS - HOUR_NS
-    gone = a_nodeclaim(name="gone", node="", created_ns=old, conditions=(a_condition("Registered"),))
-    late = a_nodeclaim(name="late", node="", created_ns=old, conditions=(a_condition("Launched"),))
-    case = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]))
-    stuck = [finding for finding in verdict_of(case) if finding.code is FindingCode.CLAIM_STUCK]
-    assert [(finding.names, finding.manner, finding.since_ns) for finding in stuck] == [
-        (("gone",), Manner.NODE_GONE, None),
-        (("late",), Manner.PLAIN, old),
-    ]
-    blind = VerdictCase(now_ns=NOW_NS, nodes=lines(Analysis(), [gone, late]), sees_nodes=False)
-    assert not [finding for finding in verdict_of(blind) if finding.code is FindingCode.CLAIM_STUCK]
-
-
 def test_nodes_whose_nodepool_is_not_there() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     gone = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[])[FindingCode.POOL_GONE]
     assert (gone.names, gone.nodes, gone.price_per_hour) == (("general",), 1, 0.4)
-
-
-def test_nothing_is_said_to_come_next_where_nobody_knows_what_becomes_of_a_node() -> None:
-    sick = a_nodepool(budgets=(), is_ready=False)
-    claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
-    pods = [a_pod(node="node-1")]
-    objects: dict[str, Any] = {"nodepools": [sick], "nodes": [a_node(**BIG)], "nodeclaims": claims, "pods": pods}
-    analysis = analyse_all(AnalysisSteps(prepared(**objects), 1))
-    by_code = told(analysis, claims, pools=[sick])
-    assert FindingCode.NEXT not in by_code
-    assert by_code[FindingCode.POOL_NOT_READY].names == ("general",)
-    assert FindingCode.NO_NODEPOOLS not in by_code
 
 
 def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
@@ -494,23 +459,6 @@ def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() ->
     assert (bounded.manner, bounded.until_ns) == (Manner.PLAIN, NOW_NS + 30 * MINUTE_NS)
     protected = [a_pod(node="node-1", annotations=PROTECTED)]
     assert leaving(a_condition("Drained", status="Unknown"), pods=protected) is None
-
-
-def test_nodes_that_end_at_different_times_are_not_told_by_one_and_those_whose_time_is_over_by_themselves() -> None:
-    ago_ns = NOW_NS - 2 * HOUR_NS
-
-    def line(name: str, hours: float | None) -> VerdictNode:
-        grace_ns = None if hours is None else int(hours * HOUR_NS)
-        claim = a_nodeclaim(name=name, node=name, deletion_ns=ago_ns, termination_grace_period_ns=grace_ns)
-        return VerdictNode(name, "general", claim, has_node=True, deleted_ns=ago_ns)
-
-    nodes = [line("a", 1), line("b", 3), line("c", None), line("d", 10), line("e", 1.5)]
-    told_of = [item for item in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes)) if item.code is FindingCode.LEAVING]
-    assert {(finding.names, finding.manner) for finding in told_of} == {
-        (("a", "e"), Manner.OVERDUE),
-        (("b", "d"), Manner.SEVERAL_ENDS),
-        (("c",), Manner.NEVER),
-    }
 
 
 def test_only_the_claim_or_only_the_node_is_left() -> None:
