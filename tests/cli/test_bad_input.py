@@ -76,12 +76,6 @@ def test_a_file_that_holds_no_object_is_refused(
     assert error == f"karptui {command}: {file}: {sentence}\n"
 
 
-def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, run: Run) -> None:
-    output, error = run("nodes", "--snapshot", str(tmp_path / "cluster.json"))
-    assert not output
-    assert error.startswith("no nodes\nkarptui nodes: cluster: it holds no objects\n")
-
-
 @pytest.mark.parametrize(
     "words",
     [

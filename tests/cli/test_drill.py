@@ -74,13 +74,6 @@ def test_pods_that_stay_pending_fail_where_asked(run: Run) -> None:
     assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods are unschedulable" in error
 
 
-def test_a_cluster_without_nodes_has_nothing_to_lose(run: Run, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.json"
-    empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
-    out = run("drill", "--snapshot", str(empty), "--no-aws").out
-    assert out.endswith(": no node has a zone, a capacity type or a NodePool\n")
-
-
 def test_of_several_clusters_the_one_without_the_lost_zone_is_named(run: Run, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.json" for name in ("left", "right")]
     for file in files:

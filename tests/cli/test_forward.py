@@ -52,12 +52,6 @@ def test_people_see_the_cluster_as_it_is_too(run: Run, story: str, scenario: str
     assert [head.partition(": ")[2].startswith("less overhead") for head in heads] == [False, True]
 
 
-def test_edits_that_cannot_be_made_are_an_error(run: Run, story: str, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    bad.write_text("name: gone\nedits:\n- {edit: set, object: NodePool/nope, path: spec.weight, value: 1}\n")
-    assert "nope" in run.json("forward", story, "--scenario", str(bad), status=1)["error"]
-
-
 def test_several_seeds_tell_what_chance_changes(run: Run, story: str) -> None:
     (document,) = documents(run, story, "--seed", "3")
     (three,) = documents(run, story, "--seed", "3", "--seeds", "3")

@@ -102,13 +102,6 @@ def test_more_than_usual_are_tried_where_more_are_asked_for(
     assert totals == {1: (10, True), 15: (15, True), 16: (15, False)}
 
 
-def test_a_cluster_without_workloads_has_nothing_to_add(run: Run, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.json"
-    empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
-    out = run("headroom", "--snapshot", str(empty), "--no-aws").out
-    assert out.endswith(": no workload has pods that could run on other nodes\n")
-
-
 def test_a_made_up_pod_has_tolerations_and_a_node_selector(run: Run) -> None:
     words = ["headroom", "--demo", "--most", "3", "--requests", "cpu=100m", "-o", "json"]
     zone = ["--node-selector", "karpenter.sh/nodepool=edge"]

@@ -10,7 +10,6 @@ from tests.cli.conftest import Run
 
 STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
 OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: 0.03}\n"
-WRONG = "name: no such pool\nedits:\n- {edit: set, object: NodePool/none, path: spec.weight, value: 3}\n"
 
 
 @pytest.mark.parametrize(("by", "share"), [("cpu", "cpu 3700/3860m 95%"), ("memory", "memory 5.4/14.1Gi 37%")])
@@ -27,10 +26,3 @@ def test_both_sides_of_a_what_if(tmp_path: Path, run: Run) -> None:
     new = [node for node in document["nodes"] if node["before"] is None]
     assert {(item["name"], item["type"]) for item in new} == {(None, "r5a.16xlarge")}
     assert run("packing", "--snapshot", STORIES, "--scenario", str(path)).out.startswith(document["sentence"])
-
-
-def test_an_edit_that_cannot_be_made_is_said(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "scenario.yaml"
-    path.write_text(WRONG)
-    assert "none" in run.json("packing", "--snapshot", STORIES, "--scenario", str(path), status=1)["error"]
-    assert run("packing", "--snapshot", STORIES, "--scenario", str(path), status=1).out.startswith("✘ ")

@@ -101,12 +101,11 @@ def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, run: Run) ->
     assert main(["simulate", bad, "--scenario", text]) == 1
 
 
-def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, run: Run) -> None:
-    path = write(tmp_path, "edits: [{edit: cordonNode, name: nobody}]\n")
-    assert (
-        run.json_lines("simulate", snapshot, "--scenario", path, status=1)[0]["error"]
-        == "edit 1: there is no Node nobody"
-    )
+@pytest.mark.parametrize("command", [["simulate"], ["forward", "--instant"], ["packing"]], ids=lambda words: words[0])
+def test_edits_that_cannot_be_made(command: list[str], tmp_path: Path, snapshot: str, run: Run) -> None:
+    words = [*command, snapshot, "--scenario", write(tmp_path, "edits: [{edit: cordonNode, name: nobody}]\n")]
+    assert run.json(*words, status=1)["error"] == "edit 1: there is no Node nobody"
+    assert "there is no Node nobody" in "".join(run(*words, status=1))
 
 
 def test_a_scenario_from_standard_input_on_the_demo(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

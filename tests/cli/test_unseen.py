@@ -138,69 +138,68 @@ def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Ru
     assert "there is no NodePool x" in error
 
 
-@pytest.mark.parametrize("command", ["next", "remedies"])
-def test_a_kubectl_list_of_nodes_without_pods_is_not_a_cluster_of_empty_nodes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+@pytest.mark.parametrize(
+    ("missing", "words", "texts"),
+    [
+        ("Pod", ["next"], {"pods were not read": True, "delete": False}),
+        ("Pod", ["remedies"], {"pods were not read": True, "frees": False}),
+        ("NodePool", ["next"], {"NodePools were not read": True}),
+        ("NodeClaim", ["next"], {"NodeClaims were not read": True}),
+        *(
+            (kind, ["verdict", "--no-simulate"], {f"{kind}s were not read{rest}": True, "not exist": False})
+            for kind, rest in (
+                ("NodePool", ": findings that need them are missing"),
+                ("NodeClaim", ": findings that need them are missing"),
+                ("DaemonSet", ", which count as none"),
+            )
+        ),
+    ],
+)
+def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
+    missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "nodes.json"
-    kinds = ("Node", "NodePool", "NodeClaim", "EC2NodeClass")
-    objects = [manifest for manifest in demo() if manifest["kind"] in kinds]
+    objects = [manifest for manifest in demo() if manifest["kind"] != missing]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    assert main([command, "--snapshot", str(path)]) != 0
-    assert "pods were not read" in capsys.readouterr().err
+    status = main([*words, "--snapshot", str(path)])
+    printed = "".join(capsys.readouterr())
+    assert {text: text in printed for text in texts} == texts
+    assert status != 0
 
 
-@pytest.mark.parametrize(("kind", "plural"), [("NodePool", "NodePools"), ("NodeClaim", "NodeClaims")])
-def test_a_kubectl_list_without_a_kind_of_karpenter_says_so_and_not_that_there_are_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, plural: str
+@pytest.mark.parametrize(
+    ("missing", "words", "texts"),
+    [
+        ("PodDisruptionBudget", [], {"PodDisruptionBudgets were not read, which count as none": True, "next": False}),
+        ("CronJob", [], {"next, once unblocked: ": True}),
+        ("Node", ["--no-simulate"], {"pods pending": True, " fit": False, "short by": False}),
+    ],
+)
+def test_the_verdict_of_a_recording_that_lacks_a_kind(
+    missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "nodes.json"
-    kinds = {"Node", "Pod", "NodePool", "NodeClaim", "EC2NodeClass"} - {kind}
-    objects = [manifest for manifest in demo() if manifest["kind"] in kinds]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    main(["verdict", "--no-simulate", "--snapshot", str(path)])
-    output = capsys.readouterr().out
-    assert f"{plural} were not read: findings that need them are missing" in output
-    assert "not exist" not in output
-    assert main(["next", "--snapshot", str(path)]) != 0
-    assert f"{plural} were not read" in capsys.readouterr().err
-
-
-def test_a_kubectl_list_with_daemonset_pods_and_no_daemonsets_does_not_count_them_as_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "nodes.json"
-    objects = [manifest for manifest in demo() if manifest["kind"] != "DaemonSet"]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    main(["verdict", "--no-simulate", "--snapshot", str(path)])
-    assert "DaemonSets were not read, which count as none" in capsys.readouterr().out
-
-
-def a_recording_without(path: Path, kind: str) -> list[str]:
-    """Write a recording of the demo that lacks a kind, and return its arguments."""
-    objects = [manifest for manifest in demo() if manifest["kind"] != kind]
-    document = {"karptui": 1, "capturedAt": "2026-09-21T14:13:20Z", "unread": [kind], "objects": objects}
+    path = tmp_path / "demo.json"
+    objects = [manifest for manifest in demo() if manifest["kind"] != missing]
+    document = {"karptui": 1, "capturedAt": "2026-09-21T14:13:20Z", "unread": [missing], "objects": objects}
     path.write_text(json.dumps(document))
-    return ["--snapshot", str(path)]
-
-
-def test_no_next_command_is_told_if_budgets_of_pods_were_not_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["verdict", *a_recording_without(tmp_path / "demo.json", "PodDisruptionBudget")])
+    main(["verdict", *words, "--snapshot", str(path)])
     output = capsys.readouterr().out
-    assert "PodDisruptionBudgets were not read, which count as none" in output
-    assert "next" not in output
-    main(["verdict", *a_recording_without(tmp_path / "demo.json", "CronJob")])
-    assert "next, once unblocked: " in capsys.readouterr().out
+    assert {text: text in output for text in texts} == texts
 
 
-def test_without_nodes_no_pod_is_said_to_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["verdict", "--no-simulate", *a_recording_without(tmp_path / "demo.json", "Node")])
-    output = capsys.readouterr().out
-    assert "pods pending" in output
-    assert " fit" not in output
-    assert "short by" not in output
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("drill", ": no node has a zone, a capacity type or a NodePool"),
+        ("headroom", ": no workload has pods that could run on other nodes"),
+        ("verdict", "no nodes, no NodeClaims and no NodePools"),
+        ("nodes", "no nodes"),
+    ],
+)
+def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
+    assert told in "".join(run(command, "--snapshot", str(path), "--no-aws"))
 
 
 @pytest.mark.parametrize(

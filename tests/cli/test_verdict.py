@@ -54,13 +54,6 @@ def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is
         assert row["text"].replace("|", "\\|") in cells
 
 
-def test_an_empty_cluster_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "empty.json"
-    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}))
-    status, out = told(capsys, "--snapshot", str(path), "-o", "json", "--fail-on", "warning")
-    assert (status, [row["code"] for row in json.loads(out)]) == (0, ["FINE"])
-
-
 @pytest.mark.parametrize(
     ("name", "shown", "not_shown"),
     [

@@ -245,17 +245,13 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 
 
-def test_self_checks(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
-    where = source if source == ["--demo"] else source[1:]
-    check("simulate-self-check", printed(capsys, "simulate", "--self-check", *where))
-
-
-def test_a_self_check_of_what_is_no_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_self_checks(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{")
-    document = printed(capsys, "simulate", "--self-check", str(broken))
-    check("simulate-self-check", document)
-    assert "error" in document
+    for where in (source if source == ["--demo"] else source[1:], [str(broken)]):
+        document = printed(capsys, "simulate", "--self-check", *where)
+        check("simulate-self-check", document)
+        assert ("error" in document) is (where == [str(broken)])
 
 
 def test_cases_of_types(capsys: pytest.CaptureFixture[str]) -> None:
