@@ -16,8 +16,10 @@ def test_what_waits_is_counted_once_per_object() -> None:
     assert mailbox.waiting == 0
     mailbox.put(Kind.POD, {"a": 1, "b": 2})
     mailbox.put(Kind.POD, {"a": None})
-    mailbox.replace(Kind.NODE, {"n": 1})
-    assert mailbox.waiting == 3
+    objects = {"n": 1}
+    mailbox.replace(Kind.NODE, objects)
+    mailbox.put(Kind.NODE, {"n": 2})
+    assert (mailbox.waiting, objects) == (3, {"n": 1}), "given objects are not changed"
     mailbox.drain()
     assert mailbox.waiting == 0
 

@@ -296,16 +296,18 @@ class TestThreads:
 
 
 class TestWithBotocore:
-    def test_a_region_from_end_to_end(self, session: AwsClients, cache: FactCache, fake: FakeAws) -> None:
+    def test_a_region_from_the_configuration_to_the_facts(
+        self, session: AwsClients, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_REGION", "eu-west-1")
         fake.xml("DescribeSubnets", "<subnetSet/>")
         fake.fault("DescribeCapacityReservations", "UnauthorizedOperation", 403)
         kinds = frozenset({FactKind.SUBNETS, FactKind.RESERVATIONS})
         source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=kinds)
-        source.use_region(REGION)
         source.step()
         source.stop()
         news = source.latest()
-        assert news.account == "123456789012"
+        assert (news.account, news.facts.region) == ("123456789012", "eu-west-1")
         assert news.facts.subnets == Dated((), NOW_NS)
         assert news.statuses[FactKind.RESERVATIONS].sentence == (
             "the AWS credentials lack the permission ec2:DescribeCapacityReservations"

@@ -14,10 +14,8 @@ def a_deployment(namespace: str = "kube-system", **changes: Any) -> dict[str, An
     env = [{"name": "FEATURE_GATES", "value": changes.get("gates", "SpotToSpotConsolidation=true")}]
     image = f"public.ecr.aws/karpenter/controller:{changes.get('version', '1.14.1')}"
     containers = [{"name": "controller", "image": image, "env": env}]
-    spec = {"replicas": changes.get("replicas", 1), "template": {"spec": {"containers": containers}}}
-    manifest = a_manifest(
-        "Deployment", changes.get("name", "karpenter"), api_version="apps/v1", namespace=namespace, spec=spec
-    )
+    spec = {"replicas": 1, "template": {"spec": {"containers": containers}}}
+    manifest = a_manifest("Deployment", "karpenter", api_version="apps/v1", namespace=namespace, spec=spec)
     manifest["metadata"]["labels"] = {"app.kubernetes.io/name": changes.get("label", "karpenter")}
     return manifest
 
