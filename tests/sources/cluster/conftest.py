@@ -14,10 +14,12 @@ from .live import Serve
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in PROXY_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(autouse=True, scope="module")
+def _no_proxy() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in PROXY_VARIABLES:
+            monkeypatch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture
