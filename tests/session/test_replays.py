@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -119,32 +119,42 @@ def heavier(weight: int) -> Scenario:
     return Scenario(f"weight {weight}", edits=(edit,))
 
 
-def answers_until(told: queue.Queue[Answer], name: str) -> list[Answer]:
-    """Return what is told up to the second answer, which has blockers, to a question."""
-    answers: list[Answer] = []
-    while not answers or answers[-1].scenario.name != name or answers[-1].blockers_gained is None:
-        answers.append(told.get(timeout=SECONDS))
-    return answers
+def answers_until(answers: queue.Queue[Answer], name: str) -> list[Answer]:
+    """Return the answers up to the second answer to a question, which has blockers."""
+    result: list[Answer] = []
+    while not result or result[-1].scenario.name != name or result[-1].blockers_gained is None:
+        result.append(answers.get(timeout=SECONDS))
+    return result
 
 
-def test_the_difference_comes_first_and_blockers_after(view: ClusterView) -> None:
-    told: queue.Queue[Answer] = queue.Queue()
-    replayer = Replayer(told.put)
-    try:
-        number = replayer.ask(view, NOW_NS, heavier(60))
-        assert replayer.is_busy
-        first, second = answers_until(told, "weight 60")
-        assert first.difference is not None
-        assert first.blockers_gained is None
-        assert second.difference is first.difference
-        assert replayer.answered == number
-        assert not replayer.is_busy
-    finally:
-        replayer.stop()
+@pytest.fixture
+def answers() -> queue.Queue[Answer]:
+    return queue.Queue()
 
 
-def test_the_newest_question_is_answered_on_the_same_base(view: ClusterView, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: queue.Queue[Answer] = queue.Queue()
+@pytest.fixture
+def replayer(answers: queue.Queue[Answer]) -> Iterator[Replayer]:
+    replayer = Replayer(answers.put)
+    yield replayer
+    replayer.stop()
+
+
+def test_the_difference_comes_first_and_blockers_after(
+    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]
+) -> None:
+    number = replayer.ask(view, NOW_NS, heavier(60))
+    assert replayer.is_busy
+    first, second = answers_until(answers, "weight 60")
+    assert first.difference is not None
+    assert first.blockers_gained is None
+    assert second.difference is first.difference
+    assert replayer.answered == number
+    assert not replayer.is_busy
+
+
+def test_the_newest_question_is_answered_on_the_same_base(
+    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     bases: list[WhatIfBase] = []
 
     def noted(base: WhatIfBase, edits: Sequence[AnyEdit]) -> EditedCluster:
@@ -152,58 +162,41 @@ def test_the_newest_question_is_answered_on_the_same_base(view: ClusterView, mon
         return apply(base, edits)
 
     monkeypatch.setattr("karptui.whatif.run.apply", noted)
-    replayer = Replayer(told.put)
-    try:
-        for weight in range(10, 30):
-            last = replayer.ask(view, NOW_NS, heavier(weight))
-        answers_until(told, "weight 29")
-        assert replayer.answered == last
-        again = replayer.ask(view, NOW_NS, heavier(40))
-        answers_until(told, "weight 40")
-        assert len(bases) >= 2
-        assert len({id(base) for base in bases}) == 1
-        assert replayer.answered == again
-    finally:
-        replayer.stop()
+    for weight in range(10, 30):
+        last = replayer.ask(view, NOW_NS, heavier(weight))
+    answers_until(answers, "weight 29")
+    assert replayer.answered == last
+    again = replayer.ask(view, NOW_NS, heavier(40))
+    answers_until(answers, "weight 40")
+    assert len(bases) >= 2
+    assert len({id(base) for base in bases}) == 1
+    assert replayer.answered == again
 
 
-def test_an_edit_that_cannot_be_made_is_answered_too(view: ClusterView) -> None:
-    told: queue.Queue[Answer] = queue.Queue()
-    replayer = Replayer(told.put)
-    try:
-        gone = SetField(ObjectRef("NodePool", "gone"), ("spec", "weight"), 5)
-        replayer.ask(view, NOW_NS, Scenario(edits=(gone,)))
-        assert "gone" in told.get(timeout=SECONDS).problem
-    finally:
-        replayer.stop()
+def test_an_edit_that_cannot_be_made_is_answered_too(
+    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]
+) -> None:
+    gone = SetField(ObjectRef("NodePool", "gone"), ("spec", "weight"), 5)
+    replayer.ask(view, NOW_NS, Scenario(edits=(gone,)))
+    assert "gone" in answers.get(timeout=SECONDS).problem
 
 
-def test_nothing_is_replayed_without_pods(view: ClusterView) -> None:
-    told: queue.Queue[Answer] = queue.Queue()
-    replayer = Replayer(told.put)
-    try:
-        state = replace(view.state, unread=frozenset({Kind.POD}))
-        replayer.ask(ClusterView(state, view.statuses, evidence=view.evidence), NOW_NS, heavier(5))
-        assert told.get(timeout=SECONDS).problem == "nothing can be simulated: pods were not read"
-    finally:
-        replayer.stop()
+def test_nothing_is_replayed_without_pods(view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]) -> None:
+    state = replace(view.state, unread=frozenset({Kind.POD}))
+    replayer.ask(ClusterView(state, view.statuses, evidence=view.evidence), NOW_NS, heavier(5))
+    assert answers.get(timeout=SECONDS).problem == "nothing can be simulated: pods were not read"
 
 
 @pytest.mark.crashes
 def test_whatever_goes_wrong_is_said_and_the_thread_lives_on(
-    view: ClusterView, monkeypatch: pytest.MonkeyPatch
+    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: queue.Queue[Answer] = queue.Queue()
-    replayer = Replayer(told.put)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr("karptui.session.prepare.base_of", lambda *_: 1 // 0)
-            replayer.ask(view, NOW_NS, heavier(60))
-            assert "ZeroDivisionError" in told.get(timeout=SECONDS).problem
-        replayer.ask(view, NOW_NS, heavier(61))
-        assert told.get(timeout=SECONDS).difference is not None
-    finally:
-        replayer.stop()
+    with monkeypatch.context() as patch:
+        patch.setattr("karptui.session.prepare.base_of", lambda *_: 1 // 0)
+        replayer.ask(view, NOW_NS, heavier(60))
+        assert "ZeroDivisionError" in answers.get(timeout=SECONDS).problem
+    replayer.ask(view, NOW_NS, heavier(61))
+    assert answers.get(timeout=SECONDS).difference is not None
 
 
 def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView) -> None:

@@ -100,6 +100,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "prod.karptui"
 
 
+@pytest.fixture
+def bench(path: Path) -> Bench:
+    """Return a recorder that records; its cluster is empty."""
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.step()
+    return bench
+
+
 def test_each_instant_of_a_cluster_that_changes_can_be_read(path: Path) -> None:
     """The demo plays for five minutes; now and then what it holds is compared with the history later."""
     bench = Bench(path)
@@ -216,10 +225,7 @@ def test_settings_and_prices_are_recorded_when_they_change(path: Path) -> None:
     assert history._database.execute("SELECT count(*) FROM facts").fetchone() == count
 
 
-def test_marks_predictions_and_samples_are_kept_in_order(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.NODE)
-    bench.step()
+def test_marks_predictions_and_samples_are_kept_in_order(path: Path, bench: Bench) -> None:
     marks = [Mark(at_ns=START_NS + at, cause="verdict", text=f"line {at}") for at in (3, 5)]
     prediction = Mark(at_ns=START_NS + 4, cause="prediction", code="right")
     sample = Sample(at_ns=START_NS + 4, pool="spot", nodes=3, price_per_hour=0.5)
@@ -367,10 +373,7 @@ def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
     assert len(names_at(History(path), bench.clock.instant_ns)) == 4
 
 
-def test_recording_ends_after_ten_failures(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
-    bench.step()
+def test_recording_ends_after_ten_failures(bench: Bench) -> None:
     writer = bench.recorder._writer
     assert writer is not None
     writer._database.execute(f"PRAGMA max_page_count = {writer._database.execute('PRAGMA page_count').fetchone()[0]}")
@@ -517,10 +520,7 @@ def measure(bench: Bench, minutes: int, *names: str) -> None:
         bench.step()
 
 
-def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
-    bench.step()
+def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: Path, bench: Bench) -> None:
     measure(bench, 12, "web")
     with contextlib.closing(History(path)) as history:
         (begun,) = history.usage(0, 1 << 62)
@@ -538,10 +538,7 @@ def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: P
     assert {item.memory_bytes for item in usage} == {1 << 20}
 
 
-def test_a_history_of_before_has_no_usage_and_gets_some(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
-    bench.step()
+def test_a_history_of_before_has_no_usage_and_gets_some(path: Path, bench: Bench) -> None:
     bench.close()
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("DROP TABLE usage")
@@ -557,10 +554,7 @@ def test_a_history_of_before_has_no_usage_and_gets_some(path: Path) -> None:
         assert len(history.usage(0, 1 << 62)) == 1
 
 
-def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
-    bench.step()
+def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path, bench: Bench) -> None:
     numbers = random.Random(1)
     for _ in range(120):
         at_ns = bench.clock.now_ns()
