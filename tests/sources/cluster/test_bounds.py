@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from karptui.sources.cluster import body, connection_pool, stream
-from karptui.sources.cluster.connection import ExecPlugin, Pem
+from karptui.sources.cluster.connection import Pem
 from karptui.sources.cluster.credentials import FileCredentials
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, CredentialError, KubeconfigError, UnreachableError
@@ -24,6 +23,7 @@ from karptui.sources.usage import read_nodes
 from tests.fake_api_server import Call, Script, listing, named
 
 from .live import Serve, transport_to
+from .test_exec_credential import plugin
 from .test_reflector import Bench
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -310,39 +310,22 @@ def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header:
 # Plugins and files
 
 
-def plugin(*args: str) -> ExecCredential:
-    return ExecCredential(
-        ExecPlugin(
-            command=sys.executable,
-            args=args,
-            env={},
-            api_version="client.authentication.k8s.io/v1",
-            install_hint="",
-            demands_terminal=False,
-            cluster_info=None,
-            title="exec plugin",
-        ),
-        timeout_seconds=20,
-    )
-
-
 def test_plugin_that_prints_without_an_end() -> None:
     code = "import sys\nwhile True: sys.stdout.write('0' * 65536)"
-    with at_most(5), pytest.raises(CredentialError, match="exec plugin prints more than 1 MiB"):
-        plugin("-c", code).current()
+    with at_most(5), pytest.raises(CredentialError, match="exec plugin fake prints more than 1 MiB"):
+        ExecCredential(plugin(code), timeout_seconds=20).current()
 
 
 def test_plugin_that_complains_without_an_end() -> None:
     code = "import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)"
     with at_most(5), pytest.raises(CredentialError, match="failed with exit status 1: 000"):
-        plugin("-c", code).current()
+        ExecCredential(plugin(code), timeout_seconds=20).current()
 
 
-def test_plugin_that_closes_its_output_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    credential = plugin("-c", "import os, time\nos.close(1); os.close(2); time.sleep(60)")
-    monkeypatch.setattr(credential, "_timeout_seconds", 0.3)
+def test_plugin_that_closes_its_output_and_stays() -> None:
+    code = "import os, time\nos.close(1); os.close(2); time.sleep(60)"
     with pytest.raises(CredentialError, match=r"did not finish within 0\.3 s"):
-        credential.current()
+        ExecCredential(plugin(code), timeout_seconds=0.3).current()
 
 
 def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

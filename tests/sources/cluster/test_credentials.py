@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
+from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import (
     ExecCredentials,
     FileCredentials,
@@ -16,6 +14,8 @@ from karptui.sources.cluster.credentials import (
 )
 from karptui.sources.cluster.errors import CredentialError
 from karptui.sources.cluster.exec_plugin import ExecCredential
+
+from .test_exec_credential import V1, plugin, printing
 
 
 def connection(**fields: Any) -> Connection:
@@ -97,10 +97,7 @@ def exec_credentials(runs: Path, now: list[int]) -> ExecCredentials:
         "import json, sys; open(sys.argv[1], 'a').write('x'); n = len(open(sys.argv[1]).read()); "
         "print(json.dumps({'kind': 'ExecCredential', 'apiVersion': sys.argv[2], 'status': {'token': f't{n}'}}))"
     )
-    version = "client.authentication.k8s.io/v1"
-    args = ("-S", "-c", code, str(runs), version)
-    plugin = ExecPlugin(sys.executable, args, {}, version, "", False, None, "fake")
-    return ExecCredentials(ExecCredential(plugin, now_ns=lambda: now[0]))
+    return ExecCredentials(ExecCredential(plugin(code, str(runs), V1), now_ns=lambda: now[0]))
 
 
 def test_exec_plugin_runs_again_for_a_refused_token(tmp_path: Path) -> None:
@@ -118,13 +115,8 @@ def test_exec_plugin_runs_again_for_a_refused_token(tmp_path: Path) -> None:
 
 
 def test_exec_plugin_with_a_certificate_only() -> None:
-    version = "client.authentication.k8s.io/v1"
-    printed: dict[str, Any] = {"kind": "ExecCredential", "apiVersion": version}
-    printed["status"] = {"clientCertificateData": "C", "clientKeyData": "K"}
-    args = ("-S", "-c", f"print({json.dumps(printed)!r})")
-    grant = credentials_for(
-        connection(exec_plugin=ExecPlugin(sys.executable, args, {}, version, "", False, None, "fake"))
-    ).current()
+    printed = printing({"clientCertificateData": "C", "clientKeyData": "K"})
+    grant = credentials_for(connection(exec_plugin=printed)).current()
     assert grant.authorization == ""
     assert grant.certificate is not None
     assert grant.certificate.read() == b"C"
