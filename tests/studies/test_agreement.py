@@ -14,12 +14,11 @@ from karptui.studies.drill import drill, losses
 from karptui.studies.forecasts import forecast_of
 from karptui.studies.headroom import headroom
 from karptui.studies.pod_trial import samples
-from karptui.studies.policies import compare
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay, read_scenarios, write_scenarios
-from karptui.whatif.situation import Situation, WhatIfBase
+from karptui.whatif.situation import Situation
 from tests.whatif.snapshots import base_of, documents
 from tests.whatif.test_goldens import by_hand, pools
 
@@ -129,17 +128,3 @@ def test_the_answer_of_a_goal_reaches_it_as_a_scenario_at_the_cost_that_it_says(
     assert sum(figure.nodes for figure in figures) == expected.nodes
     assert sum(figure.price_per_hour for figure in figures) == pytest.approx(expected.price_per_hour)
     assert len(waiting(apply(base, scenario.edits))[1]) == expected.pending
-
-
-def test_policies_come_to_what_a_play_of_their_edits_comes_to() -> None:
-    base: WhatIfBase = base_of(document_of("consolidation"))
-    for outcome in compare(base, policies=("WhenEmpty",), afters=("0s",), horizon_ns=30 * MINUTES_NS).outcomes:
-        played = forecast_of(base, apply(base, outcome.edits) if outcome.edits else None).play(
-            horizon_ns=30 * MINUTES_NS
-        )
-        assert (outcome.nodes, outcome.price_per_hour, outcome.evictions, outcome.pending) == (
-            played.end.nodes,
-            played.end.price_per_hour,
-            played.evictions,
-            played.end.pending,
-        )

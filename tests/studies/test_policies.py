@@ -52,8 +52,9 @@ def test_every_policy_is_a_play_of_its_own() -> None:
     }
     for outcome in comparison.outcomes:
         played = forecast_of(on, apply(on, outcome.edits) if outcome.edits else None).play(horizon_ns=HOUR_NS)
-        assert (outcome.nodes, outcome.evictions) == (played.end.nodes, played.evictions)
-        assert outcome.price_per_hour == played.end.price_per_hour
+        end = played.end
+        assert (outcome.nodes, outcome.evictions, outcome.pending) == (end.nodes, played.evictions, end.pending)
+        assert outcome.price_per_hour == end.price_per_hour
     beaten = {name_of(item) for item in comparison.outcomes if item.is_beaten}
     assert {"WhenEmpty Never", "Balanced Never"} <= beaten
     assert "WhenEmpty 0s" not in beaten

@@ -540,13 +540,6 @@ def test_json_has_everything() -> None:
     assert before["default/web-1"] == {"kind": "new node", "nodePool": "general", "node": ""}
 
 
-def test_a_replay_compared_with_itself() -> None:
-    start = fleet(a_pod())
-    result = difference(start, start, Replay.PENDING)
-    assert result.before == result.after
-    assert result.budgets == ()
-
-
 @pytest.mark.parametrize("mode", list(Replay))
 def test_an_edited_cluster_is_freed_with_its_answer(mode: Replay) -> None:
     start = fleet(a_pod(), a_pod(name="b", node="node-1"))

@@ -143,13 +143,6 @@ def test_a_merge_patch_makes_the_new_object(old: dict[str, Any], new: dict[str, 
     assert merge_patch(old, old) == {}
 
 
-def test_a_merge_patch_is_as_small_as_can_be() -> None:
-    new = deepcopy(NODE_POOL)
-    new["spec"]["limits"]["cpu"] = "480"
-    del new["spec"]["weight"]
-    assert merge_patch(NODE_POOL, new) == {"spec": {"weight": None, "limits": {"cpu": "480"}}}
-
-
 def strategic(change: Any) -> dict[str, Any]:
     kind = shipped_schemas().get("apps/v1", "Deployment")
     assert kind is not None

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from tests.builders import (
 )
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.karpenter_made import snapshots
-from tests.whatif.snapshots import FOLDER, base, base_of, documents
+from tests.whatif.snapshots import FOLDER, base, base_of
 from tests.whatif.test_difference import another
 
 TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
@@ -80,15 +79,6 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
 
 def waiting(count: int, **fields: Any) -> tuple[Any, ...]:
     return tuple(a_pod(name=f"p-{i}", created_ns=NOW_NS - MINUTE_NS, **fields) for i in range(count))
-
-
-@pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])
-def test_golden_clusters(family: str) -> None:
-    for document in islice(documents(family), 2):
-        start = base_of(document)
-        check = self_check(launched(start), last=5)
-        claims = {claim.claim_name: claim for claim in check.claims if claim.claim_name.startswith("claim-")}
-        assert {claim.finding for claim in claims.values()} <= {Reproduction.REPRODUCED, Reproduction.NOT_COMPARABLE}
 
 
 def check(start: WhatIfBase, **fields: Any) -> tuple[Reproduction, str]:

@@ -435,14 +435,6 @@ def test_a_field_path_says_which_field_is_at_fault() -> None:
     assert ruling({"x": {}}, ruled(rule, type="object")) == [(("x", "a", "b.c", "d", "e", 2), "no")]
 
 
-def test_rules_about_change_need_an_old_value() -> None:
-    schema = ruled({"rule": "self == oldSelf", "message": "immutable"}, type="string")
-    assert ruling({"x": "a"}, schema) == []
-    assert ruling({"x": "a"}, schema, old={}) == []
-    assert ruling({"x": "a"}, schema, old={"x": "b"}) == [(("x",), "immutable")]
-    assert ruling({"x": "a"}, schema, old={"x": "a"}) == []
-
-
 def test_an_old_value_may_be_optional() -> None:
     rule = {"rule": "oldSelf.hasValue() ? oldSelf.value() <= self : self == 1", "optionalOldSelf": True}
     rule["messageExpression"] = "oldSelf.hasValue() ? 'shrinks' : 'begins at ' + string(self)"

@@ -112,13 +112,6 @@ def test_says_what_a_schema_does_not_allow(value: Any, schema: dict[str, Any], w
     assert messages_of(value, schema) == words
 
 
-def test_tells_where() -> None:
-    schema = {"type": "object", "properties": {"list": {"type": "array", "items": ITEM}}}
-    violations = list(structure_violations({"list": [{"port": "x"}, {"x": 1}]}, schema))
-    assert [violation.path for violation in violations] == [("list", 0, "port"), ("list", 1, "x")]
-    assert [violation.on_key for violation in violations] == [False, True]
-
-
 def test_fills_in_defaults_and_leaves_out_nulls() -> None:
     schema = {
         "type": "object",

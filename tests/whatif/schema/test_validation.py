@@ -16,7 +16,7 @@ from karptui.whatif.yaml.tree import ProblemSeverity, parse
 from karptui.whatif.yaml.write import as_document
 
 from .mutations import mutate
-from .objects import DEPLOYMENT, EC2_KIND, NODE_POOL, OBJECTS, PDB
+from .objects import EC2_KIND, NODE_POOL, OBJECTS
 
 POOL = """\
 apiVersion: karpenter.sh/v1
@@ -105,13 +105,6 @@ def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: P
     assert marked == line_words[0]
     assert line_words[1] in problem.message
     assert problem.severity is severity
-
-
-def test_takes_what_is_good() -> None:
-    text = "---\n".join(as_document(document) for document in (*OBJECTS, DEPLOYMENT, PDB))
-    checked = check(text, shipped_schemas())
-    assert checked.problems == ()
-    assert checked.unchecked == ()
 
 
 def test_names_an_object_that_is_there_twice() -> None:

@@ -39,11 +39,6 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
-@given(texts())
-def test_texts_say_what_they_were_drawn_from(drawn: tuple[str, dict[str, Any]]) -> None:
-    assert body_of(drawn[0]) == drawn[1]
-
-
 @given(texts(), st.data())
 def test_sets_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, before = drawn
