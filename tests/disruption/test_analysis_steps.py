@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.aws.prices import PriceSettings
 from karptui.disruption.analysis import SETTLES_NS, Analysis, NextCommand, billed_command, billed_verdict
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.candidate import Candidate
@@ -272,22 +272,11 @@ def test_removed_node(replacements: tuple[Replacement, ...], saved: float, price
     assert verdict.method == "Emptiness"
 
 
-def test_a_node_that_stays_saves_nothing() -> None:
-    stays = Verdict(Outcome.NO)
-    assert billed_verdict(stays, SETTINGS) is stays
-
-
 def test_a_command() -> None:
     command = NextCommand("replace", ("a", "b", "c"), (MADE,), 4.0)
     result = billed_command(command, SETTINGS)
     assert result.savings_per_hour == pytest.approx(2.2)
     assert [replacement.price_per_hour for replacement in result.replacements] == pytest.approx([0.6])
-
-
-def test_list_prices_are_left_alone() -> None:
-    verdict, command = Verdict(Outcome.DELETE, "Drift", 4.0), NextCommand("delete", ("a",), (), 4.0)
-    assert billed_verdict(verdict, LIST_PRICES) is verdict
-    assert billed_command(command, LIST_PRICES) is command
 
 
 def test_without_prices_nothing_is_saved() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import Code, Scope
@@ -16,7 +15,6 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.kube.node import Node
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import NO_SCHEDULE, Taint
-from karptui.provisioning import StateNode
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -31,7 +29,7 @@ from tests.builders import (
     a_pod,
     an_event,
 )
-from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of
+from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 GRACEFUL = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
@@ -194,20 +192,6 @@ def test_nodepool_blockers() -> None:
     assert blockers_of(_fleet(pool=policy)) == {}
 
 
-def test_labels_and_types_that_consolidation_needs() -> None:
-    assert "INSTANCE_TYPE_UNKNOWN" in blockers_of(_fleet(node=a_node(instance_type="m1.small")))
-    node = a_node()
-    bare = {key: value for key, value in node.labels.items() if key not in (labels.ZONE, labels.CAPACITY_TYPE)}
-    fleet = _fleet(node=replace(node, labels=bare))
-    assert set(blockers_of(fleet)) == {"NO_ZONE_LABEL", "NO_CAPACITY_TYPE_LABEL"}
-    assert BlockerSurvey(fleet).of(node_of(fleet))[0].price_per_hour is None
-
-
-def test_buffers_hold_empty_nodes() -> None:
-    fleet = _fleet(**a_buffer())
-    assert blockers_of(fleet)["BUFFER_PODS"].blocks == {Method.EMPTINESS}
-
-
 def _crowd(*budgets: DisruptionBudget, static: int | None = None, **second: Any) -> Fleet:
     pool = a_nodepool(budgets=budgets, replicas=static)
     return a_fleet(
@@ -285,10 +269,3 @@ def test_pods_that_lately_came() -> None:
     ]
     fleet = _fleet(pods=pods)
     assert [pod.name for pod in arrivals(fleet, node_of(fleet))] == ["newest", "new"]
-
-
-def test_blockers_have_the_price_of_their_node() -> None:
-    assert blockers_of(_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"].price_per_hour == 0.1
-    unknown = _fleet(node=a_node(pool="old"), claim=a_claim(pool="old"))
-    assert blockers_of(unknown)["NODEPOOL_UNRESOLVED"].price_per_hour is None
-    assert isinstance(node_of(unknown), StateNode)

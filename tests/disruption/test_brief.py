@@ -62,39 +62,34 @@ def _remove(result: Prepared, fleet: Fleet, *, is_consolidation: bool = True) ->
     return len(simulator.remove((candidate,), is_consolidation=is_consolidation).new_nodes)
 
 
-def test_a_replacement_that_cannot_be_cheaper_is_not_worked_out() -> None:
+MIN_VALUES = a_requirement("node.kubernetes.io/instance-type", "In", "m5.large", "m5.2xlarge", min_values=1)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "cluster"),
+    [(("3", "3"), {}), (("3", "3", "3"), {}), (("20",), {}), (("500m",), {"is_another_starting": True})],
+    ids=["one replacement is no cheaper", "two replacements", "unschedulable", "target is not initialized"],
+)
+def test_a_brief_simulation_ends_early(cpus: tuple[str, ...], cluster: dict[str, Any]) -> None:
     with pytest.raises(FutileError):
-        _remove(*_one_node(("3", "3")))
+        _remove(*_one_node(cpus, **cluster))
 
 
-def test_neither_are_two_replacements() -> None:
-    with pytest.raises(FutileError):
-        _remove(*_one_node(("3", "3", "3")))
-
-
-def test_a_cheaper_replacement_is() -> None:
-    assert _remove(*_one_node(("500m", "500m"))) == 1
-
-
-def test_brief_simulation_ends_early_only_for_consolidation() -> None:
-    assert _remove(*_one_node(("3", "3")), is_consolidation=False) == 1
-
-
-def test_claims_that_min_values_may_still_undo_are_not_judged_early() -> None:
-    wanted = a_requirement("node.kubernetes.io/instance-type", "In", "m5.large", "m5.2xlarge", min_values=1)
-    assert _remove(*_one_node(("3", "3"), requirements=(wanted,))) == 1
-
-
-def test_an_unschedulable_pod_ends_a_brief_simulation_unless_it_is_pending() -> None:
-    with pytest.raises(FutileError):
-        _remove(*_one_node(("20",)))
-    assert _remove(*_one_node(("500m",), waiting=("20",))) == 1
-
-
-def test_an_uninitialized_target_ends_a_brief_simulation_unless_the_pod_is_pending() -> None:
-    with pytest.raises(FutileError):
-        _remove(*_one_node(("500m",), is_another_starting=True))
-    assert _remove(*_one_node((), waiting=("500m",), is_another_starting=True)) == 0
+@pytest.mark.parametrize(
+    ("cpus", "cluster", "is_consolidation", "new_nodes"),
+    [
+        (("500m", "500m"), {}, True, 1),
+        (("3", "3"), {}, False, 1),
+        (("3", "3"), {"requirements": (MIN_VALUES,)}, True, 1),
+        (("500m",), {"waiting": ("20",)}, True, 1),
+        ((), {"waiting": ("500m",), "is_another_starting": True}, True, 0),
+    ],
+    ids=["cheaper", "drift", "minValues may undo a claim", "unschedulable is pending", "target of a pending pod"],
+)
+def test_a_brief_simulation_goes_on(
+    cpus: tuple[str, ...], cluster: dict[str, Any], is_consolidation: bool, new_nodes: int
+) -> None:
+    assert _remove(*_one_node(cpus, **cluster), is_consolidation=is_consolidation) == new_nodes
 
 
 def test_known_expensive_pods_end_a_removal_early(monkeypatch: pytest.MonkeyPatch) -> None:

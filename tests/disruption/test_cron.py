@@ -13,7 +13,7 @@ from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import Window
 from karptui.disruption.cron import ScheduleError, parse_schedule
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
-from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS
+from tests.builders import DAY_NS, MINUTE_NS, NOW_NS
 
 # A Friday.
 NOON = "2026-11-20T12:00:00Z"
@@ -149,10 +149,3 @@ def test_a_window_is_open_within_its_spans_and_nowhere_else(line: str, minutes: 
     for offset in moments:
         at_ns = NOW_NS + offset * MINUTE_NS
         assert window.is_open(at_ns) is any(span.start_ns <= at_ns < span.end_ns for span in spans)
-
-
-@given(LINES, st.integers(0, 48))
-def test_a_longer_window_is_open_whenever_a_shorter_one_is(line: str, hours: int) -> None:
-    schedule = parse_schedule(line)
-    if Window(schedule, hours * HOUR_NS).is_open(NOW_NS):
-        assert Window(schedule, (hours + 5) * HOUR_NS).is_open(NOW_NS)

@@ -13,7 +13,6 @@ from karptui.disruption.termination import (
     Initiator,
     deadline_of,
     expiry_calendar,
-    expiry_of,
     expiry_wave,
     forced_at,
     is_forced,
@@ -273,13 +272,6 @@ def test_expiries_in_order() -> None:
         Expiry("claim-a", NOW_NS + DAY_NS, None),
         Expiry("lone", NOW_NS + 2 * DAY_NS, None),
     )
-
-
-def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
-    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
-    expiry = expiry_of(fleet.nodes[0])
-    assert expiry is not None
-    assert expiry.forced_end_ns is None
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,6 @@ def _removed(cluster: Prepared, keys: frozenset[str] = KEYS) -> JointRemoval:
     return present(JointRemovals(cluster, observed_fleet(cluster)).of(keys))
 
 
-def test_nodes_whose_pods_all_fit_elsewhere_save_their_whole_price() -> None:
-    removal = _removed(_cluster("2"))
-    assert (removal.keys, removal.share) == (KEYS, 1.0)
-    assert removal.saves_per_hour == pytest.approx(1.2)
-
-
 def test_the_price_of_new_nodes_is_taken_off() -> None:
     cluster = _cluster("4")  # each pod alone fits on the fourth node; all three need another node
     alone = analyse_all(AnalysisSteps(cluster, 1))

@@ -29,16 +29,14 @@ from karptui.provisioning.prepared import Prepared
 from tests.builders import (
     HOUR_NS,
     NOW_NS,
-    a_condition,
     a_node,
-    a_nodeclaim,
     a_nodepool,
     a_pdb,
     a_pod,
     a_requirement,
     present,
 )
-from tests.disruption.making import TYPES, a_buffer, a_claim, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import TYPES, a_claim, consolidatable, drifted, node_of, prepared
 from tests.goldens_loading import GOLDENS, load, scenarios
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -76,20 +74,6 @@ def test_cheaper_node_for_the_protected_pod() -> None:
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.SINGLE_NODE)
     assert prospect.savings_per_hour == pytest.approx(0.3)
     assert present(prospect.command).replacements[0].pods == ("default/web-1",)
-
-
-def test_empty_node_is_removed() -> None:
-    pods = [a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")]
-    prospect = _without(_cluster(pods=pods))
-    assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
-
-
-def test_pods_without_another_place_keep_it() -> None:
-    pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
-    prospect = _without(_cluster(pods=pods))
-    assert prospect.outcome is Outcome.NO
-    assert present(prospect.refusal).code == RefusalCode.NOT_CHEAPER
-    assert prospect.savings_per_hour == 0.0
 
 
 @pytest.mark.parametrize(
@@ -330,28 +314,6 @@ def test_nodes_on_which_provisioning_places_pods_are_left_alone() -> None:
         assert present(next_pass(cluster, fleet_of(cluster)).acting).method is Method.EMPTINESS
 
 
-def test_nothing_to_do() -> None:
-    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")])
-    result = next_pass(cluster, observed_fleet(cluster))
-    assert (result.acting, result.commands, result.error, len(result.results)) == (None, (), "", 5)
-
-
-def test_a_claim_that_has_not_been_launched_pauses_everything() -> None:
-    claims = [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)), a_nodeclaim(name="new", stage="")]
-    cluster = _cluster(claims=claims)
-    result = next_pass(cluster, observed_fleet(cluster))
-    assert (result.paused_by, result.results, result.acting, result.error) == (("new",), (), None, "")
-
-
-def test_an_error_ends_the_pass() -> None:
-    pool = a_nodepool(budgets=(), is_ready=False)
-    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
-    cluster = _cluster(pool=pool, claims=[claim], pods=[a_pod(node="node-1")])
-    outcome = next_pass(cluster, observed_fleet(cluster))
-    assert outcome.error == "creating scheduler, no nodepools found"
-    assert [result.method for result in outcome.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
-
-
 def test_static_drift_replaces_within_headroom() -> None:
     names = ("node-1", "node-2", "node-3")
     nodes = [a_node(name=name, **BIG) for name in names]
@@ -398,19 +360,6 @@ def test_simulations_ignore_events() -> None:
     report = simulate(cluster, (Method.STATIC_DRIFT,))
     assert [result.method for result in report.methods] == [Method.STATIC_DRIFT]
     assert report.events == {}
-
-
-def test_buffers_keep_empty_nodes_with_an_event() -> None:
-    cluster = _cluster(**a_buffer())
-    result = next_pass(cluster, observed_fleet(cluster))
-    assert result.acting is None
-    assert result.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
-
-
-def test_conditions_are_read_by_their_status() -> None:
-    claim = a_claim(instance_type="m5.2xlarge", conditions=(a_condition("Consolidatable", status="False"),))
-    cluster = _cluster(claims=[claim])
-    assert next_pass(cluster, observed_fleet(cluster)).acting is None
 
 
 def test_pods_of_a_terminate_first_node_are_not_moved() -> None:

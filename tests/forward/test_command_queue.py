@@ -49,14 +49,6 @@ def test_the_command_is_carried_out_once_its_replacement_is_there() -> None:
     assert not [step for step in steps(forecast, StepKind.PROVISION) if step.claims]
 
 
-def test_a_command_whose_replacement_is_there_goes_on_at_once() -> None:
-    other = a_pair("new")
-    claim = replace(other[1], created_ns=BEGAN_NS + NS_PER_SECOND)
-    forecast = played(a_world(held("goes"), (other[0], claim), pods=[a_pod(name="moves", node="goes", cpu="500m")]))
-    (gone,) = [step for step in steps(forecast, StepKind.DRAIN) if "goes" in step.nodes]
-    assert seconds(gone) == DRAINED
-
-
 def test_marks_that_nobody_remembers_go_and_the_node_is_looked_at_anew() -> None:
     (empty,) = steps(played(a_world(held("empty"))), StepKind.DISRUPT)
     assert (empty.method, empty.nodes) == ("Emptiness", ("empty",))

@@ -19,7 +19,7 @@ from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import format_timestamp
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_nodepool, a_pdb, a_pod
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_condition, a_nodepool, a_pdb, a_pod
 from tests.forward.making import a_pair, a_world, played, seconds, steps
 
 GATE: Final = {"FEATURE_GATES": "NodeRepair=true"}
@@ -196,14 +196,6 @@ def test_no_more_than_the_limit_of_nodes_are_launched() -> None:
     pool = a_nodepool(replicas=5, limits={"nodes": parse_quantity("2")})
     forecast = played(a_world(a_pair("node-1"), nodepools=[pool]), settings=STATIC)
     assert forecast.end.nodes == 2
-
-
-def test_an_expired_node_is_launched_again() -> None:
-    pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS)
-    forecast = played(a_world(pair, nodepools=[a_nodepool(replicas=1)]), settings=STATIC)
-    kinds = [step.kind for step in forecast.steps]
-    assert kinds[:2] == [StepKind.EXPIRE, StepKind.PROVISION]
-    assert forecast.end.nodes == 1
 
 
 def test_pods_of_daemonsets_have_nowhere_else_to_go() -> None:

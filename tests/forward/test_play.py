@@ -67,13 +67,6 @@ def test_only_named_nodes_are_disrupted() -> None:
     assert (forecast.end.nodes, forecast.is_quiescent) == (1, True)
 
 
-def test_without_time_the_same_happens_at_once() -> None:
-    forecast = played(
-        a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True
-    )
-    assert [(step.kind, seconds(step)) for step in forecast.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
-
-
 @pytest.mark.parametrize(
     ("operator", "values"), [("Lt", ("2",)), ("Gt", ("3",)), ("Exists", ()), ("NotIn", ("0",)), ("In", ("b", "a"))]
 )
@@ -258,12 +251,6 @@ def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> Non
         assert forecast.end.pending == 0
 
 
-def test_a_pod_that_fits_nowhere_waits_to_the_end() -> None:
-    forecast = played(a_world(pods=[a_pod(name="huge", cpu="100")]))
-    assert forecast.steps == ()
-    assert forecast.end.pending == 1
-
-
 def test_a_node_waits_for_another_to_be_quiet() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=5 * MINUTE_NS)
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
@@ -335,13 +322,6 @@ def test_it_can_be_cancelled() -> None:
 
     with pytest.raises(Cancelled):
         played(a_world(a_pair("node-1")), reporter=cancel)
-
-
-def test_the_same_seed_plays_the_same() -> None:
-    pods = [a_pod(name=f"p{i}", node=f"node-{i % 4}", cpu="300m") for i in range(8)]
-    inventory = a_world(*(a_pair(f"node-{i}") for i in range(4)), pods=pods)
-    document, two = (plain(PLAYED, played(inventory, seed=7)) for _ in range(2))
-    assert document == two
 
 
 def until(inventory: Inventory, moment: float) -> Play:

@@ -6,7 +6,6 @@ from itertools import combinations
 from math import comb
 from typing import TypeVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,8 +117,3 @@ def test_sets_that_are_like_one_that_was_tried_do_not_use_up_the_bound() -> None
     sets = search_sets(6, 2, 3, of_each(noting(tried)), lambda numbers: sum(numbers) % 2 == 1, listed=100)
     assert tried == [(0,), (2,), (4,)]
     assert sets == Sets(3, sum(sum(numbers) % 2 == 0 for numbers in all_sets(6, 2)))
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_nothing_to_choose_from(count: int) -> None:
-    assert search_sets(count, 3, 10, of_each(len), lambda _: False) == Sets(count, count)
