@@ -28,8 +28,3 @@ def test_every_rule_has_a_positive_and_a_negative_case() -> None:
 
 def test_ids_are_unique() -> None:
     assert [rule for rule, count in Counter(rule.id for rule in RULES).items() if count > 1] == []
-
-
-def test_id_tells_the_file() -> None:
-    kinds = {rule.id: rule.find.__module__.rpartition(".")[2].split("_")[0] for rule in RULES}
-    assert {id_: kind for id_, kind in kinds.items() if not id_.startswith(f"{kind}-")} == {}

@@ -197,11 +197,6 @@ def test_a_region_without_a_list_gets_that_of_us_east_1_under_its_name() -> None
     assert price_list("eu-west-1").region == "us-east-1"
 
 
-def test_types_with_a_price_but_without_facts_keep_their_price() -> None:
-    assert "p3.2xlarge" in price_list("us-east-1").price_per_hour
-    assert "p3.2xlarge" not in instance_type_facts()
-
-
 def test_zones_are_known_by_id() -> None:
     zones = region_zones("us-east-1")
     assert zones is not None

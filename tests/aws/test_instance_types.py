@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from karptui.aws.capacity import ephemeral_storage
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID
+from karptui.aws.labels import RESERVATION_ID
 from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility
-from karptui.aws.prices import Market, OfferingKey
-from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
+from karptui.aws.prices import Market
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings
 
@@ -34,12 +34,6 @@ def test_an_assumed_spot_price_is_marked() -> None:
     assert not stood_in(replace(a_market(), spot_price_per_hour=prices))
 
 
-def test_pools_that_ec2_has_refused_are_unavailable() -> None:
-    market = replace(a_market(), sold_out={OfferingKey("spot", "m5.large", "us-east-1b"): UNFULFILLABLE})
-    result = offered(resolve("m5.large", market=market))
-    assert [key for key, is_available in result.items() if not is_available] == [("spot", "us-east-1b")]
-
-
 RESERVATION = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a", "state": "active"}
 
 
@@ -49,14 +43,6 @@ def test_without_the_gate_there_are_no_reserved_offerings() -> None:
     instance_type = resolve("m5.large", nodeclass, some_settings(FEATURE_GATES="ReservedCapacity=false"), market=market)
     assert {key for key, _ in offered(instance_type)} == {"on-demand", "spot"}
     assert {item.key: item.values for item in instance_type.requirements}[RESERVATION_ID] == ("cr-1",)
-
-
-def test_a_partition_group_multiplies_offerings() -> None:
-    group = PlacementGroup("pg-1", "partition", 3)
-    instance_type = resolve("m5.large", placement_group=group)
-    assert len(instance_type.offerings) == 4 * 3
-    values = {requirement.key: requirement.values for requirement in instance_type.requirements}
-    assert (values[PLACEMENT_GROUP_ID], values[PLACEMENT_GROUP_PARTITION]) == (("pg-1",), ("1", "2", "3"))
 
 
 INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}

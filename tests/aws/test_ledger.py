@@ -13,9 +13,7 @@ from karptui.aws.ledger import (
     build_ledger,
     fitting_overhead_percent,
     largest_pod,
-    matching_overhead_percent,
     rounded_down,
-    safe_overhead_percent,
 )
 from karptui.aws.overhead import MIB
 from karptui.kube.quantity import of_units, parse_quantity
@@ -35,17 +33,6 @@ def ledger_of(name: str = R5A, percent: str = "0.075", discovered: int | None = 
 
 def mib(amounts: ResourceList) -> int:
     return amounts["memory"].units // MIB
-
-
-def test_the_account_adds_up() -> None:
-    account = ledger_of()
-    assert account.advertised_memory_bytes == 262_144 * MIB
-    assert account.vm_overhead_bytes == 19_661 * MIB
-    assert account.contiguous_memory_bytes == 0
-    assert mib(account.capacity) == 242_483
-    assert mib(account.kube_reserved) == 2_829
-    assert not account.system_reserved
-    assert mib(account.allocatable) == 239_554
 
 
 def test_arm64_kernels_set_memory_aside_first() -> None:
@@ -84,13 +71,6 @@ def test_the_largest_pod_next_to_the_daemonsets() -> None:
     left = largest_pod(ledger_of().allocatable, DAEMONS)
     assert mib(left) == 238_914
     assert left["pods"].units == 232
-
-
-def test_the_safe_percent_is_the_largest_of_all_types() -> None:
-    small, large = instance_type_facts()["m5.large"], instance_type_facts()["r5a.8xlarge"]
-    reports = [(small, 7_600 * MIB), (large, 255_000 * MIB)]
-    assert safe_overhead_percent(reports) == matching_overhead_percent(small, 7_600 * MIB)
-    assert safe_overhead_percent([]) is None
 
 
 @given(

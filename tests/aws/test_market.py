@@ -149,14 +149,6 @@ class TestPrices:
         ]
         assert book.price("r5.large", "us-east-1a", "spot") is None
 
-    def test_off_aws_there_is_no_price(self) -> None:
-        assert live_prices("").price("m5.large", "", "on-demand") is None
-
-    def test_facts_of_another_region_are_left_out(self) -> None:
-        price = live_prices("eu-west-1", facts=facts(on_demand={"m5.large": 9.0})).price("m5.large", "", "on-demand")
-        assert price is not None
-        assert price.per_hour == 0.096
-
 
 @pytest.mark.parametrize(
     ("statuses", "sentence"),

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import price_list
-from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, saved_text, total_text
+from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, total_text
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
     NodePrices,
@@ -27,7 +27,6 @@ from tests.aws.builders import ZONES, a_market
 
 NOW = parse_timestamp("2026-11-21T10:05:30Z")
 KARPENTER = PriceOrigin(PriceSource.KARPENTER, NOW)
-AWS = PriceOrigin(PriceSource.AWS, NOW - 1)
 
 
 def table(origin: PriceOrigin = KARPENTER, **options: Any) -> PriceTable:
@@ -170,13 +169,6 @@ def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, to
 
 def test_a_change_has_its_sign() -> None:
     assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
-
-
-def test_savings_format() -> None:
-    assert saved_text(0.383) == "saves $0.3830/h"
-    assert saved_text(-0.5, digits=2) == "costs $0.50/h more"
-    assert saved_text(0.001, digits=2) == "saves nothing"
-    assert saved_text(1.5, digits=2, is_whole=False, is_upper_bound=True) == "saves up to $1.50/h+"
 
 
 @pytest.mark.parametrize(

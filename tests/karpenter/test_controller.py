@@ -11,7 +11,6 @@ from karptui.karpenter.controller import (
     layered,
     parse_version,
 )
-from karptui.karpenter.settings import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -70,11 +69,6 @@ def test_the_first_who_names_a_setting_counts() -> None:
     )
     assert (settings.settings.vm_memory_overhead_percent, settings.settings.reserved_enis) == (0.03, 1)
     assert settings.origins == {"VM_MEMORY_OVERHEAD_PERCENT": "the configuration", "RESERVED_ENIS": "Deployment a/b"}
-
-
-def test_values_that_karpenter_refuses_at_startup() -> None:
-    with pytest.raises(SettingsError, match="PREFERENCE_POLICY"):
-        layered((Layer("x", {"PREFERENCE_POLICY": "Sometimes"}),))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.karpenter.requirements import MAX_INT64, MIN_INT64, Requirement, Requirements, UndefinedKey, parse_integer
-from karptui.kube.selectors import NodeSelectorRequirement
 from tests.karpenter.requirement_values import VALUES, req, requirements
 
 ZONE = "topology.kubernetes.io/zone"
@@ -125,39 +124,8 @@ class TestRequirement:
         assert req("In", "a", min_values=2).with_min_values(None) == req("In", "a")
         assert req("In", "a").with_min_values(None) is not None
 
-    @pytest.mark.parametrize(
-        ("requirement", "entries"),
-        [
-            (req("In", "b", "a"), [("In", ["a", "b"])]),
-            (req("NotIn", "a"), [("NotIn", ["a"])]),
-            (req("Exists"), [("Exists", None)]),
-            (req("DoesNotExist"), [("DoesNotExist", None)]),
-            (req("Gt", "3"), [("Gte", ["4"])]),
-            (req("Lt", "3"), [("Lte", ["2"])]),
-            (req("Gte", "5").intersect(req("Lte", "9")), [("Gte", ["5"]), ("Lte", ["9"])]),
-            (req("NotIn", "7").intersect(req("Gte", "5")), [("Gte", ["5"])]),
-        ],
-    )
-    def test_emission(self, requirement: Requirement, entries: list[tuple[str, list[str] | None]]) -> None:
-        assert [(e["operator"], e.get("values")) for e in requirement.as_selectors()] == entries
-
 
 class TestRequirements:
-    def test_undefined_keys_allow_everything(self) -> None:
-        assert Requirements().get("k") == req("Exists")
-        assert Requirements().find("k") is None
-        assert "k" not in Requirements()
-        assert not Requirements()
-
-    def test_requirements_are_read_from_objects(self) -> None:
-        from_selectors = Requirements.from_selectors(
-            [NodeSelectorRequirement("a", "In", ("1",), 2), NodeSelectorRequirement("b", "Gt", ("3",))]
-        )
-        assert from_selectors == Requirements([req("In", "1", key="a", min_values=2), req("Gt", "3", key="b")])
-        assert from_selectors.has_min_values()
-        assert not from_selectors.without("a").has_min_values()
-        assert Requirements.from_labels({"a": "1"}) == Requirements([req("In", "1", key="a")])
-
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
     def test_the_quick_answers_agree_with_the_reasons(
         self, mine: list[Requirement], theirs: list[Requirement], is_known: bool
@@ -170,17 +138,6 @@ class TestRequirements:
         ]:
             assert have.intersects(want) is not bool(have.conflicts(want))
             assert have.compatible(want, allowed) is not bool(have.incompatibilities(want, allowed))
-
-    def test_reasons_read_as_karpenter_words_them(self) -> None:
-        have = Requirements([req("In", "a", key="zone-x"), req("In", "b", key="y")])
-        want = Requirements([req("In", "c", key="zone-x"), req("NotIn", "b", key="y")])
-        assert [str(r) for r in have.incompatibilities(want)] == [
-            "key y, y NotIn [b] not in y In [b]",
-            "key zone-x, zone-x In [c] not in zone-x In [a]",
-        ]
-        assert [str(r) for r in have.incompatibilities(Requirements([req("In", "1", key="example.com/q")]))] == [
-            'label "example.com/q" does not have known values'
-        ]
 
     @pytest.mark.parametrize(
         ("key", "hint"),

@@ -237,12 +237,6 @@ class TestPreferences:
             "avoidance of PreferNoSchedule taints",
         )
 
-    def test_unschedulable_pods_dropped_all_preferences(self) -> None:
-        zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
-        assert explained(a_pod(cpu="64", preferred_node_terms=(zone,))).given_up == (
-            "preferred node affinity of weight 7",
-        )
-
     def test_pods_with_device_claims_keep_their_preferences(self) -> None:
         preferred = (WeightedPodAffinityTerm(5, PodAffinityTerm(ZONE, WEB)),)
         pod = a_pod(has_resource_claims=True, preferred_pod_affinity=preferred)
@@ -256,10 +250,6 @@ def running(**fields: Any) -> dict[str, Any]:
 
 
 class TestNodes:
-    def test_a_node_that_takes_the_pod_is_not_refused(self) -> None:
-        explanation = explained(a_pod(cpu="1"), **running())
-        assert (explanation.place, explanation.is_new_claim, explanation.nodes) == ("node-1", False, ())
-
     @pytest.mark.parametrize(
         ("pod", "fields", "gate", "words"),
         [

@@ -48,13 +48,6 @@ def test_sorts_by_heap_once_its_budget_is_spent(keys: list[int]) -> None:
     assert [keys[index] for index in sorter.order] == sorter.keys
 
 
-@given(st.lists(st.integers(0, 30), max_size=150))
-def test_sorts(keys: list[int]) -> None:
-    order = go_sort(keys)
-    assert sorted(order) == list(range(len(keys)))
-    assert [keys[index] for index in order] == sorted(keys)
-
-
 @given(st.lists(st.integers(0, 30), max_size=400), st.integers(0, 400))
 def test_the_first_are_known_without_sorting_the_rest(keys: list[int], count: int) -> None:
     assert sorted(go_least(keys, count)) == sorted(go_sort(keys)[:count])

@@ -111,16 +111,6 @@ def test_ranks_share_a_place_at_one_price() -> None:
     ]
 
 
-def test_daemonsets_that_do_not_run_on_the_pool_are_not_counted() -> None:
-    pool = builders.a_nodepool(taints=(Taint("dedicated", "NoSchedule", "x"),))
-    tolerant = builders.a_daemonset(name="a")
-    strict = builders.a_daemonset(name="b", tolerations=())
-    picky = builders.a_daemonset(name="c", node_selector={"node.kubernetes.io/instance-type": "other"})
-    result = types_of_pool(a_type("one"), pool=pool, daemonsets=(tolerant, strict, picky))
-    assert result.verdicts[0].daemon_pods == 1
-    assert str(result.verdicts[0].daemons["memory"]) == "128Mi"
-
-
 @pytest.mark.parametrize(
     ("pod", "left"),
     [

@@ -57,26 +57,6 @@ def places(solution: Solution) -> dict[str, str]:
 
 
 class TestResults:
-    def test_there_is_no_event_without_a_nodepool(self) -> None:
-        cluster = prepared(a_pod(), nodepools=())
-        solution = solve(cluster)
-        assert solution.as_json() == {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
-        assert provisioning_events(cluster, solution) == {}
-
-    def test_a_new_claim(self) -> None:
-        [claim] = solve(prepared(a_pod(cpu="1"), a_pod(name="web-2", cpu="1"))).claims
-        assert claim.as_json() == {
-            "nodePool": "general",
-            "instanceTypes": ["large"] if len(claim.instance_types) == 1 else ["large", "small"],
-            "requirements": claim.requirements.as_selectors(),
-            "requests": {"cpu": "2", "memory": "256Mi", "pods": "2"},
-            "pods": ["default/web-1", "default/web-2"],
-            "cheapestPrice": 0.096,
-        }
-        assert [instance_type.name for instance_type in claim.instance_types] == claim.instance_type_names[::-1]
-        assert claim.catalogue.types == tuple(TYPES)
-        assert claim.cheapest_price_per_hour == 0.096
-
     def test_ties_are_reported(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
         solution = solve(prepared(a_pod(topology_spread=(spread,))))

@@ -11,9 +11,9 @@ from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
-from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume
+from karptui.kube.pod import HostPort, Pod, PodVolume
 from karptui.kube.quantity import NANO
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import (
     PersistentVolume,
     PersistentVolumeClaim,
@@ -26,10 +26,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, overlaid
-from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.ports import clash, clashes
-from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes
 from karptui.provisioning.waiting_pods import buffer_pods, requirement_problems
 from tests.builders import (
@@ -161,15 +158,6 @@ class TestPorts:
         taken = [("a/b", (HostPort(80),))]
         assert clash("a/b", [HostPort(80)], taken) is None
         assert clash("a/c", [HostPort(81), HostPort(80)], taken) == ("a/b", HostPort(80))
-
-
-class TestNamespaces:
-    def index(self) -> NamespaceIndex:
-        return NamespaceIndex(Interner(), {"shop": {"env": "prod"}, "ops": {"env": "test"}})
-
-    def test_a_selector_that_cannot_be_read_selects_nothing(self) -> None:
-        broken = LabelSelector((), (LabelSelectorRequirement("env", "Like", ("x",)),))
-        assert self.index().of_term(PodAffinityTerm("k", namespace_selector=broken), "own") is None
 
 
 class TestValidation:
@@ -312,11 +300,6 @@ class TestVolumes:
         pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
         [(claim, reach)] = index.reach(pod)
         assert (claim, [str(requirements) for requirements in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
-
-
-def test_at_equal_weight_the_last_name_is_first() -> None:
-    pools = [a_nodepool(name="a"), a_nodepool(name="heavy", weight=10), a_nodepool(name="c"), a_nodepool(name="b")]
-    assert [pool.name for pool in usable_pools(pools)] == ["heavy", "c", "b", "a"]
 
 
 NODES = 6
