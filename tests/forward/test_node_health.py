@@ -72,10 +72,6 @@ def test_repair_looks_when_a_node_was_tolerated_and_ends_its_drain() -> None:
     assert 10 * 60 <= seconds(gone) - seconds(repaired) <= 13 * 60, "AWS bounds the drain of a repair to ten minutes"
 
 
-def test_without_the_gate_nobody_looks_at_it() -> None:
-    assert played(_sick(10), settings=parse_settings({}, "1.14.1")).steps == ()
-
-
 def _changed(world: Inventory, *conditions: Condition, **fields: Any) -> Inventory:
     """Return a cluster whose first NodeClaim has further conditions and other fields."""
     first, *others = world.nodeclaims
@@ -105,8 +101,16 @@ def test_the_drain_of_an_unhealthy_node_that_goes_already_is_ended_by_force(
         assert gone_minutes <= seconds(gone) / 60 < gone_minutes + 2
 
 
-def test_the_method_ends_no_drain_that_has_begun() -> None:
-    assert played(_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), settings=METHOD).steps == ()
+@pytest.mark.parametrize(
+    ("world", "settings"),
+    [
+        (_sick(10), parse_settings({}, "1.14.1")),
+        (_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), METHOD),
+    ],
+    ids=["without the gate", "a drain has begun"],
+)
+def test_a_sick_node_is_left_alone(world: Inventory, settings: Settings) -> None:
+    assert played(world, settings=settings).steps == ()
 
 
 def _two_sick(minutes: int, others: Sequence[tuple[Node, NodeClaim]], pods: Sequence[Pod]) -> Inventory:

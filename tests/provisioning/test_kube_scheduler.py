@@ -31,35 +31,69 @@ def unmanaged(name: str, **fields: Any) -> Any:
     return a_node(name=name, pool="", **fields)
 
 
-def test_the_emptier_node_takes_it() -> None:
-    running = (a_pod(name="old", node="node-1", cpu="1"),)
-    assert places(
-        [unmanaged("node-1"), unmanaged("node-2")], [a_pod(name="new", owner=an_owner(name="x"))], running
-    ) == ["node-2"]
-
-
 ONE, TWO = unmanaged("node-1"), unmanaged("node-2")
 REPELLING = unmanaged("node-1", taints=[Taint("old", PREFER_NO_SCHEDULE)])
 APART: dict[str, Any] = {"pod_anti_affinity": (PodAffinityTerm(topology_key=HOSTNAME, label_selector=WEB),)}
 ZONES_A_B = tuple(NodeSelectorTerm((a_requirement(ZONE, "In", f"us-east-1{letter}"),)) for letter in "ab")
 
 
+SPREAD = TopologySpreadConstraint(1, ZONE, DO_NOT_SCHEDULE, WEB)
+PREFERRED = PreferredSchedulingTerm(10, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),)))
+BALANCED = [unmanaged(name, cpu="2", memory="8000Mi") for name in ("node-1", "node-2")]
+ZONES = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east-1b")}
+
+
 @pytest.mark.parametrize(
-    ("nodes", "pods", "placed"),
+    ("nodes", "running", "pods", "placed"),
     [
-        ([ONE, TWO], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)], ["", "node-1", "node-2"]),
-        ([unmanaged("node-1", deletion_ns=NOW_NS)], [a_pod()], [""]),
-        ([REPELLING], [a_pod()], ["node-1"]),
-        ([REPELLING, TWO], [a_pod()], ["node-2"]),
-        ([ONE, TWO], [a_pod(name=f"p{i}", **APART) for i in range(3)], ["", "node-1", "node-2"]),
-        ([unmanaged("node-1", zone="us-east-1a")], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
-        ([unmanaged("node-1", zone="us-east-1b")], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
-        ([unmanaged("node-1", zone="us-east-1c")], [a_pod(required_node_terms=ZONES_A_B)], [""]),
+        ([ONE, TWO], [], [a_pod(name=f"p{i}", cpu="1500m") for i in range(3)], ["", "node-1", "node-2"]),
+        ([unmanaged("node-1", deletion_ns=NOW_NS)], [], [a_pod()], [""]),
+        ([REPELLING], [], [a_pod()], ["node-1"]),
+        ([REPELLING, TWO], [], [a_pod()], ["node-2"]),
+        ([ONE, TWO], [], [a_pod(name=f"p{i}", **APART) for i in range(3)], ["", "node-1", "node-2"]),
+        ([unmanaged("node-1", zone="us-east-1a")], [], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
+        ([unmanaged("node-1", zone="us-east-1b")], [], [a_pod(required_node_terms=ZONES_A_B)], ["node-1"]),
+        ([unmanaged("node-1", zone="us-east-1c")], [], [a_pod(required_node_terms=ZONES_A_B)], [""]),
+        ([ONE], [], [a_pod(preferred_node_terms=(PREFERRED,))], ["node-1"]),
+        ([ONE, unmanaged("node-2", zone="us-east-1b")], [], [a_pod(preferred_node_terms=(PREFERRED,))], ["node-2"]),
+        ([ONE, TWO], [a_pod(name="old", node="node-1", cpu="1")], [a_pod(owner=an_owner(name="x"))], ["node-2"]),
+        (
+            BALANCED,
+            [
+                a_pod(name="even", node="node-1", cpu="600m", memory="2400Mi"),
+                a_pod(name="lopsided", node="node-2", cpu="0", memory="4800Mi"),
+            ],
+            [a_pod(name="new", cpu="500m", memory="500Mi")],
+            ["node-2"],
+        ),
+        # Karpenter counts zones that its NodePools could open too; kube-scheduler does not know of them.
+        (
+            [unmanaged("node-1", zone="us-east-1a")],
+            [],
+            [a_pod(name=f"p{i}", topology_spread=(SPREAD,)) for i in range(2)],
+            ["node-1", "node-1"],
+        ),
+        (
+            [unmanaged("node-1", cpu="64"), unmanaged("node-2", cpu="64", zone="us-east-1b")],
+            [a_pod(name=f"r{i}", node="node-1", cpu="10m") for i in range(5)],
+            [a_pod(name="new", cpu="10m")],
+            ["node-2"],
+        ),
+        (
+            [unmanaged(f"node-{name}", zone=zone) for name, zone in ZONES.items()],
+            [a_pod(name=f"old-{name}", node=f"node-{name}", cpu="100m") for name in "abc"],
+            [a_pod(name="new", cpu="100m")],
+            ["node-h"],
+        ),
     ],
-    ids=["each sees those before", "deleted", "repels", "avoided", "apart", "zone a", "zone b", "no zone"],
+    ids=[
+        *("each sees those before", "deleted", "repels", "avoided", "apart", "zone a", "zone b", "no zone"),
+        *("another is preferred", "preferred", "the emptier", "change of balance", "zones that have nodes"),
+        *("spread by default", "spread by default over zones as well as hosts"),
+    ],
 )
-def test_pods_are_placed(nodes: list[Any], pods: list[Any], placed: list[str]) -> None:
-    assert sorted(places(nodes, pods)) == placed
+def test_pods_are_placed(nodes: list[Any], running: list[Any], pods: list[Any], placed: list[str]) -> None:
+    assert sorted(places(nodes, pods, tuple(running))) == placed
 
 
 def test_higher_priority_is_first() -> None:
@@ -122,26 +156,6 @@ def a_claim(name: str, **fields: Any) -> PersistentVolumeClaim:
     return PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", annotations=bound, **fields)
 
 
-def test_preferences_do_not_keep_a_pod_from_a_node() -> None:
-    wanted = PreferredSchedulingTerm(10, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),)))
-    pod = a_pod(name="a", preferred_node_terms=(wanted,))
-    assert places([unmanaged("node-1")], [pod]) == ["node-1"]
-    assert places([unmanaged("node-1"), unmanaged("node-2", zone="us-east-1b")], [pod]) == ["node-2"]
-
-
-def test_pods_are_spread_over_the_zones_that_have_nodes() -> None:
-    """Karpenter counts zones that its NodePools could open too; kube-scheduler does not know of them."""
-    spread = TopologySpreadConstraint(1, ZONE, DO_NOT_SCHEDULE, WEB)
-    pods = [a_pod(name=f"p{i}", topology_spread=(spread,)) for i in range(2)]
-    assert places([unmanaged("node-1", zone="us-east-1a")], pods) == ["node-1", "node-1"]
-
-
-def test_pods_of_one_owner_are_spread_by_default() -> None:
-    nodes = [unmanaged("node-1", cpu="64"), unmanaged("node-2", cpu="64", zone="us-east-1b")]
-    running = tuple(a_pod(name=f"r{i}", node="node-1", cpu="10m") for i in range(5))
-    assert places(nodes, [a_pod(name="new", cpu="10m")], running) == ["node-2"]
-
-
 def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
     assert [enough(nodes) for nodes in (60, 100, 150, 500, 5000, 10000)] == [60, 100, 100, 230, 500, 500]
 
@@ -151,21 +165,3 @@ def test_the_next_search_starts_where_the_last_ended() -> None:
     texts = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
     first, second = sorted(int(name.removeprefix("node-")) for name in texts)
     assert first < enough(300) <= second
-
-
-def test_the_change_of_balance_counts_not_the_balance() -> None:
-    nodes = [unmanaged(name, cpu="2", memory="8000Mi") for name in ("node-1", "node-2")]
-    running = (
-        a_pod(name="even", node="node-1", cpu="600m", memory="2400Mi"),
-        a_pod(name="lopsided", node="node-2", cpu="0", memory="4800Mi"),
-    )
-    assert places(nodes, [a_pod(name="new", cpu="500m", memory="500Mi")], running) == ["node-2"]
-
-
-def test_by_default_pods_are_spread_over_zones_as_well_as_hosts() -> None:
-    owner = an_owner(kind="ReplicaSet", name="web")
-    running = tuple(a_pod(name=f"old-{zone}", node=f"node-{zone}", cpu="100m", owner=owner) for zone in "ab")
-    running += (a_pod(name="old-c", node="node-c", cpu="100m", owner=owner),)
-    zones = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east-1b")}
-    nodes = [unmanaged(f"node-{name}", zone=zone) for name, zone in zones.items()]
-    assert places(nodes, [a_pod(name="new", cpu="100m", owner=owner)], running) == ["node-h"]
