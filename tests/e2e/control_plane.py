@@ -150,12 +150,12 @@ class ControlPlane:
         shutil.copytree(folder, self.folder / "etcd")
 
     def compact(self) -> None:
-        """Have etcd forget every version but the present one."""
+        """Have etcd write something else, and forget every version but that."""
         url = f"http://127.0.0.1:{self._client}/v3/kv"
         with urllib3.PoolManager() as pool:
-            result = pool.request("POST", f"{url}/range", body=json.dumps({"key": "AA=="})).json()
-            revision = result["header"]["revision"]
-            pool.request("POST", f"{url}/compaction", body=json.dumps({"revision": revision, "physical": True}))
+            written = pool.request("POST", f"{url}/put", body=json.dumps({"key": "AA==", "value": "AA=="})).json()
+            compaction = {"revision": written["header"]["revision"], "physical": True}
+            assert pool.request("POST", f"{url}/compaction", body=json.dumps(compaction)).status == 200
 
     @property
     def port(self) -> int:
