@@ -69,15 +69,6 @@ async def test_the_thumb_can_be_dragged() -> None:
         assert table.scroll_offset.y == scrolled_to
 
 
-async def test_a_part_of_the_lines_is_cut_out() -> None:
-    table = RowTable(SPEC.headings())
-    async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
-        await rows_in_view(pilot, table)
-        whole = table.render_lines(table.outer_size.region)
-        part = table.render_lines(table.outer_size.region.shrink((2, 5, 3, 4)))
-        assert [strip.text for strip in part] == [strip.text[4 : WIDTH - 5] for strip in whole[2:-3]]
-
-
 def a_line(key: str, *, is_heading: bool = False) -> Line:
     return Line(key, ((f"line {key}", Tone.NORMAL),), is_heading)
 

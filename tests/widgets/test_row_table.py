@@ -124,7 +124,9 @@ async def test_keys_move_the_cursor_and_the_view(table: RowTable) -> None:
 async def test_the_cursor_and_marks_follow_their_rows_and_the_view_stays(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
         table.focus()
+        await shown(pilot, table, rows_of("d", "f"))
         await shown(pilot, table, rows_of("b", "d", "f"))
+        assert table.cursor_key == "b", "nobody has moved it"
         await pilot.press("down", "space")
         assert (table.cursor_key, table.marked) == ("f", {"d"})
         lines = await shown(pilot, table, rows_of("a", "b", "c", "d", "e", "f"))
@@ -311,26 +313,6 @@ async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTabl
             assert name in text
         assert "\x1b" not in text
         assert "\u202e" not in text
-
-
-def test_the_cursor_follows_its_key_once_it_was_moved_and_else_stays_at_its_place() -> None:
-    cursor = Cursor()
-    assert cursor.key is None
-    cursor.replace(("b", "c"))
-    cursor.replace(("a", "b", "c"))
-    assert cursor.key == "a", "nobody has moved it"
-    assert cursor.move_to(1)
-    assert not cursor.move_to(1)
-    assert cursor.replace(("x", "a", "b", "c")) == 1
-    assert cursor.key == "b"
-    assert cursor.replace(("b", "c")) == -2
-    cursor.move_to(1)
-    cursor.replace(("a", "b"))
-    assert cursor.key == "b", "in the place of a row that is gone"
-    cursor.replace(())
-    assert cursor.key is None
-    cursor.replace(("q",))
-    assert cursor.key == "q"
 
 
 def test_marks_go_with_their_rows() -> None:
