@@ -71,16 +71,13 @@ def names_at(lines: list[Line], seconds: float) -> set[str]:
     return {manifest["metadata"]["name"] for manifest in cluster if manifest["kind"] in ("Node", "Event")}
 
 
-def test_the_cluster_at_a_moment_has_the_objects_not_yet_deleted() -> None:
+def test_the_cluster_at_a_moment_has_its_objects_and_the_events_that_follow() -> None:
     lines = a_recording()
     assert names_at(lines, -1) == set()
     assert names_at(lines, 10) == {"node-1", "node-2"}
     assert names_at(lines, 21) == {"node-2"}
-
-
-def test_karpenters_events_follow_the_moment() -> None:
-    lines = read_lines([a_line(seconds, an_object("Event", CORE, f"e{seconds}")) for seconds in (1, 5)])
-    assert names_at(lines, 0) == {"e1"}
+    events = read_lines([a_line(seconds, an_object("Event", CORE, f"e{seconds}")) for seconds in (1, 5)])
+    assert names_at(events, 0) == {"e1"}, "events come later than what they tell of"
 
 
 def test_a_command_that_the_rules_permit_is_held() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.screens.command_line import CommandError, TypedCommand, find, hint
+from karptui.screens.command_line import TypedCommand, hint
 
 COMMANDS = (
     TypedCommand("nodes", "Nodes", lambda _: None, ("node", "no")),
@@ -35,11 +35,6 @@ COMMANDS = (
 )
 def test_what_a_line_could_become_or_what_its_command_takes(line: str, text: str) -> None:
     assert hint(COMMANDS, line) == text
-
-
-def test_a_command_that_was_meant_is_named_as_it_is_called() -> None:
-    with pytest.raises(CommandError, match=r"did you mean :nodes\?"):
-        find(COMMANDS, "nodez")
 
 
 @pytest.mark.parametrize("line", ["theme d", "theme zz"])

@@ -36,27 +36,6 @@ def names(app: KarptuiApp) -> list[str]:
     return [rows[index].cells[0].short or rows[index].cells[0].text for index in range(len(rows))]
 
 
-async def test_every_node_and_claim_is_a_row_with_its_explanation(make_app: MakeApp) -> None:
-    async with running(make_app(), SIZE) as (app, pilot):
-        text = screen_text(app)
-        assert "Nodes [13]" in text
-        assert "11 nodes" in text
-        assert "● live 12:00:07Z" in text
-        for word in (
-            "Draining 12m",
-            "NotReady 4m",
-            "Cordoned",
-            "Drifted",
-            "Initializing",
-            "Launching 38s",
-            "(general-x7k2p)",
-        ):
-            assert word in text
-        assert "Launching for 38s: the instance is not launched yet" in screen_text(app)
-        await pilot.press("down")
-        assert "no capacity for g6.2xlarge" in screen_text(app)
-
-
 def bar(app: KarptuiApp) -> str:
     return lines_of(app)[0]
 

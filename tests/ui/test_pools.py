@@ -25,22 +25,6 @@ def app() -> KarptuiApp:
     return an_app(StoryASource(), config=config, clock=FrozenClock(NOW_NS), evidence=EvidenceSource(evidence()))
 
 
-async def test_pools_stand_in_the_order_in_which_they_are_tried(app: KarptuiApp) -> None:
-    async with running(app, (200, 60)) as (_, pilot):
-        screen = app.screen
-        assert isinstance(screen, PoolsScreen)
-        assert list(screen.table.rows.keys) == ["primary", "spare", "secondary", "extra", "rest", "gpu"]
-        text = screen_text(app)
-        assert "every pod that fits lands here before spare is tried" in text
-        assert "12 cpu left, the smallest allowed type needs 2000m" in text
-        await pressing("down")(pilot)
-        text = screen_text(app)
-        assert "no new node: smallest allowed type needs 2000m, 1000m cpu left" in text
-        assert "same weight as secondary: the name that sorts last is tried first" in text
-        assert "65 of 66 pods" not in text
-        assert "overlap: 64 of 66 pods (96%) match several pools" in text
-
-
 async def test_from_a_pool_to_its_detail_nodes_types_and_budgets(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("enter")(pilot)

@@ -48,16 +48,6 @@ def type_at_once(app: KarptuiApp, *keys: str) -> None:
         app.post_message(events.Key(key, key_to_character(key)))
 
 
-async def test_what_is_typed_right_behind_a_colon_is_text(app: KarptuiApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        type_at_once(app, "colon", *"quit1:/?")
-        await pilot.pause()
-        await pilot.pause()
-        assert isinstance(app.screen, NodesScreen)
-        assert app.screen.query_one(PromptInput).value == "quit1:/?"
-
-
 async def test_keys_typed_before_the_first_screen_wait_for_it(app: KarptuiApp) -> None:
     type_at_once(app, "colon", *"theme", "space", *"nord", "enter", "question_mark")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -131,14 +121,17 @@ async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp,
             await pilot.press("escape", "escape", "1")
 
 
-async def test_a_filter_typed_right_behind_a_digit_is_for_the_screen_that_it_opens(make_app: MakeApp) -> None:
+@pytest.mark.parametrize("opener", ["slash", "colon"])
+async def test_a_line_typed_right_behind_a_digit_is_for_the_screen_that_it_opens(
+    make_app: MakeApp, opener: str
+) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         for digit in ("2", "5", "9"):
             before = app.screen
-            type_at_once(app, digit, "slash", *"e1q")
+            type_at_once(app, digit, opener, *"e1:/?q")
             await settled(pilot)
             assert app.screen is not before
-            assert app.screen.query_one(PromptInput).value == "e1q"
+            assert app.screen.query_one(PromptInput).value == "e1:/?q"
             assert not before.query_one(Prompt).is_open
             await pilot.press("escape", "escape")
 
