@@ -7,7 +7,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.source import Phase, Source
+from karptui.sources.source import Phase, Source, SourceError
 from karptui.state.cluster import ClusterState
 from tests.builders import NOW_NS, SECOND_NS
 from tests.sources.cluster.live import WatchedMailbox
@@ -38,6 +38,8 @@ def test_opens_with_the_recording() -> None:
     assert watched.statuses[Kind.NODE].count == 64
     assert watched.statuses[Kind.POD].count == len(watched.state.pods)
     assert max(pod.created_ns for pod in watched.state.pods.values()) <= NOW_NS
+    with pytest.raises(SourceError, match="the demo has no Node x"):
+        watched.source.fetch_object("Node", "x")
 
 
 def test_pods_arrive_are_bound_run_and_end(demo: Story) -> None:
