@@ -13,6 +13,7 @@ from karptui.sources.aws.questions import account
 from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster import connection_pool as deadlines
 from tests.fake_api_server import Call
+from tests.sources.cluster.test_bounds import Steps
 
 from .conftest import REGION, FakeAws, Pauses
 
@@ -194,17 +195,6 @@ def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: Fak
         subnets(session, caller)
 
 
-class Steps:
-    """A clock on which every look takes twenty seconds."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def monotonic(self) -> float:
-        self._now += 20
-        return self._now
-
-
 def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") -> Any:
     """Return what begins an answer and goes on for as long as anybody reads."""
 
@@ -224,7 +214,7 @@ def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding:
 def test_an_answer_that_drips_is_given_up(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, answer: Any
 ) -> None:
-    monkeypatch.setattr(deadlines, "time", Steps())
+    monkeypatch.setattr(deadlines, "time", Steps(20))
     fake.answers["DescribeSubnets"] = [answer]
     with pytest.raises(AwsError, match="did not finish an answer to ec2:DescribeSubnets in time") as caught:
         subnets(session, caller)
@@ -252,7 +242,7 @@ def test_what_gives_credentials_is_held_to_the_same(
     )
     (aws_home / "credentials").write_text("[base]\naws_access_key_id = AKIA1\naws_secret_access_key = s\n")
     fake.answers["AssumeRole"] = [endless(b"1\r\n<\r\n")]
-    monkeypatch.setattr(deadlines, "time", Steps())
+    monkeypatch.setattr(deadlines, "time", Steps(20))
     with_role = AwsClients("role")
     with pytest.raises(AwsError, match="did not finish an answer to sts:GetCallerIdentity in time"):
         account(Caller(profile="role"), with_role.client("sts", REGION))

@@ -25,6 +25,7 @@ from karptui.sources.source import Phase
 from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to
+from .test_discovery import aggregated, group, resource
 
 EC2 = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
 MIB = 1 << 20
@@ -33,11 +34,10 @@ MIB = 1 << 20
 class Cluster(FakeApi):
     """A server with every kind that is followed, and discovery."""
 
-    def __init__(self, *, groups: dict[str, dict[str, list[tuple[str, str]]]] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.groups = groups if groups is not None else {}
-        for resource in (NODES, *LATER):
-            self._objects[resource.path] = {}
+        self.groups: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        self._objects |= {followed.path: {} for followed in (NODES, *LATER)}
 
     def install(self, group: str, version: str, plural: str, kind: str) -> None:
         """Add a custom resource."""
@@ -53,32 +53,11 @@ class Cluster(FakeApi):
                 self.fault(call)
         except Answered:
             return
-        call.json(
-            {
-                "kind": "APIGroupDiscoveryList",
-                "items": [
-                    {
-                        "metadata": {"name": group},
-                        "versions": [
-                            {
-                                "version": version,
-                                "resources": [
-                                    {
-                                        "resource": plural,
-                                        "responseKind": {"kind": kind},
-                                        "scope": "Cluster",
-                                        "verbs": ["list", "watch"],
-                                    }
-                                    for plural, kind in resources
-                                ],
-                            }
-                            for version, resources in versions.items()
-                        ],
-                    }
-                    for group, versions in self.groups.items()
-                ],
-            }
+        groups = (
+            group(name, **{version: [resource(*names) for names in served] for version, served in versions.items()})
+            for name, versions in self.groups.items()
         )
+        call.json(aggregated(*groups))
 
 
 def karpenter() -> Cluster:

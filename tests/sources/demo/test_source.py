@@ -4,14 +4,41 @@ from collections.abc import Callable
 
 import pytest
 
+from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.source import Phase, Source, SourceError
-from karptui.state.cluster import ClusterState
+from karptui.sources.source import Mailbox, Phase, Source, SourceError
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.reducer import reduce
 from tests.builders import NOW_NS, SECOND_NS
 from tests.sources.cluster.live import WatchedMailbox
-from tests.sources.demo.watching import Watched
+
+
+class Watched:
+    """A demo that has been opened, whose time is moved by hand, and its state."""
+
+    def __init__(self) -> None:
+        self.clock = FrozenClock(NOW_NS)
+        self.source = DemoSource(clock=self.clock, is_stepped=True)
+        self.mailbox = Mailbox()
+        self.source.start(self.mailbox)
+        mail = self.mailbox.drain()
+        self.state: ClusterState = reduce(EMPTY, mail.batch)
+        self.statuses = dict(mail.statuses)
+
+    def watch(self, seconds: int, *, step_seconds: int = 1) -> list[ClusterState]:
+        """Let time go by and return the state after every step."""
+        states = []
+        for _ in range(0, seconds, step_seconds):
+            self.clock.instant_ns += step_seconds * SECOND_NS
+            self.source.step()
+            mail = self.mailbox.drain()
+            self.statuses |= mail.statuses
+            self.state = reduce(self.state, mail.batch)
+            states.append(self.state)
+        return states
+
 
 Story = tuple[Watched, ClusterState, list[ClusterState]]
 """A demo, the state it began with, and the state of every second."""
