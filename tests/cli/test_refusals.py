@@ -256,7 +256,10 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "pools --demo": (("--pool nowhere", "there is no NodePool nowhere; there are runners, spare"),),
     "rehearse": (("none STORIES", "there is no node group none"),),
-    "remedies --demo": (("--of nobody", "--of: nothing called nobody keeps nodes; there is db/postgres"),),
+    "remedies --demo": (
+        ("--of nobody", "--of: nothing called nobody keeps nodes; there is db/postgres"),
+        ("--by namespace --of nobody", "--of: nothing called nobody keeps nodes; there is db, "),
+    ),
     "rightsize STORIES": (
         ("--prometheus http://me:pass@prom", "an address with a user or password in it is not accepted"),
         ("--prometheus file:///etc/passwd", "is not an address such as http://localhost:9090"),

@@ -46,8 +46,8 @@ def test_groups_come_with_their_best_remedy_first() -> None:
 
 
 def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
-    rows = {row["remedy"]: row for row in json.loads(told("--by", "namespace", "--of", "gitlab", "-o", "json"))}
-    assert {row["group"] for row in rows.values()} == {"gitlab"}
+    rows = {row["remedy"]: row for row in json.loads(told("--of", "gitlab/ci", "-o", "json"))}
+    assert {row["group"] for row in rows.values()} == {"gitlab/ci"}
     assert rows["duration"]["title"] == 'do-not-disrupt: "3h"'
     assert 'karpenter.sh/do-not-disrupt: "3h"' in rows["duration"]["text"]
     assert rows["remove_annotation"]["cut_pods"] == 2

@@ -11,7 +11,6 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.sources import usage_row
 from karptui.state.reducer import Batch, KindDelta, reduce
-from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.detail import resource_lines, usage_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.usage import usage_note
@@ -67,10 +66,6 @@ def test_a_node_beside_its_requests() -> None:
     assert "in use" in ledger
     assert ledger.partition("in use")[2].split()[:2] == ["300m", "3,072Mi"]
     assert "in use" not in text_of(resource_lines(NodeEntry(a_node(), None)))
-
-
-def cells(entry: NodeEntry) -> dict[str, str]:
-    return {column.heading.id: column.cell(entry, NOW_NS).text for column in NODE_COLUMNS}
 
 
 @pytest.mark.parametrize(

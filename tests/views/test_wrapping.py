@@ -53,16 +53,6 @@ def texts(lines: tuple[Pieces, ...]) -> list[str]:
     return ["".join(part for part, _ in line) for line in lines]
 
 
-def test_wide_characters_count_as_the_cells_they_take() -> None:
-    line = (("日本語 日本語 日本語", Tone.NORMAL),)
-    assert texts(wrapped([line], 13)) == ["日本語 日本語", "日本語"]
-    assert texts(wrapped([line], 12)) == ["日本語", "日本語", "日本語"]
-    assert texts(wrapped([(("日本語" * 3, Tone.NORMAL),)], 8)) == ["日本語日", "本語日本", "語"]
-    lines = wrapped_below((("    " + "理由 " * 12, Tone.NORMAL),), 30)
-    assert all(text.startswith("    理") and cell_len(text) <= 30 for text in texts(lines))
-    assert [len(text) for text in texts(lines)] == [18, 18, 9]
-
-
 def test_the_column_the_tail_and_the_tones_are_kept() -> None:
     line = ((" ! ", Tone.WARNING), ("one two three four five", Tone.NORMAL), (" six", Tone.STRONG))
     assert wrapped_from(line, 30, 3, 8) == (

@@ -39,11 +39,3 @@ def test_a_pod_at_length() -> None:
     assert (node["name"], node["by"]) == ("node-1", "cpu")
     assert values["changes_tried"] > 0
     assert [remedy["kind"] for remedy in values["remedies"]]
-
-
-def test_before_anything_is_worked_out() -> None:
-    [group] = report_of(a_pod(cpu="64")).groups
-    values = explained_values(PendingEntry(group, may_list_events=True), None, NOW_NS)
-    empty = ("pools", "existing_nodes", "given_up", "remedies", "not_tried")
-    assert [values[name] for name in empty] == [[]] * 5
-    assert values["changes_tried"] == 0

@@ -116,22 +116,6 @@ def test_story_a_counts_by_nodeclaims() -> None:
     assert (values["pods"], values["pods_by"]) == (52, "pods")
 
 
-def test_story_a_counts_by_karpenter() -> None:
-    rows = pool_rows(COUNTED)
-    assert text_of(check_of(COUNTED)) == (
-        "NodeClaims created since 2026-11-17 08:00:00Z, by Karpenter's own counters "
-        "(pod kube-system/karpenter-6f9-abcde): primary 43, spare 1"
-    )
-    values = pools_table().values(rows[0], NOW_NS)
-    assert (values["nodeclaims_created"], values["nodeclaims_provisioned"]) == (43, 41)
-    assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
-    assert cells(rows[0])["created"] == "43"
-    detail = plain_text(detail_lines(rows[0]))
-    assert "43 NodeClaims created, by Karpenter's own counters: 41 for pending pods, 2 to replace others" in detail
-    assert "62 pods on its nodes" in detail
-    assert "52 pods on its nodes" in plain_text(detail_lines(ROWS["primary"]))
-
-
 def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     before = msgspec.structs.replace(story_a.METRICS, read_at_ns=NOW_NS - 12 * MINUTE_NS, started_at_ns=0)
     pools = {**before.pools, "extra": msgspec.structs.replace(before.pools["spare"])}

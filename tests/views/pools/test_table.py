@@ -45,18 +45,6 @@ def test_fractions_of_cores_are_told() -> None:
     assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
 
 
-def test_what_pods_request_of_a_pool_s_nodes_stands_beside_its_limits() -> None:
-    (row,) = rows_of(
-        builders.a_nodepool(),
-        nodes=(builders.a_node(name="a", cpu="2", memory="8Gi"), builders.a_node(name="b", cpu="2", memory="8Gi")),
-        pods=(builders.a_pod(node="a", cpu="1", memory="2Gi"),),
-    ).values()
-    assert (cells(row)["cpu_requested"], cells(row)["mem_requested"]) == ("1000/4000m  25%", "2/16Gi  12%")
-    values = pools_table().values(row, NOW_NS)
-    assert (values["cpu_requested_millis"], values["cpu_allocatable_millis"]) == (1000, 4000)
-    assert (values["mem_requested_bytes"], values["mem_allocatable_bytes"]) == (2 << 30, 16 << 30)
-
-
 REQUESTED = frozenset({"cpu_requested", "mem_requested"})
 
 
