@@ -167,7 +167,7 @@ def _with_outlook(
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
             "removable only without all of them: replace (simulated)",
         ),
-        # NEVER lifted while the budget stays shut is not what lifting both comes to.
+        # What lifting one code comes to while another stays is not what lifting both comes to.
         (
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
             "removable once unblocked: replace",
