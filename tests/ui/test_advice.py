@@ -12,7 +12,7 @@ from karptui.advice.report import AdviceReport
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.screens.advice import AdviceDetailScreen, AdviceScreen
+from karptui.screens.advice import AdviceDetailScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
@@ -41,21 +41,6 @@ async def opened(pilot: Pilot[None]) -> KarptuiApp:
     await settled(pilot)
     await pilot.press("0")
     return await settled(pilot)
-
-
-async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(200, 60)) as pilot:
-        app = await opened(pilot)
-        assert isinstance(app.screen, AdviceScreen)
-        severities = [cell.split()[-1] for cell in column(app, 0)]
-        assert severities == sorted(severities, key=["error", "warning", "info"].index)
-        rules = column(app, 5)
-        assert rules[0] == "pod-several-pdbs"
-        for rule in ("pool-wildcard-value", "pool-limit-below-type", "node-receives-pods", "pod-dead-protection"):
-            assert rule in rules
-        notable = sum(severity != "info" for severity in severities)
-        assert f"Advice·{notable}" in screen_text(app)
-        assert "rules evaluated just now" in screen_text(app)
 
 
 async def test_findings_have_sentences_details_and_objects(make_traps: MakeTraps) -> None:

@@ -18,7 +18,6 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
-from karptui.sources.source import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
 from tests.ui.stage import front, press, running
@@ -137,17 +136,3 @@ async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
         await pilot.press("d", "o", "y")
         assert isinstance(app.screen, ListScreen)
         assert app.screen.current is None
-
-
-async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
-    from tests.ui.fleet import FleetSource, status
-
-    source = FleetSource(a_told_fleet())
-    source.fleet.objects.pop(Kind.POD)
-    app = make_app(source=source, screen="budgets")
-    async with running(app, (120, 40)) as (_, pilot):
-        assert source.mailbox is not None
-        source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden"))
-        app.poll_now()
-        await pilot.pause()
-        assert front(app, BudgetsScreen).current is not None

@@ -231,22 +231,18 @@ async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPat
             assert "no history of this cluster is recorded" in notice(app)
 
 
-async def test_a_recording_of_one_moment_says_so(tmp_path: Path) -> None:
+async def test_a_recording_of_one_moment_and_a_damaged_history_say_so(tmp_path: Path) -> None:
     (tmp_path / "cluster.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
-    source = SnapshotSource(SnapshotReader().read([tmp_path / "cluster.json"]))
-    app = an_app(source, clock=FrozenClock(NOW_NS))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("left_curly_bracket")(pilot)
-        assert "this file is one moment: only a history" in notice(app)
-
-
-async def test_a_damaged_history_is_told(tmp_path: Path) -> None:
     (tmp_path / "h.karptui").write_bytes(b"damaged")
-    app = following(tmp_path / "h.karptui")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("left_square_bracket")(pilot)
-        assert "is not a history that karptui has recorded" in notice(app)
-        assert app.moments.shown is None
+    one_moment = SnapshotSource(SnapshotReader().read([tmp_path / "cluster.json"]))
+    for app, sentence in (
+        (an_app(one_moment, clock=FrozenClock(NOW_NS)), "this file is one moment: only a history"),
+        (following(tmp_path / "h.karptui"), "is not a history that karptui has recorded"),
+    ):
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pressing("left_curly_bracket")(pilot)
+            assert sentence in notice(app)
+            assert app.moments.shown is None
 
 
 async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do_not(path: Path) -> None:

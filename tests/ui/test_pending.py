@@ -23,7 +23,6 @@ from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.widgets.tab_line import TabLine
 from tests.story_d import hostile_document, story_snapshot
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, column, press, running
@@ -49,28 +48,6 @@ def make_story(folder: Path) -> MakeStory:
 
 def cell_text(app: KarptuiApp, name: str) -> str:
     return str(app.screen.query_one(name, Static).content)
-
-
-async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: MakeStory) -> None:
-    async with running(make_story(), (200, 60)) as (app, _):
-        assert column(app) == [
-            "batch/flex-{0,1,2}",
-            "trino/worker-{0,1}",
-            "infra/host-0",
-            "infra/pinned-0",
-            "web/front-7d4-x2kq9",
-            "web/gated-0",
-        ]
-        text = screen_text(app)
-        for part in (
-            "✘ trino: memory short by 6,846Mi on r5a.8xlarge",
-            "FailedScheduling 2m",
-            "FailedScheduling 12s",
-            "≠ nominated 30m ago",
-            "ignored in silence",
-        ):
-            assert part in text
-        assert app.screen.query_one(TabLine).notes == {"advice": "5", "pending": "9"}
 
 
 async def test_story_d_is_explained_with_nodes_and_changes_that_open(make_story: MakeStory) -> None:
