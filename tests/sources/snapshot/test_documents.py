@@ -130,6 +130,13 @@ def test_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
         list(documents([tmp_path]))
 
 
+def test_refuses_what_unpacks_to_more_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 10)
+    (tmp_path / "bomb.gz").write_bytes(packed(b" " * 10_000))
+    with pytest.raises(SnapshotError, match="is larger than"):
+        list(documents([tmp_path / "bomb.gz"]))
+
+
 def test_refuses_what_is_packed_as_no_snapshot_is(tmp_path: Path) -> None:
     (tmp_path / "bomb.json.gz").write_bytes(packed(b" " * (80 << 20)))
     with pytest.raises(SnapshotError, match="unpacks to more than 200 times its size; it is no snapshot"):
