@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -251,6 +252,11 @@ class TestNow:
 )
 def test_newest_timestamp(value: Any, newest: str) -> None:
     assert newest_timestamp_ns(value) == (parse_timestamp(newest) if newest else 0)
+
+
+def test_a_snapshot_from_standard_input_is_named_so() -> None:
+    snapshot = SnapshotReader().read(["-"], stdin=io.BytesIO(json.dumps(POD).encode()))
+    assert snapshot.name == "standard input"
 
 
 @pytest.mark.parametrize(
