@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from karptui.kube.quantity import parse_quantity
@@ -23,9 +24,9 @@ def _types(catalog: str) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(gzip.decompress((FOLDER / f"{catalog}.gz").read_bytes())))
 
 
-def snapshots(family: str) -> Iterator[Manifest]:
-    """Yield those snapshots of a family for which Karpenter makes NodeClaims, after it has made them."""
-    for line in scenarios(FOLDER / f"{family}.jsonl.gz"):
+def snapshots(family: str, every: int = 1) -> Iterator[Manifest]:
+    """Yield snapshots of a family for which Karpenter makes NodeClaims, after it has made them."""
+    for line in islice(scenarios(FOLDER / f"{family}.jsonl.gz"), 0, None, every):
         if line["expected"]["provisioning"]["newNodeClaims"]:
             yield _after(line)
 
