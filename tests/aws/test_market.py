@@ -50,10 +50,6 @@ class TestTypes:
 
 
 class TestMarket:
-    def test_facts_of_another_region_are_left_out(self) -> None:
-        other = msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")
-        assert live_market(REGION, ZONES, facts=other).price("on-demand", "m5.large", "us-east-1a") == 0.096
-
     def test_a_zone_without_an_id_is_named_by_the_account(self) -> None:
         result = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
         market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=result)
@@ -122,9 +118,18 @@ class TestMarket:
         assert live_market(REGION, ZONES, metrics=result, has_overlays=True) is not first
         assert live_market(REGION, ZONES[:1], metrics=result) is not first
 
-    @pytest.mark.parametrize("silent", [metrics(), metrics(("m5.large", "us-east-1a", "spot", 0.04, True)), None])
-    def test_metrics_without_on_demand_prices_leave_the_list(self, silent: ControllerMetrics | None) -> None:
-        market = live_market(REGION, ZONES, metrics=silent)
+    @pytest.mark.parametrize(
+        "silent",
+        [
+            {},
+            {"metrics": metrics()},
+            {"metrics": metrics(("m5.large", "us-east-1a", "spot", 0.04, True))},
+            {"facts": msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")},
+        ],
+        ids=["nothing", "empty metrics", "spot alone", "another region"],
+    )
+    def test_facts_without_on_demand_prices_of_the_region_leave_the_list(self, silent: dict[str, Any]) -> None:
+        market = live_market(REGION, ZONES, **silent)
         assert market.price("on-demand", "m5.large", "us-east-1a") == 0.096
 
 

@@ -127,21 +127,6 @@ def test_uninitialized_node_does_not_count() -> None:
     assert cause_text(place) == "Karpenter schedules it to other-0, which does not count before it is initialized"
 
 
-def test_texts_with_incomplete_data() -> None:
-    assert cause_text(NoPlace("a/b")) == "no NodePool has a launchable instance type"
-    miss = PoolMiss("x", "instance types")
-    assert cause_text(NoPlace("a/b", pools=(miss,))) == (
-        "no instance type of NodePool x has labels, capacity and offering"
-    )
-    closed = (PoolMiss("x", "taints"), PoolMiss("y", "taints"))
-    assert cause_text(NoPlace("a/b", pools=closed)) == "it does not tolerate the taints of any of 2 NodePools"
-    alike = (PoolMiss("x", "topology"), PoolMiss("y", "topology"))
-    assert cause_text(NoPlace("a/b", pools=alike)) == ("spread or affinity rules allow no domain in any of 2 NodePools")
-    assert miss.distance == float("inf")
-    odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
-    assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("matches zone In [a b]")
-
-
 def test_error_messages_are_computed_on_demand() -> None:
     cluster = _cluster(pods=[a_pod(**HERE, cpu="9"), a_pod(name="waits", cpu="95")])
     fleet = observed_fleet(cluster)
@@ -195,6 +180,22 @@ BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5"
             "Karpenter schedules it to n1, which does not count before it is initialized",
         ),
         (NoPlace("a/b"), "no NodePool has a launchable instance type"),
+        (
+            NoPlace("a/b", pools=(PoolMiss("x", "instance types"),)),
+            "no instance type of NodePool x has labels, capacity and offering",
+        ),
+        (
+            NoPlace("a/b", pools=(PoolMiss("x", "taints"), PoolMiss("y", "taints"))),
+            "it does not tolerate the taints of any of 2 NodePools",
+        ),
+        (
+            NoPlace("a/b", pools=(PoolMiss("x", "topology"), PoolMiss("y", "topology"))),
+            "spread or affinity rules allow no domain in any of 2 NodePools",
+        ),
+        (
+            NoPlace("a/b", pools=(PoolMiss("x", "requirements", asked=("zone In [a b]",)),)),
+            "no node of NodePool x matches zone In [a b]",
+        ),
         (NoPlace("a/b", pools=(BIG_MISS,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),
         (
             NoPlace(

@@ -43,13 +43,16 @@ def evaluations(simulated: int, scheduling: float = 1.0) -> ControllerMetrics:
     )
 
 
-def test_a_simulated_removal_takes_the_time_of_passes_without_waits_plus_emptiness() -> None:
-    assert evaluations(100).seconds_per_removal == pytest.approx((8 + 2) / 100)
-    assert evaluations(10).seconds_per_removal == pytest.approx(1)
-
-
-def test_it_takes_at_least_the_scheduling_time_and_needs_several_samples() -> None:
-    assert evaluations(10, scheduling=20.0).seconds_per_removal == pytest.approx(2)
-    assert evaluations(9).seconds_per_removal is None
-    alone = ControllerMetrics(read_at_ns=0, endpoint="", simulated_removals=(3.0, 10))
-    assert alone.seconds_per_removal == pytest.approx(0.3)
+@pytest.mark.parametrize(
+    ("metrics", "seconds"),
+    [
+        (evaluations(100), (8 + 2) / 100),
+        (evaluations(10), 1),
+        (evaluations(10, scheduling=20.0), 2),
+        (evaluations(9), None),
+        (ControllerMetrics(read_at_ns=0, endpoint="", simulated_removals=(3.0, 10)), 0.3),
+    ],
+    ids=["passes without waits", "ten samples", "at least the scheduling", "too few samples", "scheduling alone"],
+)
+def test_seconds_of_a_simulated_removal(metrics: ControllerMetrics, seconds: float | None) -> None:
+    assert metrics.seconds_per_removal == pytest.approx(seconds)

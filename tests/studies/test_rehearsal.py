@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from karptui.studies.rehearsal import Rehearsal, groups, rehearsals, unmanaged
+from karptui.studies.rehearsal import Rehearsal, rehearsals
 from karptui.views.rehearsal import TABLE, detail_lines, drain_lines, drain_text, headline, overview, story_lines
 from karptui.whatif.edits import PutObject
 from karptui.whatif.situation import WhatIfBase
@@ -60,12 +60,6 @@ PODS = (
 
 def counts(rehearsal: Rehearsal) -> tuple[str, int, int, int, int]:
     return rehearsal.group, rehearsal.pods, rehearsal.on_nodes, rehearsal.on_new, len(rehearsal.pending)
-
-
-def test_nodes_that_karpenter_did_not_make_are_found_by_their_group() -> None:
-    on = cluster()
-    assert [node.name for node in unmanaged(on.inventory)] == ["core-1", "core-2", "batch-1"]
-    assert groups(on.inventory) == ("batch", "core")
 
 
 def test_each_group_is_drained_by_itself_and_all_of_them_together() -> None:
