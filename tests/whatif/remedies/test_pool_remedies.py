@@ -75,12 +75,6 @@ class TestLimits:
         [remedy] = of_kind(asked(base, pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of nodes from 1 to 2"
 
-    def test_nothing_where_limits_are_not_all(self) -> None:
-        pod = a_pod(cpu="64")
-        report = asked(a_base(pod, pools=[limited(cpu="1")]), pod)
-        assert of_kind(report, RemedyKind.LIMIT) == []
-        assert report.is_complete
-
 
 class TestLabels:
     def test_a_label_that_no_node_has(self) -> None:
