@@ -12,7 +12,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
 from karptui.session.nodes import NodeEntry
-from karptui.views.nodes.columns import nodes_table
 from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_words
 from tests import builders
 from tests.builders.clusters import state_of
@@ -90,16 +89,6 @@ def a_view(settings: PriceSettings | None = None, before: ClusterView | None = N
     evidence = before.evidence if before is not None else Evidence(price_settings=settings or PriceSettings())
     state = before.state if before is not None else state_of(Inventory(nodes=NODES))
     return ClusterView(state, {}, before, evidence=evidence)
-
-
-def test_nodes_have_prices() -> None:
-    entries = {entry.name: entry for entry in a_view().node_entries}
-    prices = {name: entry.price.per_hour if entry.price else None for name, entry in entries.items()}
-    assert prices == {"cheap": 0.096, "dear": 1.808, "spot": None, "group": 0.192, "unknown": None}
-    values = nodes_table().values(entries["dear"], builders.NOW_NS)
-    assert values["price_per_hour"] == 1.808
-    assert values["price_source"] == "built-in list, 2026-07-06"
-    assert nodes_table().values(entries["spot"], builders.NOW_NS)["price_source"] is None
 
 
 def test_two_nodes_of_one_instance_are_priced_once() -> None:

@@ -24,9 +24,9 @@ from karptui.session.type_reader import TypeReader
 from karptui.session.types import Availability, TypeEntry
 from karptui.session.types_of_pools import TypesOfPool, pool_entries
 from karptui.views.table import Sort, build_rows
-from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent, types_table
+from karptui.views.types.columns import types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-from karptui.views.types.pools import TABLE, aws_sentence, carries, filter_lines, finding_lines, note_of, reason_lines
+from karptui.views.types.pools import TABLE, aws_sentence, filter_lines, finding_lines, note_of, reason_lines
 from tests import builders
 from tests.aws.builders import a_nodeclass
 from tests.builders.clusters import state_of
@@ -116,36 +116,7 @@ def test_a_pod_that_fits_and_none_at_all() -> None:
     assert "so there is no pod to compare with" in plain_text(fit_lines(type_of(small(), "t3.large"), None))
 
 
-def test_what_nodes_report() -> None:
-    node = type_of(trino(), "r5a.4xlarge")
-    assert reported_bytes(node) == 127_540 << 20
-    assert matching_percent(node) == 0.027
-    assert safe_percent(trino().entry) == 0.027
-    assert plain_text(observed_lines(trino().entry, node)).splitlines() == [
-        "1 node reports 127,540Mi of memory",
-        "allocatable 124,500Mi: +6,188Mi compared with the plan",
-        "overhead 0.0270 would match them",
-        "safe VM overhead for this pool: 0.0270, by 1 of its types that have nodes",
-    ]
-    assert plain_text(observed_lines(small().entry, type_of(small(), "t3.large"))) == (
-        "no node of this type runs here, so its real memory is unknown"
-    )
-
-
 # Story C
-
-
-def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
-    entry = type_of(small(), "t3a.small")
-    values = types_table(small().name, small().fit).values(entry, AT_NS)
-    assert values["pods"] == 8
-    assert values["daemonset_pods"] == 11
-    assert values["removed_by"] == "daemonsets"
-    assert values["why"] == "DaemonSets: pod slots short by 3: 8 of 11"
-    assert plain_text(fit_lines(entry, None)).splitlines()[0] == (
-        "✘ ruled out: 11 DaemonSet pods do not fit: pod slots short by 3: 8 of 11"
-    )
-    assert carries(small().entry) == "11 ds 460m 896Mi"
 
 
 def test_filters_with_counts_and_reasons() -> None:

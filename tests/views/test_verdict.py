@@ -338,13 +338,3 @@ def _without_tail(line: str) -> str:
     """Return what a line says, without mark, money and key."""
     text = line[3:]
     return re.sub(r" *(  \$\S+/h)?  6$", "", text) if line.startswith(" ! ") else text
-
-
-def test_a_finding_that_only_informs_goes_on_below_too() -> None:
-    """Its mark has the tone of its words."""
-    quiet = a_finding(FindingCode.NO_PRICES, severity=FindingSeverity.INFO)
-    page = verdict_pages([(quiet, "日本語 " * 6)], 40, Room(1, 1), Room(1, 1))[0]
-    assert ["".join(text for text, _ in line) for line in page.lines] == [
-        " · 日本語 日本語 日本語 日本語 日本語  6",
-        "   日本語",
-    ]

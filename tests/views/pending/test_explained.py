@@ -32,8 +32,7 @@ from karptui.session.pending import PendingQuestions, pending_entries, surroundi
 from karptui.session.pending_report import PendingEntry, answer_of
 from karptui.session.prepare import prepare_view
 from karptui.state.reducer import Batch, KindDelta, reduce
-from karptui.views.pending.columns import TABLE
-from karptui.views.pending.explained import explained_lines, title_text
+from karptui.views.pending.explained import explained_lines
 from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
 from karptui.views.pending.remedies import REMEDIES, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import now_text, pending_freshness, pending_sentences, quote_lines
@@ -317,33 +316,6 @@ def _begin(
 
 
 class TestRows:
-    def test_every_cell_and_value(self) -> None:
-        pods = (
-            a_pod(cpu="64"),
-            a_pod(name="api-1", owner=an_owner(name="api"), created_ns=0),
-            a_pod(name="gate-1", owner=an_owner(name="gate"), scheduled_reason="SchedulingGated"),
-            a_pod(name="new-1", owner=an_owner(name="new"), scheduled_reason=""),
-        )
-        view = a_view(*pods)
-        result = report_of_pending(prepare_view(view, NOW_NS)[0], view.state)
-        entries = [PendingEntry(group, sees) for group in result.groups for sees in (True, False)]
-        rows = build_rows(TABLE, entries, now_ns=NOW_NS)
-        texts = {tuple(cell.text for cell in row.cells) for row in rows}
-        assert any("✘ general: cpu short by 60 on m5.xlarge" in row for row in texts)
-        assert any("unread" in row for row in texts)
-        assert any("n/a" in row for row in texts)
-        for column in TABLE.columns:
-            for entry in entries:
-                column.sort(entry)
-        for entry in entries:
-            values = TABLE.values(entry, NOW_NS)
-            assert values["count"] == 1
-            for field in TABLE.subject.fields.values():
-                field.value(entry, NOW_NS)
-            assert TABLE.subject.text(entry)
-            assert plain_text(pending_sentences(entry))
-            assert title_text(entry.group, NOW_NS)
-
     def test_messages_are_in_the_detail_and_not_in_the_list(self) -> None:
         view = a_view(a_pod(cpu="64"))
         group = report_of_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]

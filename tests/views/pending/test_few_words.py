@@ -9,7 +9,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import PodVolume
 from karptui.kube.taints import Taint
 from karptui.pending.messages import PodMessage
 from karptui.pending.report_steps import report_of_pending
@@ -40,14 +39,6 @@ _NO_CLASS = 'storageclasses.storage.k8s.io "none" not found'
 )
 def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -> None:
     assert problem_in_short(problem) == short
-
-
-def test_a_missing_claim_fits_a_narrow_column() -> None:
-    pod = a_pod(name="db-2", volumes=(PodVolume("data", claim_name="data-db-2"),))
-    inventory = Inventory(pods=(pod,), nodepools=(a_nodepool(),))
-    [group] = report_of_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)).groups
-    assert now_text(group) == '✘ refused: persistentvolumeclaims "data-db-2" not found'
-    assert now_text(group, is_short=True) == '✘ PVC "data-db-2" not found'
 
 
 @pytest.mark.parametrize(

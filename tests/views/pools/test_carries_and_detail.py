@@ -9,7 +9,7 @@ from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import is_notable
 from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence, detail_lines, title_parts
-from karptui.views.pools.sentences import carries_line, types_line
+from karptui.views.pools.sentences import carries_line, pool_sentences, types_line
 from tests import builders
 from tests.builders import NOW_NS
 from tests.stories import plain_text, stories_view
@@ -37,6 +37,14 @@ def test_story_c() -> None:
     assert "userData sets maxPods 110" in told
     assert "Set spec.kubelet.maxPods: 110 in the EC2NodeClass" in told
     assert is_notable(row)
+
+
+def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
+    pool = builders.a_nodepool()
+    (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
+    assert cells(row)["types"] == "▲ 4/4"
+    assert "▲ none of its types fits the pending pods: " in plain_text(pool_sentences(row))
+    assert types_line(ROWS["primary"]) == ()
 
 
 def test_types_that_the_list_does_not_know() -> None:
