@@ -112,7 +112,7 @@ def play(title: str, arguments: list[str], options: argparse.Namespace) -> None:
     terminal.wait_for("Nodes")
     terminal.drain(4.0)
     terminal.press(b":whatif NodePool general\r")
-    terminal.wait_for(r"pending now · [0-9.]+ m?s")
+    terminal.wait_for(r"pending now · (cluster changed · )?[0-9.]+ m?s")
     terminal.drain(4.0)
     terminal.press(b"e")
     terminal.drain(0.3)

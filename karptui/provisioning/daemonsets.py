@@ -23,6 +23,7 @@ from karptui.provisioning.amounts import Columns, with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict, shortages
 from karptui.provisioning.ports import OwnedPorts, clash
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 
 TOLERATE_PREFERENCES: Final = Toleration(operator="Exists", effect=PREFER_NO_SCHEDULE)
 """Toleration of all PreferNoSchedule taints."""
@@ -116,11 +117,11 @@ def is_toleration_of_preferences(toleration: Toleration) -> bool:
     )
 
 
-def newest_daemons(inventory: Inventory) -> dict[str, Pod]:
+def newest_daemons(inventory: Inventory, pause: Pause = no_pause) -> dict[str, Pod]:
     """Return the newest live pod of each DaemonSet, by the DaemonSet's uid."""
     newest: dict[str, Pod] = {}
     wanted = {daemonset.uid for daemonset in inventory.daemonsets}
-    for pod in inventory.pods:
+    for pod in with_pauses(inventory.pods, pause):
         for owner in pod.template.owners:
             if owner.uid in wanted and owner.controller:
                 newest_pod = newest.get(owner.uid)
@@ -129,13 +130,14 @@ def newest_daemons(inventory: Inventory) -> dict[str, Pod]:
     return newest
 
 
-def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
+def daemon_pods(inventory: Inventory, *, ignore_dra: bool, newest: Mapping[str, Pod] | None = None) -> list[DaemonPod]:
     """Return a pod per DaemonSet: its newest live pod with the DaemonSet's affinity, or one from the template.
 
     Args:
         ignore_dra: Leave out pods that use Dynamic Resource Allocation.
+        newest: What ``newest_daemons`` returns, if it is known.
     """
-    newest = newest_daemons(inventory)
+    newest = newest_daemons(inventory) if newest is None else newest
     pods = []
     for daemonset in sorted(inventory.daemonsets, key=lambda daemonset: (daemonset.namespace, daemonset.name)):
         live = newest.get(daemonset.uid)

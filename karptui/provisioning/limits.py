@@ -11,6 +11,7 @@ from typing import Final
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, NODES, PODS
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
 
@@ -43,13 +44,14 @@ def as_good_as_full(resource: str, limit_nano: int) -> float:
 class LimitsLeft:
     """Remaining limits of NodePools at the start of a run, cached by NodePool."""
 
-    def __init__(self, states: Sequence[StateNode]) -> None:
+    def __init__(self, states: Sequence[StateNode], pause: Pause = no_pause) -> None:
         """Create from tracked nodes.
 
         Args:
             states: Nodes of every NodePool that are not being deleted.
         """
         self._states = states
+        self._pause = pause
         self._by_provider: dict[str, StateNode] = {}
         self._by_pool: defaultdict[str, list[StateNode]] = defaultdict(list)
         self._remaining: dict[str, dict[str, int]] = {}
@@ -68,7 +70,9 @@ class LimitsLeft:
             self._index()
         remaining = self._remaining.get(pool.name)
         if remaining is None:
-            remaining = self._remaining[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
+            remaining = self._remaining[pool.name] = remaining_limits(
+                pool, with_pauses(self._by_pool.get(pool.name, ()), self._pause, 500)
+            )
         states = map(self._by_provider.get, excluded)
         removed = [state for state in states if state is not None and state.nodepool_name == pool.name]
         return {

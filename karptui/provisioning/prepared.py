@@ -27,7 +27,7 @@ from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.pod_class import PodClass, PodClasses, Stage
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.rejection import PodError
-from karptui.provisioning.reporter import Pause, no_pause
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, state_changes, track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements
@@ -102,10 +102,6 @@ _OF_THE_MOMENT: Final = frozenset(
 """Cached properties that are valid for a single point in time."""
 
 
-def _uids_of_daemons(inventory: Inventory) -> frozenset[str]:
-    return frozenset(pod.uid for pod in newest_daemons(inventory).values())
-
-
 def _tracks_all(states: Iterable[StateNode], inventory: Inventory) -> bool:
     """Return whether every Node is tracked, so that the states have all bound pods."""
     return sum([state.node is not None for state in states]) == len(inventory.nodes)
@@ -124,7 +120,7 @@ class Prepared:
         *,
         knows_commands: bool = False,
     ) -> None:
-        self._pause, self._knows_commands = pause, knows_commands
+        self.pause, self._knows_commands = pause, knows_commands
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
@@ -135,7 +131,8 @@ class Prepared:
         self.pools: tuple[NodePool, ...] = tuple(usable_pools(inventory.nodepools))
         """NodePools in the order Karpenter tries them."""
         self.buffer_pods: tuple[Pod, ...] = buffer_pods(inventory, now_ns) if settings.gate("CapacityBuffer") else ()
-        self.states = track_nodes(inventory, settings.rules)
+        pause()
+        self.states = track_nodes(inventory, settings.rules, pause)
         """All nodes that Karpenter tracks."""
         pause()
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
@@ -152,8 +149,9 @@ class Prepared:
         spread = settings.default_spread if rules.has_default_spread else ()
         self.default_spread = DefaultSpread(spread, inventory) if spread else None
         """The controller's default topology spread constraints, or None."""
-        self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
-        self._daemon_uids = _uids_of_daemons(inventory)
+        newest = newest_daemons(inventory, pause)
+        self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests, newest=newest)
+        self._daemon_uids = frozenset(pod.uid for pod in newest.values())
         self._known_destinations: Mapping[StateNode, Destination] = {}
         self._leaving_before: Mapping[StateNode, LeavingPods] = {}
         self._index_before: DestinationIndex | None = None
@@ -186,7 +184,7 @@ class Prepared:
     def _seek(self, pods: Iterable[Pod]) -> None:
         """Determine the pods to schedule; pods without a node suffice as input."""
         pending, self.ignored = pending_pods(pods, self.volumes)
-        self._pause()
+        self.pause()
         self.pending = [*pending, *self.buffer_pods]
         """Pending pods including pods of CapacityBuffers; Karpenter skips pods in `ignored`."""
         self._predicates = self._predicates.later(self.inventory.pdbs, self.now_ns)
@@ -217,7 +215,7 @@ class Prepared:
                     self.given_types,
                     self.settings,
                     now_ns,
-                    self._pause,
+                    self.pause,
                     knows_commands=self._knows_commands,
                 )
         later = copy(self)
@@ -251,7 +249,7 @@ class Prepared:
         self.now_ns = now_ns
         self.states = states
         if not pods.keys() >= self._daemon_uids:
-            self._daemon_uids = _uids_of_daemons(inventory)
+            self._daemon_uids = frozenset(pod.uid for pod in newest_daemons(inventory).values())
         if self.buffer_pods:
             self.buffer_pods = buffer_pods(inventory, now_ns)
         self._seek(unbound)
@@ -309,7 +307,7 @@ class Prepared:
     @cached_property
     def destinations(self) -> list[Destination]:
         """Nodes for pods, in the order Karpenter tries them."""
-        return self._builder.build(self.active_states, self._known_destinations, self._pause)
+        return self._builder.build(self.active_states, self._known_destinations, self.pause)
 
     @cached_property
     def _builder(self) -> DestinationBuilder:
@@ -340,7 +338,7 @@ class Prepared:
     @cached_property
     def destination_index(self) -> DestinationIndex:
         """Index of the destinations."""
-        self._pause()
+        self.pause()
         before = self._index_before
         later = before.later(self.destinations) if before is not None else None
         return later or DestinationIndex(self.destinations, self.columns)
@@ -376,15 +374,17 @@ class Prepared:
             for pool in self.pools
             if len(self.catalogues[pool.name])
         ]
-        return RunningPods(
+        running = RunningPods(
             self.inventory.pods, self.inventory.nodes, self.active_states, labels_of, DomainUniverse(pools)
         )
+        running.pause = self.pause
+        return running
 
     @cached_property
     def _inverse_bases(self) -> list[InverseBase]:
         """Required anti-affinity of running pods."""
         bases: dict[tuple[object, ...], InverseBase] = {}
-        for state in self.states:
+        for state in with_pauses(self.states, self.pause, 500):
             holders = self._holders_before.get(state)
             if holders is None:
                 holders = self._holders_on(state)
@@ -421,7 +421,7 @@ class Prepared:
 
     def begin_topology(self, variant: Variant) -> Topology:
         """Return the topology rules at the start of a run."""
-        self._pause()
+        self.pause()
         return Topology(
             self._running,
             self._inverse_bases,
@@ -432,11 +432,12 @@ class Prepared:
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
         """Return a NodePool's remaining limits at the start of a run, in nano-units."""
+        self.pause()
         return self._limits_left.of(template.pool, variant.excluded)
 
     @cached_property
     def _limits_left(self) -> LimitsLeft:
-        return LimitsLeft(self.active_states)
+        return LimitsLeft(self.active_states, self.pause)
 
     def queued(self, pod: Pod) -> QueuedPod:
         """Return a pod as a queue entry."""

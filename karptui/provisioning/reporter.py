@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+PART: Final = 2_000
+"""Number of pods between two pauses: about a millisecond of work."""
 
 
 class Cancelled(Exception):  # noqa: N818 - a request, not an error
@@ -24,6 +29,17 @@ Pause = Callable[[], None]
 
 def no_pause() -> None:
     """Do nothing."""
+
+
+def with_pauses(items: Sequence[T], pause: Pause, every: int = PART) -> Iterator[T]:
+    """Yield all items, with a pause before every so many."""
+    return chain.from_iterable(_parts(items, pause, every))
+
+
+def _parts(items: Sequence[T], pause: Pause, size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        pause()
+        yield items[start : start + size]
 
 
 Ask = Callable[[Any, Any, Reporter], Any]

@@ -29,7 +29,7 @@ from karptui.provisioning.rejection import (
     TaintsNotTolerated,
     WaitsForReservation,
 )
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Reporter, silent, with_pauses
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.state_node import StateNode
@@ -37,7 +37,7 @@ from karptui.provisioning.template import Template
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.provisioning.waiting_pods import QueuedPod, queue_order
 
-_REPORT_EVERY = 64
+_PAUSE_EVERY = 8
 _MOST_JUDGED = 10_000
 """Maximum number of cached results for new claims."""
 _FEW = 8
@@ -112,14 +112,16 @@ class Run:
             watch: Receives each pod that was scheduled or finally refused.
         """
         self.pods = pods
-        for queued in pods:
+        pause = self.prepared.pause
+        for queued in with_pauses(pods, pause, _PAUSE_EVERY):
             if queued.is_counted:
                 self.topology.groups_of(queued.first)
         queue = deque(queue_order(pods, self.prepared.columns.index))
         total = len(queue)
         steps = 0
         while queue and queue[0].last_length != len(queue):
-            if not steps % _REPORT_EVERY:
+            if not steps % _PAUSE_EVERY:
+                pause()
                 reporter(total - len(queue), total)
             steps += 1
             queued = queue.popleft()

@@ -24,7 +24,7 @@ from karptui.provisioning.go_sort import go_least, go_sort
 from karptui.provisioning.min_values import unmet_min_values
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Reporter, silent, with_pauses
 from karptui.provisioning.run import Run, Watch
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.type_index import NO_PRICE
@@ -192,7 +192,8 @@ def solve(
             pending or leave a node being deleted.
         watch: Receives the result for each pod; may raise to end the run.
     """
-    queued = [prepared.queued(pod) for pod in (*prepared.pending, *pods, *prepared.leaving)]
+    waiting = [*prepared.pending, *pods, *prepared.leaving]
+    queued = [prepared.queued(pod) for pod in with_pauses(waiting, prepared.pause, 16)]
     variant = Variant(
         excluded=frozenset(excluded),
         moving={entry.pod.uid: entry.pod for entry in queued if entry.is_counted and entry.pod.node_name},

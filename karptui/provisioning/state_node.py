@@ -22,6 +22,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import NODES, ResourceList
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, Taint
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 
 _EPHEMERAL: Final = frozenset(
     {
@@ -231,7 +232,7 @@ class StateNode:
         return amounts
 
 
-def track_nodes(inventory: Inventory, rules: Rules = NEWEST) -> list[StateNode]:
+def track_nodes(inventory: Inventory, rules: Rules = NEWEST, pause: Pause = no_pause) -> list[StateNode]:
     """Return the nodes that Karpenter tracks: launched NodeClaims and valid Nodes.
 
     A Node of a NodePool is ignored while it has no provider id, or neither an instance type nor the initialized label.
@@ -239,7 +240,7 @@ def track_nodes(inventory: Inventory, rules: Rules = NEWEST) -> list[StateNode]:
     """
     states = [StateNode(*parts, rules=rules) for parts in tracked(inventory.nodes, inventory.nodeclaims)]
     by_name = {state.node.name: state for state in states if state.node is not None}
-    for pod in inventory.pods:
+    for pod in with_pauses(inventory.pods, pause):
         state = by_name.get(pod.node_name)
         if state is not None:
             state.take(pod)

@@ -19,6 +19,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint, Toleration, untolerated
 from karptui.provisioning.catalogue import Catalogue
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.state_node import StateChange, StateNode
 from karptui.provisioning.topology_spec import TopologySpec
@@ -150,12 +151,13 @@ class RunningPods:
 
     def __init__(
         self,
-        pods: Iterable[Pod],
+        pods: Sequence[Pod],
         nodes: Iterable[Node],
         active: Sequence[StateNode],
         labels_of: Callable[[Node], NodeLabels],
         universe: DomainUniverse,
     ) -> None:
+        self.pause: Pause = no_pause
         self._pods = pods
         self._nodes = {node.name: node for node in nodes}
         self._active = active
@@ -172,13 +174,13 @@ class RunningPods:
     def _by_namespace(self) -> dict[str, list[Pod]]:
         """Counted pods."""
         by_namespace: dict[str, list[Pod]] = defaultdict(list)
-        for pod in self._pods:
+        for pod in with_pauses(self._pods, self.pause):
             if is_counted(pod):
                 by_namespace[pod.template.namespace].append(pod)
         return by_namespace
 
     def later(
-        self, pods: Iterable[Pod], nodes: Iterable[Node], active: Sequence[StateNode], changes: Sequence[StateChange]
+        self, pods: Sequence[Pod], nodes: Iterable[Node], active: Sequence[StateNode], changes: Sequence[StateChange]
     ) -> RunningPods:
         """Return the counts at a later time, updated instead of recounted.
 
@@ -186,6 +188,7 @@ class RunningPods:
             changes: All changed tracked nodes; every bound pod must belong to a tracked node.
         """
         later = RunningPods(pods, nodes, active, self._labels_of, self._universe)
+        later.pause = self.pause
         removed = [pod for before, after in changes for pod in _pods_left(before, after)]
         added = [pod for before, after in changes for pod in _pods_left(after, before)]
         renewed: dict[int, RegisteredNodes] = {}

@@ -18,7 +18,7 @@ from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach
-from karptui.session.throttle import KEYBOARD, Keyboard
+from karptui.session.throttle import KEYBOARD, Keyboard, ThreadThrottle
 
 if TYPE_CHECKING:
     from karptui.changes.changes import Edit
@@ -128,6 +128,7 @@ class RowServer:
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
             return ()
+        from karptui.provisioning.reporter import no_pause  # noqa: PLC0415 - the first rows wait for no engine
         from karptui.session.edits import with_edits  # noqa: PLC0415 - the first rows wait for no engine
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - as above
 
@@ -139,7 +140,9 @@ class RowServer:
             return last.findings
         edits = self.edits()
         inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools, edits)
-        findings = self._verdict.get(inputs, lambda: with_edits(verdict_of_view(view, now_ns), view, edits))
+        in_thread = threading.current_thread() is not threading.main_thread()
+        pause = ThreadThrottle(self._keyboard).take if in_thread else no_pause
+        findings = self._verdict.get(inputs, lambda: with_edits(verdict_of_view(view, now_ns, pause), view, edits))
         if findings is not last.findings:
             joint = _joint_of(view)
             is_final = joint is None or not (joint.is_asked or joint.is_forecast_due(now_ns))

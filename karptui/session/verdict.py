@@ -31,6 +31,7 @@ from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
 from karptui.pending.disagreements import selects
 from karptui.provisioning.pod_class import RESPECT
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.controller import controller_of_view, is_karpenter
 from karptui.session.costs import held_per_hour, share_saved
@@ -76,12 +77,12 @@ _REMOVED_NS: Final = 3 * MINUTE_NS
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
-def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
+def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[ClusterFinding, ...]:
     """Return the findings about a cluster, worst first; the same in whatever order its objects were read."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     replicas = _sets_with_refused_pods(view)
-    pods = _pods(view, replicas.keys())
+    pods = _pods(view, replicas.keys(), pause)
     pods.crashing.extend(_between_crashes(pods, now_ns))
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
@@ -92,7 +93,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
-            nodes=[_node_line(view, entry, limits, now_ns) for entry in entries],
+            nodes=[_node_line(view, entry, limits, now_ns) for entry in with_pauses(entries, pause, 100)],
             analysis=view.analysis,
             pending=tuple(pending_lines(view, now_ns)),
             controller=controller_of_view(view, pods.karpenter, now_ns),
@@ -335,11 +336,11 @@ class _PodsByFinding(NamedTuple):
     """Active pods by the given ReplicaSets and StatefulSets (``Kind/namespace/name``)."""
 
 
-def _pods(view: ClusterView, sets: AbstractSet[str]) -> _PodsByFinding:
+def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
     pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
-    for pod in view.state.pods.values():
+    for pod in with_pauses([*view.state.pods.values()], pause):
         if is_karpenter(pod, namespaces):
             pods.karpenter.append(pod)
         is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending"

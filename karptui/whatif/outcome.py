@@ -24,6 +24,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KN
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning import Prepared
+from karptui.provisioning.reporter import with_pauses
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.difference_lines import NOWHERE, ClaimTypes, PlaceKind, PodPlace, TypeOption
@@ -228,7 +229,7 @@ def pool_figures(outcome: ReplayOutcome) -> Mapping[str, PoolFigures]:
     for pool in outcome.prepared.inventory.nodepools:
         tallies.setdefault(pool.name, _Tally())
     gone = outcome.gone | _commanded(outcome)
-    for state in outcome.prepared.states:
+    for state in with_pauses(outcome.prepared.states, outcome.prepared.pause, 100):
         if state.claim is None or state.is_marked_for_deletion or state.provider_id in gone:
             continue
         tallies.setdefault(state.nodepool_name, _Tally()).add(
@@ -252,7 +253,7 @@ def not_counted(prepared: Prepared) -> NotCounted:
 def _pods_by_pool(outcome: ReplayOutcome) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     by_template: dict[int, bool] = {}  # by identity of the template: 100,000 pods have a few hundred
-    for state in outcome.prepared.states:
+    for state in with_pauses(outcome.prepared.states, outcome.prepared.pause, 100):
         if state.claim is None or state.is_marked_for_deletion or state.provider_id in outcome.gone:
             continue
         staying = 0
