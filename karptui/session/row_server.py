@@ -128,7 +128,6 @@ class RowServer:
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
             return ()
-        from karptui.provisioning.reporter import no_pause  # noqa: PLC0415 - the first rows wait for no engine
         from karptui.session.edits import with_edits  # noqa: PLC0415 - the first rows wait for no engine
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - as above
 
@@ -140,8 +139,7 @@ class RowServer:
             return last.findings
         edits = self.edits()
         inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools, edits)
-        in_thread = threading.current_thread() is not threading.main_thread()
-        pause = ThreadThrottle(self._keyboard).take if in_thread else no_pause
+        pause = ThreadThrottle(self._keyboard).take
         findings = self._verdict.get(inputs, lambda: with_edits(verdict_of_view(view, now_ns, pause), view, edits))
         if findings is not last.findings:
             joint = _joint_of(view)

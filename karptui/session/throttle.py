@@ -123,6 +123,9 @@ class MergeThrottle:
         self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
 
 
+MAIN_THREAD: Final = threading.main_thread().ident
+
+
 class ThreadThrottle:
     """Yields to other threads, and to the screen most of the time while the user types."""
 
@@ -133,8 +136,10 @@ class ThreadThrottle:
         """The thread's processor time when its turn began, in seconds."""
 
     def take(self) -> None:
-        """Pause when the slice is over."""
+        """Pause when the slice is over; never in the thread that draws."""
         thread, worked = threading.get_ident(), time.thread_time()
+        if thread == MAIN_THREAD:
+            return
         if thread != self._thread:
             self._thread, self._worked = thread, worked
             return

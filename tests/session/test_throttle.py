@@ -4,6 +4,7 @@ import gc
 import platform
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -78,8 +79,18 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "MAIN_THREAD", 0)  # the tests' own thread stands for one that works behind the screen
     yield clock
     gc.enable()
+
+
+def test_the_thread_that_draws_never_pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAIN_THREAD", threading.get_ident())
+    throttle = module.ThreadThrottle(module.Keyboard())
+    throttle.take()
+    clock.work(1.0)
+    throttle.take()
+    assert clock.slept == 0.0
 
 
 def test_threads_pause_after_every_slice(clock: Clock) -> None:
