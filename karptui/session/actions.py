@@ -29,6 +29,7 @@ from karptui.kube.generated_names import written_owner
 from karptui.kube.gitops import GitOpsOwner, gitops_owner
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
 from karptui.paths import audit_file
 from karptui.sources.actions.audit import AuditError, AuditFile, shortened
 from karptui.sources.actions.demo import DemoServer
@@ -232,7 +233,7 @@ def is_shown(preview: Preview, state: ClusterState) -> bool:
     kind = kept_as(target.kind)
     item = state.of(kind).get(target.key if kind is not Kind.NODECLASS else f"{target.kind}/{target.key}")
     if action.operation in (Operation.DELETE, Operation.EVICT):
-        return item is None or item.is_deleting or item.uid != preview.uid
+        return item is None or item.deletion_ns != ABSENT_NS or item.uid != preview.uid
     if item is None:
         return False
     if action.operation in ANNOTATIONS:
