@@ -13,6 +13,7 @@ from typing import Any
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
+from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import Mailbox, Phase, SourceStatus, Tap
 from tests.fake_api_server import Answer, LoopbackServer
@@ -105,3 +106,11 @@ class WatchedMailbox(Mailbox):
     def summary(self) -> list[tuple[str, str, int, str]]:
         """Return how every kind stands, in short."""
         return [(item.kind.value, item.phase.value, item.count, item.last_error) for item in self.statuses.values()]
+
+
+def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
+    """Start a source that reads a server, and return it and its mailbox."""
+    source = ClusterSource(Connection(server=server.url, context="production"), **options)
+    mailbox = WatchedMailbox()
+    source.start(mailbox)
+    return source, mailbox

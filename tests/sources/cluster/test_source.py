@@ -3,8 +3,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -16,17 +14,10 @@ from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.resources import NODES
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase, Source, SourceError
-from tests.fake_api_server import Call, LoopbackServer, named
+from tests.fake_api_server import Call, named
 
-from .live import Serve, WatchedMailbox
+from .live import Serve, WatchedMailbox, started
 from .test_reflectors import karpenter
-
-
-def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
-    source = ClusterSource(Connection(server=server.url, context="production"), **options)
-    mailbox = WatchedMailbox()
-    source.start(mailbox)
-    return source, mailbox
 
 
 def test_life_of_a_source(serve: Serve) -> None:
@@ -76,48 +67,6 @@ def test_request_timeout(serve: Serve) -> None:
     with pytest.raises(UnreachableError, match="stopped sending data"):
         source.get("/version")
     source.stop()
-
-
-ANSWERS = {
-    "/api/v1/namespaces/web/pods/a": '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}',
-    "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default": '{"spec": 1}',
-    "/api/v1/nodes/a": "<html>",
-}
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[ClusterSource]:
-    """Return a source on a server with Karpenter and kwok, which has been read."""
-    api = karpenter()
-    api.install("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass")
-    with LoopbackServer(lambda call: call.text(ANSWERS[call.path]) if call.path in ANSWERS else api(call)) as server:
-        source, mailbox = started(server)
-        mailbox.until(lambda: Kind.POD in mailbox.statuses and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
-        yield source
-        source.stop()
-
-
-@pytest.mark.parametrize(
-    ("kind", "key", "fetched"),
-    [
-        ("Pod", "web/a", {"metadata": {"name": "a"}, "spec": {"x": 1}}),
-        ("KWOKNodeClass", "default", {"spec": 1}),
-        ("Pod", "web/b", "404"),
-        ("EC2NodeClass", "default", "404"),
-        ("Service", "x", "^Service x: the API server has no such kind$"),
-        ("AKSNodeClass", "default", "^AKSNodeClass default: the API server has no such kind$"),
-        ("Gadget", "x", "karptui does not read objects of kind Gadget"),
-        ("Node", "a", "did not answer with an object"),
-    ],
-)
-def test_single_objects_are_fetched_without_managed_fields(
-    live: ClusterSource, kind: str, key: str, fetched: dict[str, Any] | str
-) -> None:
-    if isinstance(fetched, str):
-        with pytest.raises(SourceError, match=fetched):
-            live.fetch_object(kind, key)
-    else:
-        assert live.fetch_object(kind, key) == fetched
 
 
 @pytest.mark.crashes
