@@ -19,7 +19,7 @@ from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.daemonsets import DaemonPod
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.ports import OwnedPorts
-from karptui.provisioning.reporter import Pause, no_pause
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_spec import host_allowed
@@ -126,18 +126,14 @@ class DestinationBuilder:
         self._expected: dict[tuple[DestinationKind, str | None], list[int]] = {}
 
     def build(
-        self, states: Iterable[StateNode], destinations: Mapping[StateNode, Destination], pause: Pause = no_pause
+        self, states: Sequence[StateNode], destinations: Mapping[StateNode, Destination], pause: Pause = no_pause
     ) -> list[Destination]:
         """Return destinations in the order Karpenter tries them: initialized ones first, then by name.
 
         Args:
             destinations: Earlier destinations, reused for unchanged nodes.
         """
-        built: list[Destination] = []
-        for number, state in enumerate(states):
-            if not number % _PAUSE_EVERY:
-                pause()
-            built.append(destinations.get(state) or self._make(state))
+        built = [destinations.get(state) or self._make(state) for state in with_pauses(states, pause, _PAUSE_EVERY)]
         built.sort(key=_tried)
         for index, destination in enumerate(built):
             if destination.index != index:

@@ -124,6 +124,7 @@ class MergeThrottle:
 
 
 MAIN_THREAD: Final = threading.main_thread().ident
+"""The thread that draws."""
 
 
 class ThreadThrottle:

@@ -86,6 +86,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     pods.crashing.extend(_between_crashes(pods, now_ns))
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
+    unread = tuple(_unread_volumes(view)) if view.state.unread else ()
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
     if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
@@ -114,7 +115,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             repairs=_repairs(view),
             refusals=launch_refusals_of(view.state),
             advice=view.advice,
-            unchecked=tuple(_unchecked(view, now_ns)),
+            unchecked=(*_unchecked(view, now_ns), *map(plural, unread)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(limit_lines(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
@@ -131,7 +132,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
                 if kind in OPTIONAL
             },
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
-            unread=tuple(_unread_volumes(view)) if view.state.unread else (),
+            unread=unread,
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
             sees_pods=Kind.POD not in hidden,
@@ -468,7 +469,6 @@ def _unchecked(view: ClusterView, now_ns: int) -> Iterator[str]:
     if view.analysis is None:
         yield "blockers"
     yield from (plural(kind) for kind in _USED if kind in view.hidden)
-    yield from map(plural, _unread_volumes(view))
     if assumed_of(view):
         yield plural(Kind.NODECLASS)
     read_ns = min(seen_ns(view.statuses.get(kind), now_ns) for kind in _NEEDED)

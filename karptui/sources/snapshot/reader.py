@@ -360,7 +360,6 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
         is_bound = any(pod.node_name for pod in pile.pods)
         return (*VOLUME_KINDS, *((Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM) if is_bound else ()))
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
-    is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
     lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))
     told = (Kind.PDB, Kind.EVENT) if lacks_both else ()
