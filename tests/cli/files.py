@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,23 @@ OBJECTS = [
 ]
 
 
-def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | None = None) -> str:
-    """Write a recording and return its path."""
+def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | None = None, **fields: Any) -> str:
+    """Write a recording and return its path; ``fields`` are further fields of the recording."""
     file = folder / f"{name}.json"
-    document = {"karptui": 1, "name": name, "capturedAt": NOW, "objects": [*(objects or OBJECTS), *more]}
-    file.write_text(json.dumps(document), encoding="utf-8")
+    held = [*(OBJECTS if objects is None else objects), *more]
+    file.write_text(json.dumps({"karptui": 1, "name": name, "capturedAt": NOW, "objects": held, **fields}))
+    return str(file)
+
+
+def kubeconfig(folder: Path, urls: str | Mapping[str, str]) -> str:
+    """Write a kubeconfig for a server, or for several by context, and return its path."""
+    servers = {"test": urls} if isinstance(urls, str) else urls
+    document = {
+        "current-context": next(iter(servers)),
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in servers],
+        "clusters": [{"name": name, "cluster": {"server": url}} for name, url in servers.items()],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    file = folder / "kubeconfig"
+    file.write_text(json.dumps(document))
     return str(file)

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from karptui.advice.catalogue import RULES
 from tests.builders import a_manifest
+from tests.builders.manifests import READY, a_pool_manifest, one_of
 from tests.cli.conftest import Run
 
 
@@ -20,16 +22,9 @@ def a_file(tmp_path: Path, *objects: dict[str, object]) -> str:
     return str(path)
 
 
-def a_pool(name: str, *, values: tuple[str, ...] = ("on-demand",), weight: int = 1) -> dict[str, object]:
-    needs = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": list(values)}]
-    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    return a_manifest(
-        "NodePool",
-        name,
-        api_version="karpenter.sh/v1",
-        spec={"weight": weight, "template": {"spec": {"requirements": needs, "nodeClassRef": ref}}},
-        status={"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z"}]},
-    )
+def a_pool(name: str, weight: int, *values: str) -> dict[str, Any]:
+    needs = {"requirements": [one_of("karpenter.sh/capacity-type", *values)]}
+    return a_pool_manifest(name, nodes=needs, status=READY, weight=weight)
 
 
 NODECLASS = a_manifest(
@@ -80,9 +75,9 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: R
     file = a_file(
         tmp_path,
         NODECLASS,
-        a_pool("a", values=("*",), weight=9),
-        a_pool("b", values=("on-demand", "s*"), weight=7),
-        a_pool("c", weight=3),
+        a_pool("a", 9, "*"),
+        a_pool("b", 7, "on-demand", "s*"),
+        a_pool("c", 3, "on-demand"),
         a_manifest("Pod", "web", namespace="default", spec={"containers": [{"name": "c"}]}),
     )
     run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags, status=status)

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from karptui.cli.blockers import without_idle
+from tests.builders import a_manifest
 from tests.cli.conftest import Run
+from tests.cli.files import a_file
 from tests.goldens_loading import GOLDENS, scenarios
 
 STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
@@ -77,24 +79,15 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> Non
 
 
 def test_what_holds_the_cluster_comes_first(tmp_path: Path, run: Run) -> None:
-    claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "new"}}
-    path = tmp_path / "new.json"
-    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [claim]}))
-    (blocker,) = _json(run, str(path))
+    claim = a_manifest("NodeClaim", "new", api_version="karpenter.sh/v1")
+    (blocker,) = _json(run, a_file(tmp_path, objects=[claim]))
     assert (blocker["code"], blocker["object"], blocker["node"]) == ("UNSYNCED", "NodeClaim/new", "")
 
 
 def test_what_was_assumed_is_said_aside(tmp_path: Path, run: Run) -> None:
     selector = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
-    meta = {"name": "odd", "namespace": "web"}
-    pdb = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": meta,
-        "spec": {"selector": selector, "maxUnavailable": 1},
-    }
-    path = tmp_path / "odd.json"
-    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [pdb]}))
-    read = run("blockers", str(path), "-o", "json")
+    spec = {"selector": selector, "maxUnavailable": 1}
+    pdb = a_manifest("PodDisruptionBudget", "odd", namespace="web", api_version="policy/v1", spec=spec)
+    read = run("blockers", a_file(tmp_path, objects=[pdb]), "-o", "json")
     assert json.loads(read.out) == []
     assert "karptui blockers: PodDisruptionBudget web/odd: the API refuses its selector" in read.err

@@ -18,6 +18,7 @@ from karptui.sources.history.moments import recording_at
 from karptui.sources.history.store import Change, History, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.scrub import scrub
+from tests.builders.manifests import a_change
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
 from tests.histories import BEGIN_NS, record_demo, write_marks, write_usage
@@ -189,10 +190,7 @@ def changes_of(canaries: Canaries, at_ns: int) -> list[Change]:
         kind = kind_of(manifest["apiVersion"], manifest["kind"])
         if document is None or kind is None:
             continue
-        metadata = document["metadata"]
-        key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
-        manager = canaries.plant("~", "manager")
-        changes.append(Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(document))))
+        changes.append(a_change(at_ns, document, kind=str(kind), manager=canaries.plant("~", "manager")))
     return changes
 
 

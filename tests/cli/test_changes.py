@@ -56,14 +56,14 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _written_by(manifest: dict[str, Any], manager: str, time: str, **spec: Any) -> dict[str, Any]:
+    managed = {"managedFields": [{"manager": manager, "time": time}]}
+    return {**manifest, "metadata": {**manifest["metadata"], **managed}, "spec": {**manifest["spec"], **spec}}
+
+
 def _edited(demo: DemoSource) -> dict[str, Any]:
     pool = next(m for m in demo.manifests() if m["kind"] == "NodePool" and m["metadata"]["name"] == "general")
-    managed = [{"manager": "argocd-controller", "time": "2026-11-28T14:05:00Z"}]
-    return {
-        **pool,
-        "metadata": {**pool["metadata"], "managedFields": managed},
-        "spec": {**pool["spec"], "weight": 77},
-    }
+    return _written_by(pool, "argocd-controller", "2026-11-28T14:05:00Z", weight=77)
 
 
 def printed(run: Run, *words: str, status: int = 0) -> tuple[str, str]:
@@ -141,17 +141,10 @@ def test_the_verdict_names_an_edit_that_preceded_a_fault(run: Run, tmp_path: Pat
     demo = DemoSource(clock=clock, is_stepped=True)
     demo.start(Mailbox(tap=recorder))
     nodeclass = next(m for m in demo.manifests() if m["kind"] == "EC2NodeClass" and m["metadata"]["name"] == "default")
-    managed = [{"manager": "argocd", "time": "2026-11-28T14:00:10Z"}]
-    metadata = {**nodeclass["metadata"], "managedFields": managed}
-    edited = {**nodeclass, "metadata": metadata, "spec": {**nodeclass["spec"], "role": "gone"}}
-    ready = {
-        "type": "Ready",
-        "status": "False",
-        "reason": "NotReady",
-        "message": "no role",
-        "lastTransitionTime": "2026-11-28T14:00:20Z",
-    }
-    broken = {**edited, "status": {**nodeclass.get("status", {}), "conditions": [ready]}}
+    edited = _written_by(nodeclass, "argocd", "2026-11-28T14:00:10Z", role="gone")
+    ready = {"type": "Ready", "status": "False", "reason": "NotReady", "message": "no role"}
+    conditions = [{**ready, "lastTransitionTime": "2026-11-28T14:00:20Z"}]
+    broken = {**edited, "status": {**nodeclass.get("status", {}), "conditions": conditions}}
     for second in range(30):
         recorder.step()
         passed[0] += 1.0

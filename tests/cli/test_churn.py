@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from karptui.kube.timestamps import format_timestamp
 from tests.builders import MINUTE_NS, NOW, NOW_NS
+from tests.builders.manifests import a_pool_manifest, an_event_manifest
 from tests.cli.conftest import Run
 
 
@@ -24,38 +24,14 @@ def ago(minutes: int) -> str:
     return format_timestamp(NOW_NS - minutes * MINUTE_NS)
 
 
-def an_event(kind: str, name: str, reason: str, message: str, minutes: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{name}.{reason}", "namespace": "default", "uid": f"{name}.{reason}"},
-        "involvedObject": {"kind": kind, "name": name, "apiVersion": "karpenter.sh/v1"},
-        "reason": reason,
-        "message": message,
-        "type": "Normal",
-        "source": {"component": "karpenter"},
-        "firstTimestamp": ago(minutes),
-        "lastTimestamp": ago(minutes),
-    }
-
-
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
     """Return a snapshot in which three nodes came and went within minutes, as events tell."""
-    items: list[dict[str, Any]] = [
-        {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": "general", "labels": {"team": "web"}},
-            "spec": {"template": {"spec": {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}}}},
-        }
-    ]
+    items = [a_pool_manifest() | {"metadata": {"name": "general", "labels": {"team": "web"}}}]
     for number, minutes in enumerate((60, 40, 20)):
         claim = f"general-{'abc'[number] * 5}"
-        items += [
-            an_event("NodeClaim", claim, "DisruptionLaunching", "Launching NodeClaim: Underutilized", minutes),
-            an_event("NodeClaim", claim, "DisruptionTerminating", "Disrupting NodeClaim: Underutilized", minutes - 15),
-        ]
+        for reason, verb, at in (("Launching", "Launching", minutes), ("Terminating", "Disrupting", minutes - 15)):
+            items.append(an_event_manifest(claim, f"Disruption{reason}", f"{verb} NodeClaim: Underutilized", ago(at)))
     path = tmp_path / "circles.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     return str(path)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from karptui.cli.contexts import fleet_of
@@ -20,7 +19,7 @@ from karptui.cli.main import build_parser, main
 from karptui.paths import own_command
 from karptui.session.fleet import FleetRow
 from tests.builders import a_manifest
-from tests.cli.files import a_node_manifest, a_pod_manifest
+from tests.cli.files import a_node_manifest, a_pod_manifest, kubeconfig
 from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 from tests.workers.test_near import is_running
@@ -39,22 +38,12 @@ def a_cluster() -> Cluster:
     return cluster
 
 
-def write_kubeconfig(path: Path, urls: dict[str, str]) -> str:
-    document = {
-        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in urls],
-        "clusters": [{"name": name, "cluster": {"server": url}} for name, url in urls.items()],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    path.write_text(yaml.safe_dump(document))
-    return str(path)
-
-
 @pytest.fixture
 def clusters(tmp_path: Path) -> Iterator[list[str]]:
     """Flags for three clusters."""
     with LoopbackServer(a_cluster()) as good, LoopbackServer(lambda call: call.stall()) as silent:
         urls = {"good": good.url, "silent": silent.url, HOSTILE: "http://127.0.0.1:9"}
-        yield ["--kubeconfig", write_kubeconfig(tmp_path / "config", urls), "--no-aws", "--request-timeout", "3s"]
+        yield ["--kubeconfig", kubeconfig(tmp_path, urls), "--no-aws", "--request-timeout", "3s"]
 
 
 def test_one_line_of_json_for_each_context(clusters: list[str], capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.sources.cluster.resources import LATER, NODECLAIMS, NODEPOOLS, NODES
 from tests.cli.conftest import Run
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import FakeApi, LoopbackServer
 from tests.still_demo import StillDemo
 
@@ -118,14 +119,7 @@ def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews
         api.put(path, {"metadata": {"name": "a", "uid": "1"}, "spec": {}})
 
     with LoopbackServer(api) as server:
-        config = tmp_path / "kubeconfig"
-        cluster = {"name": "c", "cluster": {"server": server.url}}
-        context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
-        users = [{"name": "u", "user": {"token": "t"}}]
-        config.write_text(
-            json.dumps({"current-context": "c", "clusters": [cluster], "contexts": [context], "users": users})
-        )
-        live = ["--kubeconfig", str(config), "--no-aws"]
+        live = ["--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws"]
         assert "actions are off" in run("do", "cordon", "a", "--yes", "--reason", "x", *live, status=2).err
         assert server.calls == []
         main(["nodes", *live])

@@ -10,7 +10,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.paths import history_file
 from tests.cli.conftest import Run
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.histories import BEGIN_NS, record_demo
 
 MINUTE_NS = 60_000_000_000

@@ -11,6 +11,7 @@ import pytest
 
 from karptui.studies.drill import drill
 from tests.cli.conftest import Run
+from tests.cli.files import a_file
 from tests.shared_analyses import answer_once
 
 ZONE = "zone=us-east-1a"
@@ -75,10 +76,8 @@ def test_pods_that_stay_pending_fail_where_asked(run: Run) -> None:
 
 
 def test_of_several_clusters_the_one_without_the_lost_zone_is_named(run: Run, tmp_path: Path) -> None:
-    files = [tmp_path / f"{name}.json" for name in ("left", "right")]
-    for file in files:
-        recording = {"karptui": 1, "name": file.stem, "capturedAt": "2026-11-20T12:00:00Z", "objects": []}
-        file.write_text(json.dumps(recording))
-    error = run("drill", "--snapshots", *map(str, files), "--without", ZONE, status=1).err
+    names = ("left", "right")
+    files = [a_file(tmp_path, name=name, objects=[]) for name in names]
+    error = run("drill", "--snapshots", *files, "--without", ZONE, status=1).err
     told = [line for line in error.splitlines() if ZONE in line]
-    assert told == [f"karptui drill: {file.stem}: {ZONE}: no node has it; none is known" for file in files]
+    assert told == [f"karptui drill: {name}: {ZONE}: no node has it; none is known" for name in names]

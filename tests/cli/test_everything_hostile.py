@@ -8,7 +8,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import pytest
 import yaml
 
@@ -19,10 +18,11 @@ from karptui.kube.hidden_text import escaped
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.yaml_reader import load_documents
 from karptui.kube.yaml_text import to_yaml
-from karptui.sources.history.store import Change, Mark, Sample
+from karptui.sources.history.store import Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.yaml.write import write_block
 from tests.builders import NOW_NS
+from tests.builders.manifests import a_change
 from tests.cli.conftest import Run
 from tests.troubled_cluster import troubles_document
 
@@ -151,12 +151,11 @@ def hostile_history(file: str) -> str:
     whole = json.loads(Path(file).read_text())
     changes = []
     for number, manifest in enumerate(whole["objects"]):
-        kind, metadata = kind_of(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
-        key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
+        kind = str(kind_of(manifest["apiVersion"], manifest["kind"]))
         for at_ns in (number % 2, 60):
             edited = {**manifest, "spec": {**manifest.get("spec", {}), f"replicas{TEXT}": f"{at_ns}{TEXT}"}}
-            text = msgspec.Raw(msgspec.json.encode(edited if at_ns else manifest))
-            changes.append(Change(NOW_NS + at_ns * NS_PER_SECOND, str(kind), key, f"argocd{TEXT}", text))
+            written = edited if at_ns else manifest
+            changes.append(a_change(NOW_NS + at_ns * NS_PER_SECOND, written, kind=kind, manager=f"argocd{TEXT}"))
     writer = HistoryWriter(path, whole["name"])
     writer.write_key([change for change in changes if change.at_ns == NOW_NS])
     writer.finish_key(NOW_NS)

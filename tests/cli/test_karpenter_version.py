@@ -10,7 +10,9 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.karpenter.rules import NEWEST
+from tests.builders.manifests import a_pool_manifest
 from tests.cli.conftest import Run
+from tests.cli.files import a_file
 
 REPAIRABLE = {"settings": {"FEATURE_GATES": "NodeRepair=true,PodDeletionCostManagement=true"}, "disruption": True}
 
@@ -21,18 +23,7 @@ def answers(run: Run, *arguments: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def recording(folder: Path, name: str, **fields: Any) -> str:
-    document = {
-        "karptui": 1,
-        "name": name,
-        "capturedAt": "2026-11-20T12:00:00Z",
-        "instanceTypes": [],
-        "objects": [],
-        **REPAIRABLE,
-        **fields,
-    }
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(document))
-    return str(path)
+    return a_file(folder, name=name, objects=[], **{"instanceTypes": [], **REPAIRABLE, **fields})
 
 
 def methods(document: dict[str, Any]) -> list[str]:
@@ -92,21 +83,13 @@ def test_commands_that_decide_say_which_version_is_assumed(
     assert "is modelled" not in capsys.readouterr().err
 
 
-POOL = {
-    "apiVersion": "karpenter.sh/v1",
-    "kind": "NodePool",
-    "metadata": {"name": "general"},
-    "spec": {"template": {"spec": {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}}}},
-}
-
-
 @pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
 @pytest.mark.parametrize(("text", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
 def test_documents_say_which_version_was_found_and_which_decided(
     command: str, text: str | None, modelled: str, run: Run, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "pool.yaml"
-    manifest.write_text(json.dumps(POOL))
+    manifest.write_text(json.dumps(a_pool_manifest()))
     scenario = tmp_path / "edit.yaml"
     scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])

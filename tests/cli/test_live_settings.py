@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,9 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.history.store import Change
 from karptui.sources.history.writer import HistoryWriter
 from tests.builders import a_manifest
+from tests.builders.manifests import READY, a_pool_manifest, one_of
 from tests.cli.conftest import Run
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
@@ -39,8 +41,8 @@ def a_deployment(*env: dict[str, Any], image: str = "karpenter/controller:1.13.0
 @pytest.fixture
 def cluster() -> Cluster:
     result = karpenter()
-    result.put("/apis/karpenter.sh/v1/nodepools", json.loads(POOL))
-    result.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", json.loads(NODECLASS))
+    result.put("/apis/karpenter.sh/v1/nodepools", POOL)
+    result.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", NODECLASS)
     return result
 
 
@@ -50,36 +52,22 @@ def flags(cluster: Cluster, tmp_path: Path) -> Iterator[list[str]]:
         yield ["--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws"]
 
 
-POOL = json.dumps(
-    {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "trino"},
-        "spec": {
-            "template": {
-                "spec": {
-                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-                    "requirements": [
-                        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]},
-                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                    ],
-                }
-            }
-        },
-        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-    }
+POOL = a_pool_manifest(
+    "trino",
+    nodes={
+        "requirements": [
+            one_of("node.kubernetes.io/instance-type", "r5a.8xlarge"),
+            one_of("karpenter.sh/capacity-type", "on-demand"),
+        ]
+    },
+    status=READY,
 )
-NODECLASS = json.dumps(
-    {
-        "apiVersion": "karpenter.k8s.aws/v1",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "default"},
-        "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}], "role": "nodes"},
-        "status": {
-            "subnets": [{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az1"}],
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+NODECLASS = a_manifest(
+    "EC2NodeClass",
+    "default",
+    api_version="karpenter.k8s.aws/v1",
+    spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], "role": "nodes"},
+    status={"subnets": [{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az1"}], **READY},
 )
 
 
@@ -172,7 +160,7 @@ def test_the_verdict_of_a_live_cluster_names_an_edit_in_its_local_history(
 ) -> None:
     now_ns = SystemClock().now_ns() // NS_PER_SECOND * NS_PER_SECOND
     minute_ns = 60 * NS_PER_SECOND
-    broken = json.loads(NODECLASS)
+    broken = copy.deepcopy(NODECLASS)
     broken["spec"]["role"] = "gone"
     broken["status"]["conditions"][0] |= {
         "status": "False", "reason": "NotReady", "message": "no role",
@@ -186,7 +174,7 @@ def test_the_verdict_of_a_live_cluster_names_an_edit_in_its_local_history(
         assert "; after" not in without
         writer = HistoryWriter(history_file("test", server.url), "test")
         place = Kind.NODECLASS, "EC2NodeClass/default"
-        writer.write_key([Change(now_ns - 20 * minute_ns, *place, "", msgspec.Raw(NODECLASS.encode()))])
+        writer.write_key([Change(now_ns - 20 * minute_ns, *place, "", msgspec.Raw(json.dumps(NODECLASS).encode()))])
         writer.finish_key(now_ns - 20 * minute_ns)
         writer.write([Change(now_ns - 6 * minute_ns, *place, "argocd", msgspec.Raw(json.dumps(broken).encode()))])
         writer.close()

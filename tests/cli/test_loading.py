@@ -18,7 +18,7 @@ from karptui.decode.kinds import Kind
 from karptui.session.readiness import ASKED_BY_ENGINES
 from karptui.sources.source import Mailbox, Phase, SourceStatus
 from tests.builders import a_manifest
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import karpenter
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from karptui.kube.yaml_text import to_yaml
 from karptui.sources.cluster.body import TooLargeError, answers_counted
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Call, LoopbackServer
 from tests.sources.cluster.live import transport_to
 
@@ -119,14 +119,8 @@ def test_every_answer_of_an_api_server(bomb: Callable[[], bytes], tmp_path: Path
             call.text(content, Content_Encoding="gzip")
 
     with LoopbackServer(answer) as server:
-        config = {
-            "current-context": "test",
-            "contexts": [{"name": "test", "context": {"cluster": "test"}}],
-            "clusters": [{"name": "test", "cluster": {"server": server.url}}],
-        }
-        kubeconfig = tmp_path / "config"
-        kubeconfig.write_text(to_yaml(config))
-        [(status, peak, error)] = peaks_of(["nodes", "--kubeconfig", str(kubeconfig), "--request-timeout", "5s"])
+        flags = ["--kubeconfig", kubeconfig(tmp_path, server.url), "--request-timeout", "5s"]
+        [(status, peak, error)] = peaks_of(["nodes", *flags])
     assert status != 0
     assert "sent an answer that" in error or "sent answers that take more than" in error
     assert peak < 300

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from tests.cli.files import a_file
+from tests.builders.manifests import a_type_manifest, one_of
+from tests.cli.files import a_file, a_pod_manifest
 from tests.story_d import story_document
 
 
@@ -90,25 +91,9 @@ class TestExplainPod:
         self, story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         document = story_document()
-        kind = {
-            "name": "r5a.8xlarge",
-            "requirements": [
-                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]},
-                {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["r5a"]},
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-            ],
-            "capacity": {"cpu": "32", "memory": "242483Mi", "pods": "234"},
-            "overhead": {},
-            "offerings": [
-                {
-                    "requirements": [
-                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]},
-                    ],
-                    "price": 1.808,
-                }
-            ],
-        }
+        family = one_of("karpenter.k8s.aws/instance-family", "r5a")
+        sold = one_of("karpenter.sh/capacity-type", "on-demand")
+        kind = a_type_manifest("r5a.8xlarge", 1.808, family, sold, cpu="32", memory="242483Mi", pods="234")
         path = tmp_path / "fixed.json"
         path.write_text(json.dumps(document | {"instanceTypes": [kind]}))
         _, out, _ = run(capsys, "explain", "pod", "trino/worker-0", "--snapshot", str(path))
@@ -116,8 +101,6 @@ class TestExplainPod:
         assert "VM_MEMORY_OVERHEAD_PERCENT" not in out
 
     def test_a_name_in_two_namespaces(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        from tests.cli.files import a_pod_manifest
-
         path = a_file(tmp_path, a_pod_manifest("job-1", namespace="batch"))
         status, _, err = run(capsys, "explain", "pod", "job-1", "--snapshot", path)
         assert status == 2

@@ -16,26 +16,17 @@ import pytest
 import yaml
 
 from karptui.cli.main import main
+from tests.builders import a_manifest
+from tests.builders.manifests import READY, a_pool_manifest, a_type_manifest, one_of
 from tests.cli.conftest import Run
+from tests.cli.files import a_file
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-READY = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z"}]}
-
-
 def pools() -> list[dict[str, Any]]:
     """Return two NodePools as somebody keeps them in files."""
-    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    return [
-        {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": name},
-            "spec": {"template": {"spec": {"nodeClassRef": reference, "requirements": []}}},
-        }
-        for name in ("general", "spare")
-    ]
+    return [a_pool_manifest(name) for name in ("general", "spare")]
 
 
 def test_pausing_disruption_leaves_expirations_and_interruptions(tmp_path: Path, run: Run) -> None:
@@ -71,35 +62,18 @@ def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(snapshot: 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a snapshot of the NodePools, and of a pod that waits for a node."""
-    nodeclass = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web-1", "namespace": "shop", "creationTimestamp": "2026-11-20T11:00:00Z"},
-        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
-        "status": {
-            "phase": "Pending",
-            "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-        },
-    }
-    objects = [*({**pool, "status": READY} for pool in pools()), {**nodeclass, "spec": {}, "status": READY}, pod]
-    types = [{
-        "name": "m5.large",
-        "requirements": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m5.large"]}],
-        "capacity": {"cpu": "2", "memory": "8Gi", "pods": "29"},
-        "offerings": [{
-            "requirements": [
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]},
-            ],
-            "price": 0.096,
-            "available": True,
-        }],
-    }]  # fmt: skip
-    path = tmp_path_factory.mktemp("shop") / "shop.json"
-    document = {"karptui": 1, "name": "shop", "capturedAt": "2026-11-20T12:00:00Z", "instanceTypes": types}
-    path.write_text(json.dumps({**document, "settings": {}, "objects": objects}))
-    return str(path)
+    nodeclass = a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec={}, status=READY)
+    waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    pod = a_manifest(
+        "Pod",
+        "web-1",
+        namespace="shop",
+        spec={"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        status={"phase": "Pending", "conditions": [waits]},
+    )
+    types = [a_type_manifest("m5.large", 0.096, cpu="2", memory="8Gi", pods="29")]
+    objects = [*({**pool, "status": READY} for pool in pools()), nodeclass, pod]
+    return a_file(tmp_path_factory.mktemp("shop"), name="shop", objects=objects, instanceTypes=types, settings={})
 
 
 @pytest.fixture
@@ -262,26 +236,11 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
 def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(
     run: Run, tmp_path: Path
 ) -> None:
-    document = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general-preferred"},
-        "spec": {
-            "weight": 90,
-            "template": {
-                "spec": {
-                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-                    "requirements": [
-                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                        {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m7i-flex"]},
-                        {"key": "karpenter.k8s.aws/instance-size", "operator": "In", "values": ["xlarge", "2xlarge"]},
-                    ],
-                }
-            },
-        },
-    }
+    allowed = {"sh/capacity-type": ["on-demand"], "k8s.aws/instance-family": ["m7i-flex"]}
+    allowed["k8s.aws/instance-size"] = ["xlarge", "2xlarge"]
+    nodes = {"requirements": [one_of(f"karpenter.{key}", *values) for key, values in allowed.items()]}
     written = tmp_path / "preferred.yaml"
-    written.write_text(yaml.safe_dump(document))
+    written.write_text(yaml.safe_dump(a_pool_manifest("general-preferred", nodes=nodes, weight=90)))
     first = run("plan", "-f", str(written), "--demo", "--horizon", "1m").out.splitlines()[0]
     assert first.startswith("demo: Nothing changes at once: ")
     assert "If every pod were placed again: 348 pods land on general-preferred instead of general" in first

@@ -7,7 +7,7 @@ import io
 import json
 from pathlib import Path
 
-from tests.builders import a_manifest
+from tests.builders.manifests import a_pool_manifest
 from tests.cli.conftest import Run
 
 A_WEIGHTS = str(Path(__file__).resolve().parents[2] / "docs" / "cases" / "a-weights.yaml")
@@ -69,14 +69,8 @@ def test_rows_of_one_pool_are_chosen_in_every_form(run: Run) -> None:
 
 
 def test_only_the_first_of_many_pools_are_described(tmp_path: Path, run: Run) -> None:
-    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    pools = [
-        a_manifest("NodePool", f"p{number}", spec={"template": {"spec": {"nodeClassRef": reference}}})
-        | {"apiVersion": "karpenter.sh/v1"}
-        for number in range(100)
-    ]
     file = tmp_path / "pools.json"
-    file.write_text(json.dumps(pools))
+    file.write_text(json.dumps([a_pool_manifest(f"p{number}") for number in range(100)]))
     printed = run("pools", str(file))
     assert len(printed.out.splitlines()) == 101
     assert len(printed.err.splitlines()) < 100

@@ -5,12 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
-import yaml
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
-from tests.cli.files import OBJECTS, a_file, a_pod_manifest
+from tests.cli.files import OBJECTS, a_file, a_pod_manifest, kubeconfig
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
@@ -69,21 +68,6 @@ def a_live_cluster() -> Cluster:
     spec = {"template": {"spec": {"containers": [{"name": "controller", "env": settings}]}}}
     cluster.put("/apis/apps/v1/deployments", a_manifest("Deployment", "karpenter", namespace="karpenter", spec=spec))
     return cluster
-
-
-def kubeconfig(folder: Path, url: str) -> str:
-    """Write a kubeconfig for a server and return its path."""
-    file = folder / "kubeconfig"
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "test",
-        "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    file.write_text(yaml.safe_dump(document))
-    return str(file)
 
 
 def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, run: Run) -> None:

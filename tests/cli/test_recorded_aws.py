@@ -13,7 +13,7 @@ from botocore.loaders import create_loader
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.cli.main import main
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import POOL, a_cluster, answer, pseudonyms, without_names
 from tests.fake_api_server import LoopbackServer
 from tests.sources.aws.conftest import ME, FakeAws

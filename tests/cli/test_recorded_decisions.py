@@ -20,7 +20,7 @@ from karptui.sources.demo.karpenter import metrics_at
 from karptui.sources.source import Mailbox
 from tests.builders import a_manifest
 from tests.cli.conftest import NOON_NS
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 from tests.sources.metrics.conftest import pod

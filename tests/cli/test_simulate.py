@@ -12,6 +12,8 @@ from karptui.cli.simulate import lines_of
 from karptui.kube.timestamps import format_timestamp
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, provisioning_events
+from tests.builders import a_manifest
+from tests.builders.manifests import READY, a_pool_manifest
 from tests.cli.conftest import Run
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
@@ -154,29 +156,16 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(status: str, tmp_path: Pa
 def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> None:
     spread = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
     document = scenario(1) | {"settings": {"IGNORE_DRA_REQUESTS": "false"}}
-    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    pool = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general"},
-        "spec": {"template": {"spec": {"nodeClassRef": ref, "requirements": []}}},
-        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    spec = {
+        "containers": [{"name": "app", "resources": {"requests": {"cpu": "100m"}}}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
+        "topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}],
     }
-    document["objects"] = [pool]
-    waiting = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    document["objects"].append(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "web", "namespace": "default", "uid": "web", "labels": {"app": "web"}},
-            "spec": {
-                "containers": [{"name": "app", "resources": {"requests": {"cpu": "100m"}}}],
-                "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
-                "topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}],
-            },
-            "status": {"phase": "Pending", "conditions": [waiting]},
-        }
-    )
+    waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    status = {"phase": "Pending", "conditions": [waits]}
+    labelled = {"labels": {"app": "web"}}
+    pod = a_manifest("Pod", "web", namespace="default", metadata=labelled, spec=spec, status=status)
+    document["objects"] = [a_pool_manifest(status=READY), pod]
     path = tmp_path / "tied.json"
     path.write_text(json.dumps(document))
     printed = run("simulate", str(path)).out

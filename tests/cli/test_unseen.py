@@ -14,7 +14,7 @@ from karptui.cli.main import main
 from karptui.sources.demo.source import load
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import fewer
 from tests.fake_api_server import Answered, Call, LoopbackServer
 from tests.incidents.all import INCIDENTS

@@ -25,7 +25,7 @@ from karptui.sources.history.store import History, HistoryError
 from karptui.sources.snapshot.reader import SnapshotReader
 from tests.builders import a_manifest
 from tests.cli.conftest import Run
-from tests.cli.test_record import kubeconfig
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from karptui.changes.changes import Edit
 from karptui.changes.fields import FieldChange
 from karptui.karpenter.inventory import Inventory
@@ -17,6 +15,7 @@ from karptui.sources.history.store import Change, History
 from karptui.sources.history.writer import HistoryWriter
 from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity
 from tests.builders import a_manifest, a_nodepool, a_pod
+from tests.builders.manifests import a_change
 from tests.session.test_verdict import a_view
 
 BEGIN_NS = 1_800_000_000 * NS_PER_SECOND
@@ -27,8 +26,8 @@ def at(seconds: float) -> int:
 
 
 def a_pool(seconds: float, weight: int, manager: str, nodes: int = 0) -> Change:
-    manifest: dict[str, Any] = {**a_manifest("NodePool", "spot", spec={"weight": weight}), "status": {"nodes": nodes}}
-    return Change(at(seconds), "NodePool", "spot", manager, msgspec.Raw(msgspec.json.encode(manifest)))
+    manifest = a_manifest("NodePool", "spot", spec={"weight": weight}, status={"nodes": nodes})
+    return a_change(at(seconds), manifest, manager=manager)
 
 
 def a_session(path: Path, opening: Change, *changes: Change, until: float) -> None:

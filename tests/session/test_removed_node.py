@@ -12,6 +12,8 @@ from karptui.session.removed_node import RemovedNode, removed_node
 from karptui.sources.history.store import Change, History
 from karptui.sources.history.writer import HistoryWriter
 from karptui.views.removed_node import removed_lines, removed_values
+from tests.builders import a_manifest
+from tests.builders.manifests import CLASS_REFERENCE, a_change, an_event_manifest
 
 BEGIN_NS = 1_800_000_000 * NS_PER_SECOND
 WORDS = "Disrupting NodeClaim: Underutilized"
@@ -36,10 +38,12 @@ def stamp(seconds: float) -> str:
     return format_timestamp(at(seconds))
 
 
-def a_change(seconds: float, manifest: dict[str, Any] | None, kind: str = "", key: str = "") -> Change:
-    metadata = (manifest or {}).get("metadata", {})
-    key = key or "/".join(filter(None, (metadata.get("namespace", ""), metadata.get("name", ""))))
-    return Change(at(seconds), kind or (manifest or {})["kind"], key, "", msgspec.Raw(msgspec.json.encode(manifest)))
+def removed(seconds: float, kind: str, key: str) -> Change:
+    return Change(at(seconds), kind, key, "", msgspec.Raw(b"null"))
+
+
+def seen(seconds: float, manifest: dict[str, Any]) -> Change:
+    return a_change(at(seconds), manifest)
 
 
 def a_claim(
@@ -53,76 +57,55 @@ def a_claim(
     uid: str = "",
     kind: str = "m5.4xlarge",
 ) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
-        "name": name,
-        "uid": uid or name,
-        "creationTimestamp": stamp(born),
-        "labels": {
-            "karpenter.sh/nodepool": "general",
-            "node.kubernetes.io/instance-type": kind,
-            "karpenter.sh/capacity-type": "on-demand",
-            "topology.kubernetes.io/zone": "eu-west-1a",
-        },
+    labels = {
+        "karpenter.sh/nodepool": "general",
+        "node.kubernetes.io/instance-type": kind,
+        "karpenter.sh/capacity-type": "on-demand",
+        "topology.kubernetes.io/zone": "eu-west-1a",
     }
+    metadata: dict[str, Any] = {"uid": uid or name, "creationTimestamp": stamp(born), "labels": labels}
     if deleted is not None:
         metadata["deletionTimestamp"] = stamp(deleted)
     if deadline is not None:
         metadata["annotations"] = {"karpenter.sh/nodeclaim-termination-timestamp": stamp(deadline)}
-    conditions = [{"type": t, "status": "True", "reason": t, "lastTransitionTime": stamp(born)} for t in
-                  ("Launched", "Registered", "Initialized")]  # fmt: skip
-    if why:
-        conditions.append(
-            {
-                "type": "DisruptionReason",
-                "status": "True",
-                "reason": why,
-                "message": why,
-                "lastTransitionTime": stamp(commanded),
-            }
-        )
-    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": metadata,
-        "spec": {"nodeClassRef": reference, "requirements": []},
-        "status": {"nodeName": f"node-{name}", "providerID": f"aws:///x/{uid or name}", "conditions": conditions},
-    }
+    reached = dict.fromkeys(("Launched", "Registered", "Initialized"), ("", born))
+    conditions = [
+        {
+            "type": text,
+            "status": "True",
+            "reason": reason or text,
+            "message": reason,
+            "lastTransitionTime": stamp(since),
+        }
+        for text, (reason, since) in (reached | ({"DisruptionReason": (why, commanded)} if why else {})).items()
+    ]
+    return a_manifest(
+        "NodeClaim",
+        name,
+        api_version="karpenter.sh/v1",
+        metadata=metadata,
+        spec={"nodeClassRef": CLASS_REFERENCE, "requirements": []},
+        status={"nodeName": f"node-{name}", "providerID": f"aws:///x/{uid or name}", "conditions": conditions},
+    )
 
 
 def a_pod(
     name: str, node: str, *, born: float = -3000, owner: str = "web-abc12", kind: str = "ReplicaSet"
 ) -> dict[str, Any]:
+    owners = [{"kind": kind, "name": owner, "uid": owner, "controller": True, "apiVersion": "apps/v1"}]
     metadata = {
-        "name": name,
-        "namespace": "shop",
         "uid": f"{name}-{born}",
         "creationTimestamp": stamp(born),
         "labels": {"pod-template-hash": "abc12"},
-        "ownerReferences": [{"kind": kind, "name": owner, "uid": owner, "controller": True, "apiVersion": "apps/v1"}],
+        "ownerReferences": owners,
     }
-    spec = {"nodeName": node, "containers": [{"name": "web"}]} if node else {"containers": [{"name": "web"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
-
-
-def an_event(name: str, reason: str, message: str, seconds: float, kind: str = "NodeClaim") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{name}.{reason}", "namespace": "default", "uid": f"{name}.{reason}"},
-        "involvedObject": {"kind": kind, "name": name, "apiVersion": "karpenter.sh/v1"},
-        "reason": reason,
-        "message": message,
-        "type": "Normal",
-        "source": {"component": "karpenter"},
-        "firstTimestamp": stamp(seconds),
-        "lastTimestamp": stamp(seconds),
-    }
+    spec = {"containers": [{"name": "web"}]} | ({"nodeName": node} if node else {})
+    return a_manifest("Pod", name, namespace="shop", metadata=metadata, spec=spec, status={"phase": "Running"})
 
 
 def a_history(path: Path, objects: list[dict[str, Any]], changes: list[Change], until: float = 400) -> History:
     writer = HistoryWriter(path, "prod")
-    writer.write_key([a_change(0, manifest) for manifest in objects])
+    writer.write_key([seen(0, manifest) for manifest in objects])
     writer.finish_key(max(writer.newest_ns + 1, at(0)))
     writer.write(changes)
     writer.note_instant(at(until))
@@ -151,18 +134,18 @@ def consolidated(tmp_path: Path) -> History:
     ]
     ds = a_pod("logs-1", "node-old", owner="logs", kind="DaemonSet")
     changes = [
-        a_change(61, an_event("new", "DisruptionLaunching", "Launching NodeClaim: Underutilized", 61)),
-        a_change(62, a_claim("new", born=61, kind="m5.large")),
-        a_change(DELETED, a_claim("old", why="Underutilized", deleted=DELETED)),
-        a_change(DELETED, a_claim("older", why="Underutilized", commanded=DELETED - 39, deleted=DELETED)),
-        a_change(DELETED + 0.1, an_event("old", "DisruptionTerminating", WORDS, DELETED)),
-        a_change(DELETED + 5, None, "Pod", "shop/web-1"),
-        a_change(DELETED + 6, a_pod("web-2", "", born=DELETED + 5)),
-        a_change(DELETED + 9, a_pod("web-2", "node-new", born=DELETED + 5)),
-        a_change(DELETED + 10, a_pod("db-0", "node-new", born=DELETED + 9, owner="db", kind="StatefulSet")),
-        a_change(DELETED + 20, None, "NodeClaim", "old"),
-        a_change(DELETED + 21, None, "NodeClaim", "older"),
-        a_change(DELETED + 90, a_pod("web-3", "node-else", born=DELETED + 89)),
+        seen(61, an_event_manifest("new", "DisruptionLaunching", "Launching NodeClaim: Underutilized", stamp(61))),
+        seen(62, a_claim("new", born=61, kind="m5.large")),
+        seen(DELETED, a_claim("old", why="Underutilized", deleted=DELETED)),
+        seen(DELETED, a_claim("older", why="Underutilized", commanded=DELETED - 39, deleted=DELETED)),
+        seen(DELETED + 0.1, an_event_manifest("old", "DisruptionTerminating", WORDS, stamp(DELETED))),
+        removed(DELETED + 5, "Pod", "shop/web-1"),
+        seen(DELETED + 6, a_pod("web-2", "", born=DELETED + 5)),
+        seen(DELETED + 9, a_pod("web-2", "node-new", born=DELETED + 5)),
+        seen(DELETED + 10, a_pod("db-0", "node-new", born=DELETED + 9, owner="db", kind="StatefulSet")),
+        removed(DELETED + 20, "NodeClaim", "old"),
+        removed(DELETED + 21, "NodeClaim", "older"),
+        seen(DELETED + 90, a_pod("web-3", "node-else", born=DELETED + 89)),
     ]  # fmt: skip
     return a_history(tmp_path / "h.karptui", [*before, ds], changes)
 
@@ -206,8 +189,8 @@ def test_its_lines_and_values(consolidated: History) -> None:
 def test_whether_the_deadline_ended_the_drain(tmp_path: Path, gone: float, was_forced: bool, line: str) -> None:
     deadline = DELETED + 60
     changes = [
-        a_change(DELETED, a_claim("old", deleted=DELETED, deadline=deadline)),
-        a_change(DELETED + gone, None, "NodeClaim", "old"),
+        seen(DELETED, a_claim("old", deleted=DELETED, deadline=deadline)),
+        removed(DELETED + gone, "NodeClaim", "old"),
     ]
     node = removal(a_history(tmp_path / "h.karptui", [a_claim("old")], changes))
     assert (node.was_forced, node.deadline_ns, node.method) == (was_forced, at(deadline), "")
@@ -216,11 +199,11 @@ def test_whether_the_deadline_ended_the_drain(tmp_path: Path, gone: float, was_f
 
 def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> None:
     changes = [
-        a_change(50, a_claim("old", uid="1", why="Empty", deleted=50, commanded=49)),
-        a_change(60, None, "NodeClaim", "old"),
-        a_change(70, a_claim("old", uid="2", born=69)),
-        a_change(150, a_claim("old", uid="2", born=69, why="Drifted", deleted=150, commanded=149)),
-        a_change(160, None, "NodeClaim", "old"),
+        seen(50, a_claim("old", uid="1", why="Empty", deleted=50, commanded=49)),
+        removed(60, "NodeClaim", "old"),
+        seen(70, a_claim("old", uid="2", born=69)),
+        seen(150, a_claim("old", uid="2", born=69, why="Drifted", deleted=150, commanded=149)),
+        removed(160, "NodeClaim", "old"),
     ]
     history = a_history(tmp_path / "h.karptui", [a_claim("old", uid="1")], changes)
     node = removal(history)
@@ -231,8 +214,8 @@ def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> N
 
 def test_a_node_that_went_while_nothing_was_recorded(tmp_path: Path) -> None:
     path = tmp_path / "h.karptui"
-    a_history(path, [a_claim("old"), a_claim("kept")], [a_change(10, a_pod("a", "node-kept"))], until=20).close()
-    node = removal(a_history(path, [a_claim("kept")], [a_change(300, a_pod("b", "node-kept"))]))
+    a_history(path, [a_claim("old"), a_claim("kept")], [seen(10, a_pod("a", "node-kept"))], until=20).close()
+    node = removal(a_history(path, [a_claim("kept")], [seen(300, a_pod("b", "node-kept"))]))
     assert not node.was_recorded
     assert "It was removed while nothing was recorded" in text(node)
 

@@ -10,6 +10,7 @@ import pytest
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.official_client import review_access
+from tests.cli.files import kubeconfig
 from tests.fake_api_server import Call
 
 from .live import Serve, transport_to
@@ -92,15 +93,6 @@ def test_no_large_library_is_imported_before_the_first_rows(serve: Serve, tmp_pa
             call.json(empty)
 
     server = serve(nothing_happens)
-    kubeconfig = tmp_path / "config"
-    config = {
-        "current-context": "a",
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-        "clusters": [{"name": "a", "cluster": {"server": server.url}}],
-        "users": [{"name": "a", "user": {"token": "secret"}}],
-    }
-    kubeconfig.write_text(json.dumps(config))
-    done = subprocess.run(
-        [sys.executable, "-c", FOLLOW, str(kubeconfig)], capture_output=True, text=True, check=True, timeout=60
-    )
+    words = [sys.executable, "-c", FOLLOW, kubeconfig(tmp_path, server.url)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "live []"

@@ -39,6 +39,7 @@ from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.text import SnapshotError
 from karptui.sources.source import Mailbox, Phase, SourceStatus
 from tests.builders import a_manifest
+from tests.builders.manifests import key_of
 
 START_NS = 1_800_000_000 * NS_PER_SECOND
 
@@ -62,9 +63,7 @@ class Bench:
 
     def put(self, *manifests: dict[str, Any]) -> None:
         for manifest in manifests:
-            metadata = manifest["metadata"]
-            key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
-            self.recorder.put_manifests(Kind(manifest["kind"]), {key: manifest})
+            self.recorder.put_manifests(Kind(manifest["kind"]), {key_of(manifest): manifest})
 
     def delete(self, kind: Kind, key: str) -> None:
         self.recorder.put_manifests(kind, {key: None})

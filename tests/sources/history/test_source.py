@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from karptui.decode.kinds import Kind
@@ -23,6 +22,7 @@ from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source, SourceError
 from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import a_manifest
+from tests.builders.manifests import a_change
 from tests.histories import BEGIN_NS, record_demo
 
 SECONDS = 120
@@ -84,12 +84,7 @@ def test_objects_that_have_not_changed_are_not_decoded_again(path: Path) -> None
 def small(path: Path, *manifests: dict[str, Any]) -> History:
     """Return a history of one instant."""
     writer = HistoryWriter(path, "prod")
-    changes = []
-    for manifest in manifests:
-        metadata = manifest["metadata"]
-        key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
-        changes.append(Change(BEGIN_NS, manifest["kind"], key, "", msgspec.Raw(msgspec.json.encode(manifest))))
-    writer.write_key(changes)
+    writer.write_key([a_change(BEGIN_NS, manifest) for manifest in manifests])
     writer.finish_key(BEGIN_NS)
     writer.write_fact(BEGIN_NS, "unread", ["Pod", "Lease"])
     writer.close()
@@ -123,8 +118,7 @@ def test_single_objects_are_given_as_they_were_recorded(path: Path) -> None:
 
 
 def pod(name: str, at_ns: int) -> Change:
-    manifest = a_manifest("Pod", name, namespace="shop")
-    return Change(at_ns, "Pod", f"shop/{name}", "", msgspec.Raw(msgspec.json.encode(manifest)))
+    return a_change(at_ns, a_manifest("Pod", name, namespace="shop"))
 
 
 def test_steps_go_from_change_to_change_and_end_at_both_ends(tmp_path: Path) -> None:
@@ -135,7 +129,7 @@ def test_steps_go_from_change_to_change_and_end_at_both_ends(tmp_path: Path) -> 
     writer.finish_key(BEGIN_NS + 20 * second)
     writer.write([pod("a", BEGIN_NS + 30 * second), pod("b", BEGIN_NS + 30 * second + 7)])
     lease = a_manifest("Lease", "karpenter", namespace="kube-system")
-    writer.write([Change(BEGIN_NS + 31 * second, "Lease", "x", "", msgspec.Raw(msgspec.json.encode(lease)))])
+    writer.write([a_change(BEGIN_NS + 31 * second, lease)])
     writer.write([pod("c", BEGIN_NS + 32 * second)])
     writer.close()
     history, kinds = History(path), {"Pod", "Node"}
