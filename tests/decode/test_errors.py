@@ -37,53 +37,37 @@ class Outer(msgspec.Struct):
         ({"name": []}, "name: must be text, is a list"),
         ({}, "name: is missing"),
         ({"name": "x", "labels": []}, "labels: must be an object, is a list"),
-        (
-            {"name": "x", "labels": {"app": "web", "version": 1.1}},
-            "labels.version: must be text, is a number: write it in quotes",
-        ),
-        (
-            {"name": "x", "labels": {"app.kubernetes.io/version": 2}},
-            "labels[app.kubernetes.io/version]: must be text, is a number: write it in quotes",
-        ),
+        ({"name": "x", "labels": {"app": "web", "version": 1.1}},
+         "labels.version: must be text, is a number: write it in quotes"),
+        ({"name": "x", "labels": {"app.kubernetes.io/version": 2}},
+         "labels[app.kubernetes.io/version]: must be text, is a number: write it in quotes"),
         ({"name": "x", "labels": {HOSTILE: None}}, f"labels[{HOSTILE}]: must be text, is null"),
         ({"name": "x", "labels": {7: "a"}}, "labels: its keys must be text"),
         ({"name": "x", "amounts": {"cpu": []}}, "amounts.cpu: must be text or a number, is a list"),
         ({"name": "x", "parts": {}}, "parts: must be a list, is an object"),
-        (
-            {"name": "x", "parts": [{}, {"count": "3"}]},
-            "parts[1].count: must be a whole number, is text: write it without quotes",
-        ),
+        ({"name": "x", "parts": [{}, {"count": "3"}]},
+         "parts[1].count: must be a whole number, is text: write it without quotes"),
         ({"name": "x", "parts": [{"count": "three"}]}, "parts[0].count: must be a whole number, is text"),
-        (
-            {"name": "x", "parts": [{"count": 1.5}]},
-            "parts[0].count: must be a whole number, has a fraction or is too large",
-        ),
-        (
-            {"name": "x", "parts": [{"share": "-2"}]},
-            "parts[0].share: must be a number, is text: write it without quotes",
-        ),
-        (
-            {"name": "x", "parts": [{"is_on": "true"}]},
-            "parts[0].is_on: must be true or false, is text: write it without quotes",
-        ),
+        ({"name": "x", "parts": [{"count": 1.5}]},
+         "parts[0].count: must be a whole number, has a fraction or is too large"),
+        ({"name": "x", "parts": [{"share": "-2"}]},
+         "parts[0].share: must be a number, is text: write it without quotes"),
+        ({"name": "x", "parts": [{"is_on": "true"}]},
+         "parts[0].is_on: must be true or false, is text: write it without quotes"),
         ({"name": "x", "parts": [{"is_on": "yes"}]}, "parts[0].is_on: must be true or false, is text"),
-        (
-            {"name": "x", "parts": [{"values": ["a", 4]}]},
-            "parts[0].values[1]: must be text, is a number: write it in quotes",
-        ),
+        ({"name": "x", "parts": [{"values": ["a", 4]}]},
+         "parts[0].values[1]: must be text, is a number: write it in quotes"),
         ({"name": "x", "by_name": {"a": {}, "b": {"cuont": 1}}}, "by_name.b.cuont: there is no such field"),
         ({"name": "x", "by_name": {"a": {}, "b": {"count": []}}}, "by_name.b.count: must be a whole number, is a list"),
         ({"name": "x", "by_name": {"a": {"size": 10}}}, "by_name.a.size: must be a number up to 9"),
         ({"name": "x", "by_name": {"a": {"size": -1}}}, "by_name.a.size: must be a number from 0 up"),
-        (
-            {"name": "x", "parts": [{"share": "0.7"}]},
-            "parts[0].share: must be a number, is text: write it without quotes",
-        ),
+        ({"name": "x", "parts": [{"share": "0.7"}]},
+         "parts[0].share: must be a number, is text: write it without quotes"),
         ({"name": "x", "parts": [{"count": "0.7"}]}, "parts[0].count: must be a whole number, is text"),
         ({"name": "x", "banner": "loud"}, "banner: invalid enum value 'loud'"),
         (5, "must be an object, is a number"),
     ],
-)
+)  # fmt: skip
 def test_error_names_field_and_expected_type(raw: Any, sentence: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(raw, Outer)

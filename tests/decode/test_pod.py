@@ -267,19 +267,13 @@ def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
         ({"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]}, (None, "OOMKilled", "")),
         ({"containerStatuses": [{"state": {"terminated": {"reason": "Completed"}}}]}, (None, "", "")),
         ({"containerStatuses": [{"state": {"terminated": {"reason": ""}}}]}, (None, "", "")),
-        (
-            {
-                "initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
-                "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}],
-            },
-            (None, "PodInitializing", ""),
-        ),
-        (
-            {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
-            (None, "", "0/3 nodes"),
-        ),
+        ({"initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
+          "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]},
+         (None, "PodInitializing", "")),
+        ({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
+         (None, "", "0/3 nodes")),
     ],
-)
+)  # fmt: skip
 def test_reads_readiness_and_what_a_container_waits_for(
     read: Read, status: JSON, expected: tuple[bool | None, str, str]
 ) -> None:
@@ -347,30 +341,23 @@ def test_only_sidecars_among_init_containers_are_resized(read: Read) -> None:
         pytest.param({"status__containerStatuses__0__name": "other"}, id="status of another container"),
         pytest.param({"status__initContainerStatuses": [{"name": "init"}]}, id="status of an init container"),
         pytest.param({"status__containerStatuses": [{"name": "app", "resources": None}]}, id="an older kubelet"),
-        pytest.param(
-            {"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
-            id="the same amounts in other words",
-        ),
+        pytest.param({"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
+                     id="the same amounts in other words"),
         pytest.param({"status__containerStatuses__0__allocatedResources": {"cpu": "500m"}}, id="growing"),
-        pytest.param(
-            {"status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
-            id="a refusal that changes nothing",
-        ),
+        pytest.param({"status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
+                     id="a refusal that changes nothing"),
         pytest.param({"metadata__labels": {"pod-template-hash": "1", "app": "web"}}, id="another order of labels"),
-        pytest.param(
-            {"metadata__labels": {"app": "web", "pod-template-hash": "1", "apps.kubernetes.io/pod-index": "3"}},
-            id="a label of its own",
-        ),
+        pytest.param({"metadata__labels": {"app": "web", "pod-template-hash": "1",
+                                           "apps.kubernetes.io/pod-index": "3"}}, id="a label of its own"),
         pytest.param({"metadata__annotations": None}, id="no annotations"),
         pytest.param({"metadata__annotations": {"kubernetes.io/psp": "x"}}, id="annotations that decide nothing"),
-        pytest.param(
-            {"spec__volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "x"}}]}, id="other volumes"
-        ),
+        pytest.param({"spec__volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "x"}}]},
+                     id="other volumes"),
         pytest.param({"spec__nodeName": None}, id="not bound"),
         pytest.param({"spec__affinity": None, "spec__tolerations": []}, id="nothing written out"),
         pytest.param({"metadata__deletionTimestamp": "2026-11-20T13:00:00Z"}, id="being deleted"),
     ],
-)
+)  # fmt: skip
 def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is usual.template
@@ -390,17 +377,12 @@ def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> 
         {"spec__containers__0__resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1"}}},
         {"spec__containers__0__ports": [{"hostPort": 80}]},
         {"spec__initContainers__0__resources": {"requests": {"cpu": "2"}}},
-        {
-            "spec__initContainers__0__restartPolicy": "Always",
-            "spec__initContainers__0__resources": {"requests": {"x/y": "1"}},
-        },
+        {"spec__initContainers__0__restartPolicy": "Always",
+         "spec__initContainers__0__resources": {"requests": {"x/y": "1"}}},
         {"spec__nodeSelector": {"a": "b"}},
         {"spec__affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
-        {
-            "spec__topologySpreadConstraints": [
-                {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-            ]
-        },
+        {"spec__topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
+                                              "whenUnsatisfiable": "DoNotSchedule"}]},
         {"spec__tolerations": [{"operator": "Exists"}]},
         {"spec__overhead": {"cpu": "1"}},
         {"spec__resources": {"requests": {"cpu": "2"}}},
@@ -413,14 +395,12 @@ def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> 
         {"spec__hostNetwork": True},
         {"status__containerStatuses__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
         {"status__containerStatuses__0__allocatedResources": {"cpu": "1500m"}},
-        {
-            "status__containerStatuses__0__resources": {"requests": {"cpu": "500m"}},
-            "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
-            "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
-        },
+        {"status__containerStatuses__0__resources": {"requests": {"cpu": "500m"}},
+         "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
+         "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
     ],
     ids=",".join,
-)
+)  # fmt: skip
 def test_whatever_decides_something_makes_another_template(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is not usual.template

@@ -34,29 +34,13 @@ SETTINGS = {"FEATURE_GATES": GATES, "SCHEDULER_CONFIG": SCHEDULER_CONFIG}
 UNHEALTHY, NEEDS_REBOOT = "KWOKUnhealthy", "KWOKRebootRequired"
 REPAIR_POLICIES = [
     {"conditionType": "Ready", "conditionStatus": "False", "tolerationDuration": "10m", "terminationGracePeriod": "0s"},
-    {
-        "conditionType": "Ready",
-        "conditionStatus": "Unknown",
-        "reasonRegex": ".*",
-        "tolerationDuration": "10m",
-        "terminationGracePeriod": "0s",
-    },
-    {
-        "conditionType": UNHEALTHY,
-        "conditionStatus": "True",
-        "reasonRegex": ".*",
-        "tolerationDuration": "30s",
-        "terminationGracePeriod": "45s",
-    },
-    {
-        "conditionType": NEEDS_REBOOT,
-        "conditionStatus": "True",
-        "reasonRegex": ".*",
-        "tolerationDuration": "30s",
-        "terminationGracePeriod": "1m",
-        "action": "RebootNode",
-    },
-]
+    {"conditionType": "Ready", "conditionStatus": "Unknown", "reasonRegex": ".*", "tolerationDuration": "10m",
+     "terminationGracePeriod": "0s"},
+    {"conditionType": UNHEALTHY, "conditionStatus": "True", "reasonRegex": ".*", "tolerationDuration": "30s",
+     "terminationGracePeriod": "45s"},
+    {"conditionType": NEEDS_REBOOT, "conditionStatus": "True", "reasonRegex": ".*", "tolerationDuration": "30s",
+     "terminationGracePeriod": "1m", "action": "RebootNode"},
+]  # fmt: skip
 """Those of kwok/cloudprovider/cloudprovider.go."""
 _LISTS = (
     "/api/v1/nodes",

@@ -230,39 +230,20 @@ DRIFT = {"spec": {"template": {"metadata": {"labels": {"example.com/round": "2"}
 Disruption = tuple[list[list[dict[str, Any]]], Callable[[LiveCluster], None], dict[str, Any] | str]
 DISRUPTIONS: dict[str, Disruption] = {
     "empty": ([pods("empty", 1, "500m", team="empty")], delete("empty-0"), CONSOLIDATE),
-    "empties": (
-        [pods("empties", 2, "500m", team="empties", affinity=_apart("empties", HOSTNAME))],
-        delete("empties-0", "empties-1"),
-        CONSOLIDATE,
-    ),
+    "empties": ([pods("empties", 2, "500m", team="empties", affinity=_apart("empties", HOSTNAME))],
+                delete("empties-0", "empties-1"), CONSOLIDATE),
     "drift": ([pods("drift", 2, "900m", team="drift")], nothing, DRIFT),
     "drift-empty": ([pods("drift-empty", 1, "500m", team="drift-empty")], delete("drift-empty-0"), DRIFT),
-    "cheaper": (
-        [[*pods("cheaper", 1, "300m", team="cheaper"), *pods("cheaper-big", 1, "6", team="cheaper")]],
-        delete("cheaper-big-0"),
-        CONSOLIDATE,
-    ),
-    "fits": (
-        [
-            pods("fits-a", 1, "3", team="fits"),
-            pods("fits-b", 1, "1500m", team="fits"),
-            pods("fits-c", 1, "3500m", team="fits"),
-        ],
-        delete("fits-a-0"),
-        CONSOLIDATE,
-    ),
-    "many": (
-        [
-            pods("many", 3, "1500m", team="many", affinity=_apart("many", HOSTNAME)),
-            pods("many-x", 1, "100m", team="many"),
-        ],
-        delete("many-2"),
-        CONSOLIDATE,
-    ),
+    "cheaper": ([[*pods("cheaper", 1, "300m", team="cheaper"), *pods("cheaper-big", 1, "6", team="cheaper")]],
+                delete("cheaper-big-0"), CONSOLIDATE),
+    "fits": ([pods("fits-a", 1, "3", team="fits"), pods("fits-b", 1, "1500m", team="fits"),
+              pods("fits-c", 1, "3500m", team="fits")], delete("fits-a-0"), CONSOLIDATE),
+    "many": ([pods("many", 3, "1500m", team="many", affinity=_apart("many", HOSTNAME)),
+              pods("many-x", 1, "100m", team="many")], delete("many-2"), CONSOLIDATE),
     "repair": ([pods("repair", 2, "700m", team="repair")], nothing, UNHEALTHY),
     "repair-empty": ([pods("repair-empty", 1, "700m", team="repair-empty")], delete("repair-empty-0"), UNHEALTHY),
     "reboot": ([pods("reboot", 2, "700m", team="reboot")], nothing, NEEDS_REBOOT),
-}
+}  # fmt: skip
 """By NodePool: loads that make its nodes, what is done to them, and what has Karpenter act: a patch, or a condition."""
 
 

@@ -37,13 +37,10 @@ SECONDS = 120.0
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
 RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
 POOL_SPEC = {
-    "template": {
-        "spec": {
-            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-            "requirements": [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
-        }
-    }
-}
+    "template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                          "requirements": [{"key": "karpenter.sh/capacity-type", "operator": "In",
+                                            "values": ["spot"]}]}},
+}  # fmt: skip
 SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 
@@ -118,12 +115,9 @@ def without(field: str, value: str) -> list[dict[str, Any]]:
 ON_DEMAND: dict[str, tuple[list[dict[str, Any]], Callable[[ClusterSource], object], str]] = {
     "no-usage": (without("apiGroups", "metrics.k8s.io"), read_nodes, "permission to list nodes of metrics.k8s.io"),
     "no-crds": (without("resources", "customresourcedefinitions"), ClusterSource.crds, "customresourcedefinitions"),
-    "no-get": (
-        without("verbs", "get"),
-        lambda source: source.fetch_object("Namespace", "kube-system"),
-        "permission|forbidden",
-    ),
-}
+    "no-get": (without("verbs", "get"), lambda source: source.fetch_object("Namespace", "kube-system"),
+               "permission|forbidden"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("user", ON_DEMAND)

@@ -21,52 +21,22 @@ def owner(
     ("labels", "annotations", "tool", "name", "revert"),
     [
         (FLUX, {}, GitOpsTool.FLUX_KUSTOMIZATION, "flux-system/infra", Revert.NEXT_RECONCILIATION),
-        (
-            FLUX,
-            {"kustomize.toolkit.fluxcd.io/reconcile": "Disabled"},
-            GitOpsTool.FLUX_KUSTOMIZATION,
-            "flux-system/infra",
-            Revert.NEVER,
-        ),
-        (
-            FLUX | {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"},
-            {},
-            GitOpsTool.FLUX_KUSTOMIZATION,
-            "flux-system/infra",
-            Revert.NEVER,
-        ),
+        (FLUX, {"kustomize.toolkit.fluxcd.io/reconcile": "Disabled"}, GitOpsTool.FLUX_KUSTOMIZATION,
+         "flux-system/infra", Revert.NEVER),
+        (FLUX | {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}, {}, GitOpsTool.FLUX_KUSTOMIZATION,
+         "flux-system/infra", Revert.NEVER),
         (CHART, {}, GitOpsTool.FLUX_HELM_RELEASE, "karpenter/pools", Revert.IF_ENABLED),
-        (
-            CHART,
-            {"helm.toolkit.fluxcd.io/driftDetection": "disabled"},
-            GitOpsTool.FLUX_HELM_RELEASE,
-            "karpenter/pools",
-            Revert.NEXT_RELEASE,
-        ),
-        (
-            {},
-            {TRACKED: "infra:karpenter.sh/NodePool:karpenter/general"},
-            GitOpsTool.ARGO_CD,
-            "infra",
-            Revert.IF_ENABLED,
-        ),
-        (
-            {},
-            {TRACKED: "team-a_infra:karpenter.sh/NodePool:karpenter/general"},
-            GitOpsTool.ARGO_CD,
-            "team-a/infra",
-            Revert.IF_ENABLED,
-        ),
+        (CHART, {"helm.toolkit.fluxcd.io/driftDetection": "disabled"}, GitOpsTool.FLUX_HELM_RELEASE, "karpenter/pools",
+         Revert.NEXT_RELEASE),
+        ({}, {TRACKED: "infra:karpenter.sh/NodePool:karpenter/general"}, GitOpsTool.ARGO_CD, "infra",
+         Revert.IF_ENABLED),
+        ({}, {TRACKED: "team-a_infra:karpenter.sh/NodePool:karpenter/general"}, GitOpsTool.ARGO_CD, "team-a/infra",
+         Revert.IF_ENABLED),
         ({"argocd.argoproj.io/instance": "infra"}, {}, GitOpsTool.ARGO_CD, "infra", Revert.IF_ENABLED),
-        (
-            {"app.kubernetes.io/instance": "infra"},
-            {"argocd.argoproj.io/sync-wave": "2"},
-            GitOpsTool.ARGO_CD,
-            "infra",
-            Revert.IF_ENABLED,
-        ),
+        ({"app.kubernetes.io/instance": "infra"}, {"argocd.argoproj.io/sync-wave": "2"}, GitOpsTool.ARGO_CD, "infra",
+         Revert.IF_ENABLED),
     ],
-)
+)  # fmt: skip
 def test_an_owner_is_found_with_its_name_and_when_it_reverts(
     labels: dict[str, str], annotations: dict[str, str], tool: GitOpsTool, name: str, revert: Revert
 ) -> None:

@@ -38,28 +38,21 @@ def of_replicaset(**labels: str) -> Pod:
 @pytest.mark.parametrize(
     ("pod", "workloads", "expected"),
     [
-        (
-            of_replicaset(**{"pod-template-hash": HASH}),
-            (a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop")),),
-            PodOwner("Deployment", "shop"),
-        ),
-        (
-            of_replicaset(**{"pod-template-hash": HASH}),
-            (a_workload(Kind.REPLICASET, f"web-{HASH}"),),
-            PodOwner("ReplicaSet", f"web-{HASH}"),
-        ),
+        (of_replicaset(**{"pod-template-hash": HASH}),
+         (a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop")),),
+         PodOwner("Deployment", "shop")),
+        (of_replicaset(**{"pod-template-hash": HASH}), (a_workload(Kind.REPLICASET, f"web-{HASH}"),),
+         PodOwner("ReplicaSet", f"web-{HASH}")),
         (of_replicaset(**{"pod-template-hash": HASH}), (), PodOwner("Deployment", "web", is_by_name=True)),
         (of_replicaset(**{"pod-template-hash": "other"}), (), PodOwner("ReplicaSet", f"web-{HASH}")),
         (of_replicaset(), (), PodOwner("ReplicaSet", f"web-{HASH}")),
-        (
-            a_pod(owner=an_owner(kind="Job", name="nightly-1", api_version="batch/v1")),
-            (a_workload(Kind.JOB, "nightly-1", parent=an_owner(kind="CronJob", name="nightly")),),
-            PodOwner("CronJob", "nightly"),
-        ),
+        (a_pod(owner=an_owner(kind="Job", name="nightly-1", api_version="batch/v1")),
+         (a_workload(Kind.JOB, "nightly-1", parent=an_owner(kind="CronJob", name="nightly")),),
+         PodOwner("CronJob", "nightly")),
         (a_pod(daemonset="agent"), (), PodOwner("DaemonSet", "agent")),
         (a_pod(template=PodTemplate()), (), None),
     ],
-)
+)  # fmt: skip
 def test_owner(pod: Pod, workloads: tuple[Workload, ...], expected: PodOwner | None) -> None:
     assert owners_of(a_state(*workloads)).of(pod) == expected
 

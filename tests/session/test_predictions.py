@@ -84,13 +84,8 @@ EDITED = {"nodepools": (msgspec.structs.replace(a_nodepool(), generation=7),)}
         (ON_NEW, NEW, {}, Outcome.RIGHT, Because.NONE),
         (ON_NEW, OLD, {}, Outcome.WRONG, Because.OLD_NODE),
         (PodDestination(nodepool="spot"), NEW, {}, Outcome.WRONG, Because.OTHER_POOL),
-        (
-            PodDestination(node="general-abcde"),
-            NEW,
-            {"nodeclaims": (a_nodeclaim(name="general-abcde", node="new"),)},
-            Outcome.RIGHT,
-            Because.NONE,
-        ),
+        (PodDestination(node="general-abcde"), NEW, {"nodeclaims": (a_nodeclaim(name="general-abcde", node="new"),)},
+         Outcome.RIGHT, Because.NONE),
         (ON_OLD, NEW, EDITED, Outcome.OVERTAKEN, Because.EDITED),
         (ON_OLD, OLD, EDITED, Outcome.RIGHT, Because.NONE),
         (ON_OLD, NEW, {"nodes": (NEW,)}, Outcome.OVERTAKEN, Because.NODE_GONE),
@@ -99,7 +94,7 @@ EDITED = {"nodepools": (msgspec.structs.replace(a_nodepool(), generation=7),)}
         *("as predicted", "on a new node", "on the new node", "on an old node", "of another pool"),
         *("predicted by the NodeClaim", "wrong after an edit", "right after an edit", "node gone"),
     ],
-)
+)  # fmt: skip
 def test_placements(
     destination: PodDestination, node: Node, later: dict[str, Any], outcome: Outcome, because: Because
 ) -> None:

@@ -38,11 +38,8 @@ CASES: list[tuple[Exception, Trouble, str]] = [
     (client_error("InvalidParameterValue"), Trouble.OTHER, f"{ACTION} answered InvalidParameterValue: no"),
     (client_error("", 418), Trouble.OTHER, f"{ACTION} answered 418: no"),
     (exceptions.ProfileNotFound(profile="dev"), Trouble.NO_PROFILE, "profile dev is not in the AWS configuration"),
-    (
-        exceptions.ConfigParseError(path="/c"),
-        Trouble.NO_PROFILE,
-        "the AWS configuration cannot be used: Unable to parse",
-    ),
+    (exceptions.ConfigParseError(path="/c"), Trouble.NO_PROFILE,
+     "the AWS configuration cannot be used: Unable to parse"),
     (exceptions.NoRegionError(), Trouble.NO_REGION, "no AWS region is configured"),
     (exceptions.UnauthorizedSSOTokenError(), Trouble.EXPIRED, "aws sso login --profile dev renews it"),
     (exceptions.SSOTokenLoadError(error_msg="x"), Trouble.EXPIRED, "the SSO session of profile dev has ended"),
@@ -50,27 +47,19 @@ CASES: list[tuple[Exception, Trouble, str]] = [
     (exceptions.LoginRefreshRequired(), Trouble.EXPIRED, "aws login --profile dev renews it"),
     (exceptions.NoCredentialsError(), Trouble.NO_CREDENTIALS, "no AWS credentials were found"),
     (exceptions.PartialCredentialsError(provider="env", cred_var="k"), Trouble.NO_CREDENTIALS, "are incomplete"),
-    (
-        exceptions.CredentialRetrievalError(provider="custom-process", error_msg="vault is locked"),
-        Trouble.NO_CREDENTIALS,
-        "cannot get the AWS credentials of profile dev: Error when retrieving credentials from custom-process",
-    ),
+    (exceptions.CredentialRetrievalError(provider="custom-process", error_msg="vault is locked"),
+     Trouble.NO_CREDENTIALS,
+     "cannot get the AWS credentials of profile dev: Error when retrieving credentials from custom-process"),
     (exceptions.SSLError(endpoint_url="u", error="e"), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs"),
     (exceptions.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy for the AWS APIs"),
     (exceptions.ConnectTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
-    (
-        exceptions.EndpointConnectionError(endpoint_url="u"),
-        Trouble.NO_NETWORK,
-        "the AWS APIs cannot be reached from here",
-    ),
+    (exceptions.EndpointConnectionError(endpoint_url="u"), Trouble.NO_NETWORK,
+     "the AWS APIs cannot be reached from here"),
     (exceptions.ReadTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
-    (
-        exceptions.UnknownServiceError(service_name="x", known_service_names="y"),
-        Trouble.OTHER,
-        f"{ACTION} did not work",
-    ),
+    (exceptions.UnknownServiceError(service_name="x", known_service_names="y"), Trouble.OTHER,
+     f"{ACTION} did not work"),
     (ValueError("surprise"), Trouble.OTHER, f"{ACTION} returned an unreadable answer: surprise"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("error", "trouble", "words"), CASES, ids=[type(case[0]).__name__ for case in CASES])

@@ -143,36 +143,24 @@ def test_exec_plugin(tmp_path: Path) -> None:
         ({"server": ""}, {}, "no server of cluster 'c' in "),
         ({"server": "ftp://x"}, {}, "server of cluster 'c' in .* is not an http or https URL: ftp://x"),
         ({"proxy-url": "ftp://x"}, {}, "proxy-url of cluster 'c' in .* must be an http, https, socks5"),
-        (
-            {"certificate-authority": "absent"},
-            {},
-            "certificate-authority of cluster 'c' in .*: cannot read .*absent: No such",
-        ),
+        ({"certificate-authority": "absent"}, {},
+         "certificate-authority of cluster 'c' in .*: cannot read .*absent: No such"),
         ({"certificate-authority-data": "%"}, {}, "certificate-authority-data of cluster 'c' in .* is not base64"),
-        (
-            {"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True},
-            {},
-            "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority",
-        ),
+        ({"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True}, {},
+         "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority"),
         ({}, {"client-certificate-data": "QQ=="}, "client-certificate-data of user 'u' in .* has no client-key"),
         ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
         ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),
         ({}, {"exec": {}}, "exec of user 'u' in .* has no command"),
         ({}, {"exec": {"command": "x"}}, "exec of user 'u' in .* has no apiVersion"),
         ({}, {"exec": {"command": "x", "apiVersion": "v", "env": [{"value": "1"}]}}, "has an env entry without a name"),
-        (
-            {},
-            {"exec": {"command": "x", "apiVersion": "v", "interactiveMode": "Maybe"}},
-            "interactiveMode 'Maybe' of exec",
-        ),
-        (
-            {},
-            {"auth-provider": {"name": "gcp"}},
-            "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin",
-        ),
+        ({}, {"exec": {"command": "x", "apiVersion": "v", "interactiveMode": "Maybe"}},
+         "interactiveMode 'Maybe' of exec"),
+        ({}, {"auth-provider": {"name": "gcp"}},
+         "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin"),
         ({}, {"as-groups": ["a"]}, "as-groups, as-uid or as-user-extra of user 'u' in .* needs as"),
     ],
-)
+)  # fmt: skip
 def test_errors_name_file_and_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         connect(tmp_path, cluster=cluster, user=user)

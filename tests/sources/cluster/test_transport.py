@@ -396,20 +396,14 @@ def test_proxy_that_cannot_be_used() -> None:
     ("fields", "sentence"),
     [
         ({"certificate_authority": pem("server.key")}, r"^server\.key holds no usable PEM certificate: "),
-        (
-            {"client_certificate": pem("client.pem"), "client_key": pem("server.key")},
-            r"^client\.pem and its key cannot be used: ",
-        ),
-        (
-            {"client_certificate": pem("client.pem"), "client_key": pem("client-encrypted.key")},
-            r"^client\.pem and its key cannot be used: ",
-        ),
-        (
-            {"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
-            r"^absent\.pem: cannot read .*: No such",
-        ),
+        ({"client_certificate": pem("client.pem"), "client_key": pem("server.key")},
+         r"^client\.pem and its key cannot be used: "),
+        ({"client_certificate": pem("client.pem"), "client_key": pem("client-encrypted.key")},
+         r"^client\.pem and its key cannot be used: "),
+        ({"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
+         r"^absent\.pem: cannot read .*: No such"),
     ],
-)
+)  # fmt: skip
 def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         transport_to("https://127.0.0.1:1", **fields).get("/")

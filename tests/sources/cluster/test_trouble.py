@@ -16,21 +16,14 @@ from karptui.sources.source import Mailbox, Phase, SourceStatus
     [
         (403, "list", False, Phase.FORBIDDEN, 5.0, True, "no permission to list pods in all namespaces: no"),
         (403, "watch", False, Phase.FORBIDDEN, 5.0, True, "no permission to watch pods in all namespaces: no"),
-        (
-            403,
-            "watch",
-            True,
-            Phase.STALE,
-            60.0,
-            False,
-            "no permission to watch pods in all namespaces: no; listed every 60 s instead",
-        ),
+        (403, "watch", True, Phase.STALE, 60.0, False,
+         "no permission to watch pods in all namespaces: no; listed every 60 s instead"),
         (405, "watch", True, Phase.STALE, 60.0, False, "the API server does not watch pods; listed every 60 s instead"),
         (404, "list", False, Phase.NOT_INSTALLED, 60.0, True, "the API server has no pods in version v1"),
         (405, "list", False, Phase.DISCONNECTED, None, False, "the API server answered 405 Odd: no"),
         (500, "watch", True, Phase.DISCONNECTED, None, False, "the API server answered 500 Odd: no"),
     ],
-)
+)  # fmt: skip
 def test_verdicts(
     *, status: int, verb: str, may_list: bool, phase: Phase, seconds: float | None, forgets: bool, sentence: str
 ) -> None:

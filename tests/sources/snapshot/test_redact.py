@@ -62,19 +62,15 @@ NODE = a_manifest(
     "Node",
     "ip-10-0-1-2.ec2.internal",
     metadata={
-        "labels": {
-            "kubernetes.io/hostname": "ip-10-0-1-2.ec2.internal",
-            "node.kubernetes.io/instance-type": "m5.large",
-            "topology.kubernetes.io/zone": "us-east-1a",
-            "karpenter.sh/nodepool": "fast",
-        }
+        "labels": {"kubernetes.io/hostname": "ip-10-0-1-2.ec2.internal", "node.kubernetes.io/instance-type": "m5.large",
+                   "topology.kubernetes.io/zone": "us-east-1a", "karpenter.sh/nodepool": "fast"},
     },
     spec={
         "providerID": "aws:///us-east-1a/i-0123456789abcdef0",
         "taints": [{"key": "acme.example/team", "value": "falcon", "effect": "NoSchedule"}],
     },
     status={"addresses": [{"type": "InternalIP", "address": "10.0.1.2"}]},
-)
+)  # fmt: skip
 CLAIM = a_manifest(
     "NodeClaim",
     "fast-x7k2p",
@@ -86,16 +82,12 @@ POOL = a_manifest(
     "fast",
     api_version="karpenter.sh/v1",
     spec={
-        "template": {
-            "spec": {
-                "requirements": [
-                    {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["m5.large"]},
-                    {"key": "acme.example/team", "operator": "In", "values": ["falcon", "eagle"]},
-                ]
-            }
-        }
+        "template": {"spec": {"requirements": [{"key": "node.kubernetes.io/instance-type", "operator": "In",
+                                                "values": ["m5.large"]},
+                                               {"key": "acme.example/team", "operator": "In",
+                                                "values": ["falcon", "eagle"]}]}},
     },
-)
+)  # fmt: skip
 EVENT = a_manifest(
     "Event",
     "checkout.1",
@@ -205,10 +197,8 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
 @pytest.mark.parametrize(
     ("message", "pattern"),
     [
-        (
-            "Pod should schedule on: nodeclaim/fast-x7k2p, node/ip-10-0-1-2.ec2.internal",
-            r"Pod should schedule on: nodeclaim/n\d-claim-\w+, node/n\d-node-\w+",
-        ),
+        ("Pod should schedule on: nodeclaim/fast-x7k2p, node/ip-10-0-1-2.ec2.internal",
+         r"Pod should schedule on: nodeclaim/n\d-claim-\w+, node/n\d-node-\w+"),
         (
             "NodeClaim fast-zzzz2 event: with fleet error(s), InsufficientInstanceCapacity: m5.large acme",
             (
@@ -216,18 +206,14 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
                 r"InsufficientInstanceCapacity: m5.large x-\w+"
             ),
         ),
-        (
-            "with fleet error(s), AcmeCode: subnet-0123456789abcdef0 and on; Unsupported: us-east-1a...",
-            r"with fleet error\(s\), X\w+: subnet-[0-9a-f]{17} ; Unsupported: x-[a-p]{8} us-east-1a\.\.\.",
-        ),
-        (
-            'Error creating: admission webhook "policy.acme.example" denied the request: pods of checkout need a label',
-            r'Error creating: admission webhook "x-[a-p]{8}" denied the request: (\S+ )?x-[a-p]{8}',
-        ),
+        ("with fleet error(s), AcmeCode: subnet-0123456789abcdef0 and on; Unsupported: us-east-1a...",
+         r"with fleet error\(s\), X\w+: subnet-[0-9a-f]{17} ; Unsupported: x-[a-p]{8} us-east-1a\.\.\."),
+        ('Error creating: admission webhook "policy.acme.example" denied the request: pods of checkout need a label',
+         r'Error creating: admission webhook "x-[a-p]{8}" denied the request: (\S+ )?x-[a-p]{8}'),
         ("the dog ate ip-10-9-9-9.ec2.internal", r"x-[a-p]{8}"),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_of_messages_only_what_decides_is_kept(message: str, pattern: str) -> None:
     result = redacted(*CLUSTER[:4], {**EVENT, "message": message})[4]["message"]
     assert re.fullmatch(pattern, result), result

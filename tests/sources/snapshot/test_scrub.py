@@ -35,13 +35,10 @@ POD_SPEC = {
     "initContainers": [CONTAINER],
     "ephemeralContainers": [CONTAINER],
     "imagePullSecrets": [{"name": SECRET}],
-    "volumes": [
-        {"name": "s", "secret": {"secretName": SECRET}},
-        {"name": "h", "hostPath": {"path": SECRET}},
-        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
-        {"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "gp3"}}}},
-    ],
-}
+    "volumes": [{"name": "s", "secret": {"secretName": SECRET}}, {"name": "h", "hostPath": {"path": SECRET}},
+                {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+                {"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "gp3"}}}}],
+}  # fmt: skip
 POD = a_manifest(
     "Pod",
     "web-1",
@@ -49,13 +46,9 @@ POD = a_manifest(
     metadata={
         "managedFields": [{"manager": SECRET}],
         "labels": {"app": "web"},
-        "annotations": {
-            "kubectl.kubernetes.io/last-applied-configuration": SECRET,
-            "vault.hashicorp.com/token": SECRET,
-            "plain": SECRET,
-            "karpenter.sh/do-not-disrupt": "true",
-            "controller.kubernetes.io/pod-deletion-cost": "5",
-        },
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": SECRET, "vault.hashicorp.com/token": SECRET,
+                        "plain": SECRET, "karpenter.sh/do-not-disrupt": "true",
+                        "controller.kubernetes.io/pod-deletion-cost": "5"},
     },
     spec=POD_SPEC,
     status={
@@ -63,18 +56,12 @@ POD = a_manifest(
         "hostIP": SECRET,
         "message": SECRET,
         "conditions": [{"type": "Ready", "status": "True"}],
-        "containerStatuses": [
-            {
-                "name": "web",
-                "state": {"terminated": {"reason": "Error", "message": SECRET, "exitCode": 1}},
-                "lastState": {"terminated": {"message": SECRET}},
-                "resources": {"requests": {"cpu": "1"}},
-                "env": SECRET,
-            },
-            {"name": "other"},
-        ],
+        "containerStatuses": [{"name": "web",
+                               "state": {"terminated": {"reason": "Error", "message": SECRET, "exitCode": 1}},
+                               "lastState": {"terminated": {"message": SECRET}},
+                               "resources": {"requests": {"cpu": "1"}}, "env": SECRET}, {"name": "other"}],
     },
-)
+)  # fmt: skip
 
 
 def scrubbed(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -155,40 +142,18 @@ def _containers(value: Any) -> list[Any]:
     ("manifest", "kind"),
     [
         (a_manifest("ReplicaSet", "x", api_version="apps/v1"), Kind.REPLICASET),
-        (
-            a_manifest("Node", "x", spec={"providerID": "a"}, status={"capacity": {"cpu": "1"}, "images": [SECRET]}),
-            Kind.NODE,
-        ),
+        (a_manifest("Node", "x", spec={"providerID": "a"}, status={"capacity": {"cpu": "1"}, "images": [SECRET]}),
+         Kind.NODE),
         (a_manifest("Service", "x", spec={"selector": {"a": "b"}, "externalName": SECRET}), Kind.SERVICE),
-        (
-            a_manifest(
-                "StorageClass",
-                "x",
-                api_version="storage.k8s.io/v1",
-                provisioner="ebs.csi.aws.com",
-                parameters={"k": SECRET},
-            ),
-            Kind.STORAGE_CLASS,
-        ),
-        (
-            a_manifest(
-                "PersistentVolume",
-                "x",
-                spec={
-                    "csi": {
-                        "driver": "ebs.csi.aws.com",
-                        "volumeHandle": SECRET,
-                        "nodeStageSecretRef": {"name": SECRET},
-                    },
-                    "storageClassName": "gp3",
-                },
-            ),
-            Kind.PV,
-        ),
+        (a_manifest("StorageClass", "x", api_version="storage.k8s.io/v1", provisioner="ebs.csi.aws.com",
+                    parameters={"k": SECRET}), Kind.STORAGE_CLASS),
+        (a_manifest("PersistentVolume", "x",
+                    spec={"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": SECRET,
+                                  "nodeStageSecretRef": {"name": SECRET}}, "storageClassName": "gp3"}), Kind.PV),
         (a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": 5}), Kind.NODEPOOL),
         (a_manifest("Namespace", "x", spec={"finalizers": ["kubernetes"]}), Kind.NAMESPACE),
     ],
-)
+)  # fmt: skip
 def test_other_kinds_keep_what_is_read(manifest: dict[str, Any], kind: Kind) -> None:
     kept = scrubbed(manifest)
     assert SECRET not in json.dumps(kept)
