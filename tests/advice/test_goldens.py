@@ -67,15 +67,11 @@ FILES = sorted(
 )
 FOUND = {
     "consolidation": {"budget-eaten"},
-    "rules-disruption": {
-        *("pool-not-ready", "node-deleting-blocks-all", "pool-limit-below-type"),
-        *("budget-never-opens", "budget-unreadable", "claim-unsynced"),
-    },
-    "rules-provisioning": {
-        *("pod-fails-silently", "pool-no-types", "pod-no-usable-pool", "pod-host-port-daemonset"),
-        "volume-zone-without-offering",
-    },
-}
+    "rules-disruption": {*("pool-not-ready", "node-deleting-blocks-all", "pool-limit-below-type"),
+                         *("budget-never-opens", "budget-unreadable", "claim-unsynced")},
+    "rules-provisioning": {*("pod-fails-silently", "pool-no-types", "pod-no-usable-pool", "pod-host-port-daemonset"),
+                           "volume-zone-without-offering"},
+}  # fmt: skip
 """Rules that find something in a file, every rule with a promise in one of them."""
 
 

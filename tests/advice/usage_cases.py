@@ -32,34 +32,15 @@ def measured(*samples: tuple[int, int], names: tuple[str, ...] = NAMES) -> LiveU
 
 IDLE = measured((50, 100 << 20))
 CASES = [
-    Case(
-        RULE,
-        asking,
-        (
-            "4 pods of ReplicaSet/default/web request cpu 1800m, used 200m (one sample, which shows no peaks).",
-            "take up to 0.8 of their nodes ($0.08/h)",
-        ),
-        Severity.INFO,
-        usage=IDLE,
-        per_hour=0.0796,
-    ),
-    Case(
-        RULE,
-        partial(asking, cpu="10m", memory="1500Mi"),
-        ("request memory 6,000Mi, used 1,200Mi (the most of 2 samples seen over 1m)", "take up to 0.7 of their nodes"),
-        Severity.INFO,
-        usage=measured((5, 300 << 20), (5, 100 << 20)),
-        name="memory",
-    ),
-    Case(
-        RULE,
-        partial(asking, cpu="15", memory="3Gi"),
-        ("request cpu 60, used 4000m; memory 12,288Mi, used 400Mi",),
-        Severity.INFO,
-        usage=measured((1000, 100 << 20)),
-        types=(),
-        name="both, without prices",
-    ),
+    Case(RULE, asking,
+         ("4 pods of ReplicaSet/default/web request cpu 1800m, used 200m (one sample, which shows no peaks).",
+          "take up to 0.8 of their nodes ($0.08/h)"),
+         Severity.INFO, usage=IDLE, per_hour=0.0796),
+    Case(RULE, partial(asking, cpu="10m", memory="1500Mi"),
+         ("request memory 6,000Mi, used 1,200Mi (the most of 2 samples seen over 1m)", "take up to 0.7 of their nodes"),
+         Severity.INFO, usage=measured((5, 300 << 20), (5, 100 << 20)), name="memory"),
+    Case(RULE, partial(asking, cpu="15", memory="3Gi"), ("request cpu 60, used 4000m; memory 12,288Mi, used 400Mi",),
+         Severity.INFO, usage=measured((1000, 100 << 20)), types=(), name="both, without prices"),
     *quiet(RULE, asking),
     *quiet(RULE, partial(asking, cpu="250m"), usage=IDLE, severity=Severity.INFO),
     Case(RULE, asking, usage=measured((120, GIB)), name="in use"),
@@ -67,4 +48,4 @@ CASES = [
     Case(RULE, partial(asking, daemonset="agent"), usage=IDLE, name="of a DaemonSet"),
     Case(RULE, partial(asking, node="elsewhere"), usage=IDLE, name="elsewhere"),
     Case(RULE, asking, usage=measured((50, 0), names=("other",)), name="of others"),
-]
+]  # fmt: skip

@@ -182,14 +182,8 @@ def test_kubelet_expressions_without_the_library_are_reported(monkeypatch: pytes
 
 def test_every_source_has_a_name_a_version_and_a_date() -> None:
     assert {source.what.split(" ")[0] for source in sources()} == {
-        "instance",
-        "GPUs",
-        "EFA",
-        "branch",
-        "network",
-        "zones",
-        "on-demand",
-    }
+        "instance", "GPUs", "EFA", "branch", "network", "zones", "on-demand",
+    }  # fmt: skip
     assert all(source.name and source.version and source.date for source in sources())
 
 

@@ -33,24 +33,12 @@ def an_offering(zone: str, capacity_type: str, price: float) -> Offering:
 
 
 TYPES = (
-    InstanceType(
-        name="m5.large",
-        requirements=(),
-        capacity={},
-        offerings=(
-            an_offering("z-1", "on-demand", 0.5),
-            an_offering("z-2", "on-demand", 0.5),
-            an_offering("z-1", "spot", 0.2),
-            an_offering("z-1", "reserved", 0.00000005),
-        ),
-    ),
-    InstanceType(
-        name="m5.xlarge",
-        requirements=(),
-        capacity={},
-        offerings=(an_offering("z-1", "on-demand", 1.0), an_offering("z-2", "on-demand", 1.1)),
-    ),
-)
+    InstanceType(name="m5.large", requirements=(), capacity={},
+                 offerings=(an_offering("z-1", "on-demand", 0.5), an_offering("z-2", "on-demand", 0.5),
+                            an_offering("z-1", "spot", 0.2), an_offering("z-1", "reserved", 0.00000005))),
+    InstanceType(name="m5.xlarge", requirements=(), capacity={},
+                 offerings=(an_offering("z-1", "on-demand", 1.0), an_offering("z-2", "on-demand", 1.1))),
+)  # fmt: skip
 
 
 def test_a_snapshots_own_prices_come_first() -> None:

@@ -16,20 +16,14 @@ def an_info(**changes: Any) -> dict[str, Any]:
         "InstanceType": "x1.large",
         "VCpuInfo": {"DefaultVCpus": 2},
         "MemoryInfo": {"SizeInMiB": 8192},
-        "ProcessorInfo": {
-            "SupportedArchitectures": ["x86_64"],
-            "Manufacturer": "Intel",
-            "SustainedClockSpeedInGhz": 2.5,
-        },
-        "NetworkInfo": {
-            "NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 3}],
-            "Ipv4AddressesPerInterface": 10,
-            "EnaSupport": "required",
-        },
+        "ProcessorInfo": {"SupportedArchitectures": ["x86_64"], "Manufacturer": "Intel",
+                          "SustainedClockSpeedInGhz": 2.5},
+        "NetworkInfo": {"NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 3}],
+                        "Ipv4AddressesPerInterface": 10, "EnaSupport": "required"},
         "SupportedUsageClasses": ["on-demand", "spot"],
         "SupportedVirtualizationTypes": ["hvm"],
         **changes,
-    }
+    }  # fmt: skip
 
 
 def facts_of(**changes: Any) -> InstanceTypeFacts:
@@ -39,12 +33,8 @@ def facts_of(**changes: Any) -> InstanceTypeFacts:
 def test_the_least_answer() -> None:
     facts = facts_of()
     assert (facts.hypervisor, facts.ebs_mbps, facts.efas, facts.store_gb, facts.store_nvme) == (
-        "",
-        None,
-        0,
-        None,
-        False,
-    )
+        "", None, 0, None, False,
+    )  # fmt: skip
     assert (facts.gpus, facts.neuron_devices, facts.inference_accelerators) == ((), (), ())
     assert (facts.clock_mhz, facts.card_enis, facts.default_card, facts.ena) == (2500, (3,), 0, True)
 

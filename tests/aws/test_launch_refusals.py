@@ -58,10 +58,8 @@ def test_an_event_names_type_and_zone_and_not_the_zones_that_have_capacity() -> 
     error = ICE.format(type="c7i.4xlarge", zone="us-east-1a") + ELSEWHERE.format(type="c7i.4xlarge")
     (refusal,) = refusals(a_refusal_event(error, count=3))
     assert (refusal.error_code, refusal.nodepool, refusal.nodeclaim) == (
-        "InsufficientInstanceCapacity",
-        "batch",
-        "batch-abcde",
-    )
+        "InsufficientInstanceCapacity", "batch", "batch-abcde",
+    )  # fmt: skip
     assert (refusal.instance_types, refusal.zones, refusal.capacity_types) == (
         ("c7i.4xlarge",),
         ("us-east-1a",),

@@ -147,11 +147,8 @@ class TestPrices:
             (0.126, PriceSource.BUILT_IN),
         ]
         assert [origin.source for origin in book.origins] == [
-            "Karpenter's metrics",
-            "AWS APIs",
-            "AWS APIs",
-            "built-in list",
-        ]
+            "Karpenter's metrics", "AWS APIs", "AWS APIs", "built-in list",
+        ]  # fmt: skip
         assert book.price("r5.large", "us-east-1a", "spot") is None
 
 

@@ -7,62 +7,31 @@ from collections.abc import Sequence
 from typing import Any
 
 ALIASES = (
-    "al2@latest",
-    "al2023@v20260601",
-    "bottlerocket@latest",
-    "windows2019@latest",
-    "windows2022@latest",
+    "al2@latest", "al2023@v20260601", "bottlerocket@latest", "windows2019@latest", "windows2022@latest",
     "windows2025@latest",
-)
+)  # fmt: skip
 MEMORY = (
-    "1Gi",
-    "1.5Gi",
-    "700Mi",
-    "1000.25Ki",
-    "123456789",
-    "1e9",
-    "0.5G",
-    "1500m",
-    "2E3",
-    "0",
-    "+300Mi",
-    "12345678901n",
-)
+    "1Gi", "1.5Gi", "700Mi", "1000.25Ki", "123456789", "1e9", "0.5G", "1500m", "2E3", "0", "+300Mi", "12345678901n",
+)  # fmt: skip
 CPU = ("100m", "0.25", "1", "100.5m", "0.0005", "2e-1", "1500u", "0", "33")
 STORAGE = ("2Gi", "3G", "0.3Ti", "100000000", "1", "5e9")
 PERCENTS = ("5%", "12.5%", "33.3%", "0%", "100%", "100.0%", "99.99%", "0.01%", "7.77%", "1.1%", "50%", "3%", "14.29%")
 VOLUMES = ("20Gi", "100Gi", "250G", "1Ti", "64T", "58Ti", "1Gi", "33G")
 DEVICES = ("/dev/xvda", "/dev/xvdb", "/dev/sda1", "/dev/sdf")
 EXPRESSIONS = (
-    "max_pods - 1",
-    "max(20, max_pods / 2)",
-    "110",
-    "vcpus * 8",
-    "max_pods * 1.0",
-    "memory_mib / 512",
-    "default_enis * (ipv4_per_eni - 1) + 2",
-    "vcpus > 8 ? 250 : 58",
-    "instance_type",
-    "100 / (vcpus - 2)",
+    "max_pods - 1", "max(20, max_pods / 2)", "110", "vcpus * 8", "max_pods * 1.0", "memory_mib / 512",
+    "default_enis * (ipv4_per_eni - 1) + 2", "vcpus > 8 ? 250 : 58", "instance_type", "100 / (vcpus - 2)",
     "max_pods - 4000",
-)
+)  # fmt: skip
 AMOUNTS = (
-    "vcpus * 20",
-    "max_pods * 11 + 255",
-    "100 - 200",
-    "max(255.5, max_pods * 11.0)",
-    "vcpus / 0",
+    "vcpus * 20", "max_pods * 11 + 255", "100 - 200", "max(255.5, max_pods * 11.0)", "vcpus / 0",
     "min(vcpus, 4) * 10.9",
-)
+)  # fmt: skip
 """Kubelet expressions, some of which fail on some types."""
 REGIONS = {
-    "us-east-1": "use1",
-    "eu-west-1": "euw1",
-    "us-gov-west-1": "usgw1",
-    "us-gov-east-1": "usge1",
-    "cn-north-1": "cnn1",
+    "us-east-1": "use1", "eu-west-1": "euw1", "us-gov-west-1": "usgw1", "us-gov-east-1": "usge1", "cn-north-1": "cnn1",
     "ap-southeast-5": "apse5",
-}
+}  # fmt: skip
 
 
 def make_variants(
@@ -153,16 +122,13 @@ def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[
         "region": region,
         "types": names,
         "zones": zones,
-        "settings": {
-            "VM_MEMORY_OVERHEAD_PERCENT": chance.choice(
-                (0.075, 0, 0.048, 1, round(chance.random() / 4, chance.randint(1, 9)))
-            ),
-            "RESERVED_ENIS": chance.choice((0, 0, 0, 1, 2, 5)),
-        },
+        "settings": {"VM_MEMORY_OVERHEAD_PERCENT": chance.choice((0.075, 0, 0.048, 1,
+                                                                  round(chance.random() / 4, chance.randint(1, 9)))),
+                     "RESERVED_ENIS": chance.choice((0, 0, 0, 1, 2, 5))},
         "requirements": True,
         "offerings": True,
         "strings": True,
-    }
+    }  # fmt: skip
     spec = _spec(chance)
     status: dict[str, Any] = {"subnets": _subnets(chance, zones), "amis": _amis()}
     if chance.random() < 0.4:
@@ -181,17 +147,12 @@ def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[
         spec["placementGroupSelector"] = {"name": "group"}
         strategy = chance.choice(("cluster", "spread", "partition"))
         variant["placementGroup"] = {
-            "id": "pg-0123456789abcdef0",
-            "strategy": strategy,
-            "partitions": chance.randint(0, 7),
-        }
+            "id": "pg-0123456789abcdef0", "strategy": strategy, "partitions": chance.randint(0, 7),
+        }  # fmt: skip
     variant["nodeClass"] = {
-        "apiVersion": "karpenter.k8s.aws/v1",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "default"},
-        "spec": spec,
+        "apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}, "spec": spec,
         "status": status,
-    }
+    }  # fmt: skip
     return variant
 
 
@@ -235,10 +196,8 @@ def _kubelet(chance: random.Random) -> dict[str, Any]:
     for field in ("kubeReserved", "systemReserved"):
         if chance.random() < 0.4:
             amounts = {
-                "cpu": chance.choice(CPU),
-                "memory": chance.choice(MEMORY),
-                "ephemeral-storage": chance.choice(STORAGE),
-            }
+                "cpu": chance.choice(CPU), "memory": chance.choice(MEMORY), "ephemeral-storage": chance.choice(STORAGE),
+            }  # fmt: skip
             kubelet[field] = {key: value for key, value in amounts.items() if chance.random() < 0.6}
             if chance.random() < 0.3:
                 kubelet[field]["pid"] = "1000"

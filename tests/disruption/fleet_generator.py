@@ -141,14 +141,11 @@ class FleetGenerator:
             zones = r.sample(ZONES, 2)
             requirements.append({"key": "topology.kubernetes.io/zone", "operator": "In", "values": zones})
         claim: dict[str, Any] = {
-            "nodeClassRef": {
-                "group": "karpenter.k8s.aws",
-                "kind": "OtherNodeClass" if self.chance(0.03) else "EC2NodeClass",
-                "name": "default",
-            },
+            "nodeClassRef": {"group": "karpenter.k8s.aws",
+                             "kind": "OtherNodeClass" if self.chance(0.03) else "EC2NodeClass", "name": "default"},
             "requirements": requirements,
             "expireAfter": r.choice(("720h", "Never", "50h")),
-        }
+        }  # fmt: skip
         if self.chance(0.3):
             claim["terminationGracePeriod"] = r.choice(("0s", "1h", "24h"))
         if self.chance(0.15):
@@ -409,12 +406,9 @@ class FleetGenerator:
     def _newer(self, settings: dict[str, str], gates: list[str]) -> None:
         """Turn on what 1.15 brought, now and then."""
         shares = {
-            "NodeRepair": 0.6,
-            "TerminateFirstDrift": 0.4,
-            "TerminateFirstRepair": 0.4,
-            "PodDeletionCostManagement": 0.25,
-            "StaticCapacity": 0.3,
-        }
+            "NodeRepair": 0.6, "TerminateFirstDrift": 0.4, "TerminateFirstRepair": 0.4,
+            "PodDeletionCostManagement": 0.25, "StaticCapacity": 0.3,
+        }  # fmt: skip
         gates += [f"{gate}=true" for gate, share in shares.items() if self.chance(share)]
         settings["FEATURE_GATES"] = ",".join(gates)
         if self.chance(0.15):

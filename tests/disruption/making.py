@@ -62,18 +62,10 @@ def a_buffer() -> dict[str, Any]:
     return {
         "settings": parse_settings({"FEATURE_GATES": "CapacityBuffer=true"}),
         "pod_templates": [PodTemplateObject(name="spare", namespace="default", template=a_pod_template())],
-        "capacity_buffers": [
-            CapacityBuffer(
-                name="spare",
-                namespace="default",
-                uid="uid-spare",
-                pod_template_name="spare",
-                replicas=1,
-                conditions=ready,
-                has_spec_ref=True,
-            )
-        ],
-    }
+        "capacity_buffers": [CapacityBuffer(name="spare", namespace="default", uid="uid-spare",
+                                            pod_template_name="spare", replicas=1, conditions=ready,
+                                            has_spec_ref=True)],
+    }  # fmt: skip
 
 
 def a_fleet(**objects: Any) -> Fleet:

@@ -15,12 +15,9 @@ from karptui.disruption.methods import methods_of, simulate
 from tests.goldens_loading import GOLDENS, load
 
 COMPARED = (
-    "DisruptionBlocked",
-    "Unconsolidatable",
-    "ConsolidationCandidate",
-    "InvalidDoNotDisruptAnnotation",
+    "DisruptionBlocked", "Unconsolidatable", "ConsolidationCandidate", "InvalidDoNotDisruptAnnotation",
     "NodeRepairBlocked",
-)
+)  # fmt: skip
 _OTHERS = re.compile(r" and (\d+) other\(s\)$")
 _UNPLACED = "Not all pods would schedule, "
 _NEXT_REASON = re.compile(r"; (?!key )")

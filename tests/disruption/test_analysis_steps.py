@@ -30,12 +30,10 @@ def _cluster(*, is_second_protected: bool = True, **objects: Any) -> Prepared:
         "nodes": [a_node(name=name, **BIG) for name in NAMES],
         "nodeclaims": [a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in NAMES],
         "nodepools": [a_nodepool(budgets=())],
-        "pods": [
-            a_pod(name="a", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS),
-            a_pod(name="b", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - 2 * HOUR_NS),
-            a_pod(name="c", node="node-2", annotations=PROTECTED if is_second_protected else {}),
-        ],
-    }
+        "pods": [a_pod(name="a", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS),
+                 a_pod(name="b", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - 2 * HOUR_NS),
+                 a_pod(name="c", node="node-2", annotations=PROTECTED if is_second_protected else {})],
+    }  # fmt: skip
     return prepared(**{**given, **objects})
 
 

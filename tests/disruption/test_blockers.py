@@ -160,11 +160,9 @@ def test_deleted_node_has_only_drain_blockers() -> None:
     fleet = _fleet(node=a_node(annotations=PROTECTED), claim=claim, pods=pods, pdbs=[a_pdb()])
     blockers = {blocker.object_key: blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet))}
     assert {key: str(blocker.code) for key, blocker in blockers.items()} == {
-        "claim-node-1": "DELETING",
-        "default/dnd": "POD_DND",
-        "default/held": "PDB_EXHAUSTED",
+        "claim-node-1": "DELETING", "default/dnd": "POD_DND", "default/held": "PDB_EXHAUSTED",
         "default/leaving": "TERMINATING",
-    }
+    }  # fmt: skip
     assert blockers["default/dnd"].blocks_drain
     assert blockers["default/dnd"].until_ns == NOW_NS + 23 * HOUR_NS
     assert blockers["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS

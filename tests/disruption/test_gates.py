@@ -34,11 +34,8 @@ def test_every_gate_is_answered() -> None:
     answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
     assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
     assert {gate for gate, is_open in answers.items() if not is_open} == {
-        Gate.NOT_INITIALIZED,
-        Gate.NODE_DND,
-        Gate.POD_DND,
-        Gate.PDB_EXHAUSTED,
-    }
+        Gate.NOT_INITIALIZED, Gate.NODE_DND, Gate.POD_DND, Gate.PDB_EXHAUSTED,
+    }  # fmt: skip
 
 
 def test_without_any_pdb_it_is_not_known_whether_evictions_are_allowed() -> None:
@@ -66,35 +63,17 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
     [
         ("true", {}),
         ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
-        (
-            "30m",
-            [
-                (
-                    "DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is"
-                    " now disruptable"
-                )
-            ],
-        ),
-        (
-            "1d",
-            [
-                (
-                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse"
-                    ' "1d" as a duration: time: unknown unit "d" in duration "1d", ignoring annotation'
-                )
-            ],
-        ),
-        (
-            "0s",
-            [
-                (
-                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation:"
-                    ' duration "0s" must be positive, ignoring annotation'
-                )
-            ],
-        ),
+        ("30m",
+         [("DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
+           "disruptable")]),
+        ("1d",
+         [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse "1d" as '
+           'a duration: time: unknown unit "d" in duration "1d", ignoring annotation')]),
+        ("0s",
+         [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: duration "0s" must be '
+           'positive, ignoring annotation')]),
     ],
-)
+)  # fmt: skip
 def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))

@@ -93,54 +93,37 @@ BLOCKED: dict[str, dict[str, Any]] = {
     "DND": {"pods": [protected_pod(name="a"), protected_pod(name="b")]},
     "NODE-DND": {"node": a_node(annotations=PROTECTED, **BIG)},
     "PDB": {"pods": [a_pod(node="node-1")], "pdbs": [a_pdb()]},
-    "NOMINATED": {
-        "events": [
-            an_event(
-                reason="Nominated",
-                message="Pod should schedule on: nodeclaim/claim-node-1, node/node-1",
-                about="Pod/default/web",
-                last_ns=NOW_NS - 1,
-            )
-        ]
-    },
+    "NOMINATED": {"events": [an_event(reason="Nominated",
+                                      message="Pod should schedule on: nodeclaim/claim-node-1, node/node-1",
+                                      about="Pod/default/web", last_ns=NOW_NS - 1)]},
     "INIT": {"node": a_node(is_initialized=False)},
     "NO-POOL": {"node": a_node(pool="x"), "claim": a_claim(pool="x")},
     "NO-TYPES": {"types": (), "node": a_node()},
-    "AFTER": {
-        "claim": a_claim(instance_type="m5.2xlarge"),
-        "pool": a_nodepool(budgets=(), consolidate_after_ns=DAY_NS),
-    },
+    "AFTER": {"claim": a_claim(instance_type="m5.2xlarge"),
+              "pool": a_nodepool(budgets=(), consolidate_after_ns=DAY_NS)},
     "NEVER": {"pool": a_nodepool(budgets=(), consolidate_after_ns=None)},
     "POLICY": {"pool": a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY), "pods": [a_pod(node="node-1")]},
     "BUDGET": {"pool": a_nodepool(budgets=(DisruptionBudget("0"),))},
     "NO-TYPE": {"types": (SMALL,), "pods": [a_pod(node="node-1")]},
     "BUFFER": a_buffer(),
     "DELETING": {"claim": a_claim(deletion_ns=NOW_NS - MINUTE_NS)},
-    "DRAIN": {
-        "claim": a_claim(
-            deletion_ns=NOW_NS - HOUR_NS,
-            conditions=(a_condition("Drained", status="Unknown", since_ns=NOW_NS - 12 * MINUTE_NS),),
-        ),
-        "pods": [protected_pod()],
-    },
+    "DRAIN": {"claim": a_claim(deletion_ns=NOW_NS - HOUR_NS,
+                               conditions=(a_condition("Drained", status="Unknown",
+                                                       since_ns=NOW_NS - 12 * MINUTE_NS),)),
+              "pods": [protected_pod()]},
     "NOFIT": {"pods": [a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})]},
     "PRICE": {"pods": [a_pod(node="node-1", cpu="7")]},
     "GATE-OFF": SPOT_CLUSTER,
     "SPOT": {**SPOT_CLUSTER, "settings": parse_settings({"FEATURE_GATES": "SpotToSpotConsolidation=true"})},
     "STATIC": {"pool": a_nodepool(budgets=(), replicas=1)},
     "WAITS": {"more_claims": [a_nodeclaim(name="launching", provider_id="")]},
-    "REPAIR": {
-        "claim": a_claim(instance_type="m5.2xlarge"),
-        "node": a_node(
-            annotations={labels.DO_NOT_REPAIR: "true"},
-            conditions=(a_condition("Ready", status="False", since_ns=NOW_NS - HOUR_NS),),
-            **BIG,
-        ),
-        "settings": parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.15.0"),
-    },
+    "REPAIR": {"claim": a_claim(instance_type="m5.2xlarge"),
+               "node": a_node(annotations={labels.DO_NOT_REPAIR: "true"},
+                              conditions=(a_condition("Ready", status="False", since_ns=NOW_NS - HOUR_NS),), **BIG),
+               "settings": parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.15.0")},
     "OK": {},
     "n/a": {"claim": "none", "node": a_node(pool="")},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)

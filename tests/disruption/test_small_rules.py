@@ -118,13 +118,9 @@ def test_pods_of_removed_nodes_are_checked() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
         a_pod(name="b", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}, phase="Failed"),
-        a_pod(
-            name="c",
-            node="node-1",
-            annotations={labels.DO_NOT_DISRUPT: "1d"},
-            owner=an_owner(kind="Node", api_version="v1"),
-        ),
-    ]
+        a_pod(name="c", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"},
+              owner=an_owner(kind="Node", api_version="v1")),
+    ]  # fmt: skip
     fleet = a_fleet(
         nodes=[a_node()],
         nodeclaims=[a_claim(deletion_ns=NOW_NS), a_nodeclaim(name="x", stage="Launched", node="x", deletion_ns=NOW_NS)],

@@ -59,11 +59,9 @@ class Writer:
 
 def _changing(inventory: Inventory) -> dict[str, tuple[Any, ...]]:
     return {
-        "Pod": inventory.pods,
-        "Node": inventory.nodes,
-        "NodeClaim": inventory.nodeclaims,
+        "Pod": inventory.pods, "Node": inventory.nodes, "NodeClaim": inventory.nodeclaims,
         "PodDisruptionBudget": inventory.pdbs,
-    }
+    }  # fmt: skip
 
 
 def _key(manifest: Mapping[str, Any]) -> tuple[str, str]:

@@ -10,22 +10,10 @@ from tests.karpenter.requirement_values import VALUES, req, requirements
 ZONE = "topology.kubernetes.io/zone"
 
 EXAMPLES = [
-    req("In", "a"),
-    req("In", "a", "b"),
-    req("In", "1"),
-    req("In", "1", "9"),
-    req("In", "x", "5"),
-    req("NotIn", "a"),
-    req("NotIn", "1", "5"),
-    req("Exists"),
-    req("DoesNotExist"),
-    req("Gt", "4"),
-    req("Gte", "5"),
-    req("Lt", "6"),
-    req("Lte", "2"),
-    req("Gte", "5").intersect(req("Lte", "9")),
-    req("NotIn", "7").intersect(req("Gte", "5")),
-]
+    req("In", "a"), req("In", "a", "b"), req("In", "1"), req("In", "1", "9"), req("In", "x", "5"), req("NotIn", "a"),
+    req("NotIn", "1", "5"), req("Exists"), req("DoesNotExist"), req("Gt", "4"), req("Gte", "5"), req("Lt", "6"),
+    req("Lte", "2"), req("Gte", "5").intersect(req("Lte", "9")), req("NotIn", "7").intersect(req("Gte", "5")),
+]  # fmt: skip
 
 
 class TestConstruction:

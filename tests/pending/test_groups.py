@@ -120,17 +120,14 @@ class TestTurns:
     @pytest.mark.parametrize(
         ("given", "types", "text"),
         [
-            (
-                {"pods": (a_pod(node_selector={"kubernetes.io/hostname": "x"}),)},
-                TYPES,
-                "✘ refused: using label kubernetes.io/hostname is not allowed",
-            ),
+            ({"pods": (a_pod(node_selector={"kubernetes.io/hostname": "x"}),)}, TYPES,
+             "✘ refused: using label kubernetes.io/hostname is not allowed"),
             ({"nodepools": (a_nodepool(is_ready=False),)}, TYPES, "✘ no NodePool accepts pods"),
             ({"nodepools": (), "unread": frozenset({"NodePool"})}, (), "NodePools not read"),
             ({}, (), f"✘ {NO_TYPES}"),
             ({"nodes": (a_node(),)}, TYPES, "→ node-1 of general"),
         ],
-    )
+    )  # fmt: skip
     def test_the_text_of_a_row(self, given: dict[str, Any], types: tuple[InstanceType, ...], text: str) -> None:
         inventory = Inventory(**{"pods": (a_pod(),), "nodepools": (a_nodepool(),), **given})
         group = only(report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)))
@@ -274,33 +271,19 @@ class TestRemarks:
         [
             ({"events": (pod_event("Nominated", "who knows", ago=HOUR_NS),)}, "nominated 60m ago, still pending"),
             ({"events": (pod_event("Nominated", "who knows", ago=SECOND_NS),)}, ""),
-            (
-                {"pod": a_pod(cpu="64"), "events": (nominated(ago=30 * SECOND_NS),)},
-                "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable",
-            ),
-            (
-                {"events": (pod_event("FailedScheduling"),)},
-                "Karpenter found it unschedulable 60s ago; computed now it fits on a new node in general",
-            ),
-            (
-                {"events": (pod_event("FailedScheduling"),), "nodes": (a_node(),)},
-                "Karpenter found it unschedulable 60s ago; computed now it fits on node-1",
-            ),
-            (
-                {
-                    "events": (
-                        a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),
-                        pod_event("FailedScheduling"),
-                    )
-                },
-                "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too",
-            ),
-            (
-                {"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
-                "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded",
-            ),
+            ({"pod": a_pod(cpu="64"), "events": (nominated(ago=30 * SECOND_NS),)},
+             "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable"),
+            ({"events": (pod_event("FailedScheduling"),)},
+             "Karpenter found it unschedulable 60s ago; computed now it fits on a new node in general"),
+            ({"events": (pod_event("FailedScheduling"),), "nodes": (a_node(),)},
+             "Karpenter found it unschedulable 60s ago; computed now it fits on node-1"),
+            ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),
+                         pod_event("FailedScheduling"))},
+             "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
+            ({"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
+             "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"),
         ],
-    )
+    )  # fmt: skip
     def test_what_karpenter_says_or_does_otherwise(self, given: dict[str, Any], text: str) -> None:
         pod = given.get("pod", a_pod(created_ns=NOW_NS - SECOND_NS))
         group = only(report(pod, **{name: value for name, value in given.items() if name != "pod"}))
@@ -325,12 +308,10 @@ class TestRemarks:
         unread = frozenset({"PersistentVolumeClaim"})
         group = only(report(pod, nodes=(a_node(),), events=(pod_event("FailedScheduling"),), unread=unread))
         assert [disagreement_text(disagreement) for disagreement in group.disagreements] == [
-            (
-                "Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits"
-                " on node-1"
-            ),
+            ("Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits "
+             "on node-1"),
             "kube-scheduler refuses it; without its volumes, which were not read, it fits on node-1",
-        ]
+        ]  # fmt: skip
 
     def test_pods_that_have_room_on_several_nodes_are_told_together(self) -> None:
         nodes = (a_node(name="node-1", labels={"a": "1"}), a_node(name="node-2", labels={"a": "2"}))

@@ -157,16 +157,11 @@ IN_USE = "couldn't assign flavors to pod set main: insufficient unused quota for
         ("PodGroup/other/web", FULL, 5, (), ""),
         ("PodGroup/default/db", FULL, 5, (), ""),
         ("PodGroup/default/web", "1/1 tasks in gang unschedulable: pod group is not ready", 5, (), ""),
-        (
-            "Workload/default/llm-5c",
-            ABOVE,
-            3000,
-            ("kueue.x-k8s.io/admission",),
-            f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}",
-        ),
+        ("Workload/default/llm-5c", ABOVE, 3000, ("kueue.x-k8s.io/admission",),
+         f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}"),
         ("Workload/default/llm-5c", IN_USE, 60, ("kueue.x-k8s.io/admission",), ""),
     ],
-)
+)  # fmt: skip
 def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
     about: str, message: str, seconds: int, gates: tuple[str, ...], text: str
 ) -> None:

@@ -39,14 +39,8 @@ _KEPT: Final = {
 _ONCE: Final = ("Namespace", "EC2NodeClass", "NodePool", "Node", "NodeClaim", "StorageClass", "CSINode")
 """Kinds of which a second object of one name is the first."""
 _ADOPTED: Final = (
-    "DaemonSet",
-    "PodDisruptionBudget",
-    "NodeOverlay",
-    "Pod",
-    "Service",
-    "PersistentVolumeClaim",
-    "CSINode",
-)
+    "DaemonSet", "PodDisruptionBudget", "NodeOverlay", "Pod", "Service", "PersistentVolumeClaim", "CSINode",
+)  # fmt: skip
 _TWISTS: Final[Mapping[str, Sequence[Any]]] = {
     "topologyKey": ("kubernetes.io/hostname", ZONE, "karpenter.sh/capacity-type", "karpenter.sh/nodepool",
                     "kubernetes.io/arch", "node.kubernetes.io/instance-type", "example.com/team"),

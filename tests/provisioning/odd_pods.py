@@ -208,15 +208,10 @@ def affinity(o: Odd) -> None:
     labels = pod["metadata"].get("labels") or {}
     term: Json = {
         "topologyKey": o.r.choice((HOSTNAME, ZONE, CAPACITY_TYPE, "example.com/team", INSTANCE_TYPE)),
-        "labelSelector": o.r.choice(
-            (
-                {"matchLabels": labels},
-                {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]},
-                {},
-                None,
-            )
-        ),
-    }
+        "labelSelector": o.r.choice(({"matchLabels": labels},
+                                     {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}, {},
+                                     None)),
+    }  # fmt: skip
     options: Json = {
         "namespaceSelector": o.r.choice(
             ({}, {"matchLabels": {"env": "test"}}, {"matchExpressions": [{"key": "env", "operator": "Exists"}]}, None)
@@ -248,14 +243,9 @@ def node_affinity(o: Odd) -> None:
 
 def daemonset(o: Odd) -> None:
     spec: Json = {
-        "containers": [
-            {
-                "name": "d",
-                "image": "i",
-                "resources": {"requests": {"cpu": o.r.choice(CPUS), "memory": o.r.choice(MEMORIES)}},
-            }
-        ]
-    }
+        "containers": [{"name": "d", "image": "i",
+                        "resources": {"requests": {"cpu": o.r.choice(CPUS), "memory": o.r.choice(MEMORIES)}}}],
+    }  # fmt: skip
     if o.r.random() < 0.4:
         terms = [{"matchExpressions": [o.rule()]} for _ in range(o.r.choice((1, 2)))]
         spec["affinity"] = {

@@ -51,16 +51,8 @@ def make_nodes(s: Scenario) -> None:
 
 
 STATES = [
-    "ready",
-    "ready",
-    "ready",
-    "uninitialized",
-    "unregistered",
-    "launched",
-    "unmanaged",
-    "deleting",
-    "terminating",
-]
+    "ready", "ready", "ready", "uninitialized", "unregistered", "launched", "unmanaged", "deleting", "terminating",
+]  # fmt: skip
 MARKS = ("karpenter.sh/nodepool", "karpenter.sh/registered", "karpenter.sh/initialized", f"{AWS}/ec2nodeclass")
 
 
@@ -136,11 +128,8 @@ def make_node(s: Scenario, i: int) -> None:
         fill(s, i, name)
     if s.chance(0.2):
         driver = {
-            "name": "ebs.csi.aws.com",
-            "nodeID": name,
-            "topologyKeys": None,
-            "allocatable": {"count": s.pick(0, 1, 2)},
-        }
+            "name": "ebs.csi.aws.com", "nodeID": name, "topologyKeys": None, "allocatable": {"count": s.pick(0, 1, 2)},
+        }  # fmt: skip
         s.add("storage.k8s.io/v1", "CSINode", s.meta(name), spec={"drivers": [driver]})
 
 
@@ -148,14 +137,9 @@ def make_claim(s: Scenario, name: str, labels: Json, *, pool: Json, it: Json, pr
     capacity, allocatable = amounts(it)
     metadata = s.meta(name, labels=labels, generation=1)
     conditions = [
-        {
-            "type": "Launched",
-            "status": "True",
-            "reason": "Launched",
-            "message": "",
-            "lastTransitionTime": "2026-11-20T09:00:00Z",
-        }
-    ]
+        {"type": "Launched", "status": "True", "reason": "Launched", "message": "",
+         "lastTransitionTime": "2026-11-20T09:00:00Z"},
+    ]  # fmt: skip
     if state == "deleting":
         metadata |= {"deletionTimestamp": "2026-11-20T11:58:00Z", "finalizers": ["karpenter.sh/termination"]}
     if state == "terminating":

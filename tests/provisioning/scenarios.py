@@ -70,13 +70,9 @@ class Scenario:
 
     def document(self) -> Json:
         return {
-            "karptui": 1,
-            "name": f"scenario-{self.seed}",
-            "capturedAt": NOW,
-            "settings": self.settings,
-            "instanceTypes": self.types,
-            "objects": self.objects,
-        }
+            "karptui": 1, "name": f"scenario-{self.seed}", "capturedAt": NOW, "settings": self.settings,
+            "instanceTypes": self.types, "objects": self.objects,
+        }  # fmt: skip
 
 
 def make_types(s: Scenario) -> None:
@@ -132,11 +128,9 @@ def make_types(s: Scenario) -> None:
                 }
             )
         capacity = {
-            "cpu": str(cpu),
-            "memory": f"{cpu * s.pick(2, 4)}Gi",
-            "pods": str(s.pick(3, 8, 29)),
+            "cpu": str(cpu), "memory": f"{cpu * s.pick(2, 4)}Gi", "pods": str(s.pick(3, 8, 29)),
             "ephemeral-storage": "20Gi",
-        }
+        }  # fmt: skip
         if s.chance(0.15):
             capacity["nvidia.com/gpu"] = "1"
         if s.chance(0.08):
@@ -243,11 +237,9 @@ def settings_of(s: Scenario) -> dict[str, str]:
     if s.chance(0.3):
         result["MIN_VALUES_POLICY"] = "BestEffort"
     shares = {
-        "NodeOverlay=true": 0.2,
-        "CapacityBuffer=true": 0.12,
-        "ReservedCapacity=false": 0.12,
+        "NodeOverlay=true": 0.2, "CapacityBuffer=true": 0.12, "ReservedCapacity=false": 0.12,
         "StaticCapacity=true": 0.1,
-    }
+    }  # fmt: skip
     gates = [name for name, share in shares.items() if s.chance(share)]
     if gates:
         result["FEATURE_GATES"] = ",".join(gates)

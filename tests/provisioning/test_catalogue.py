@@ -69,11 +69,8 @@ class TestRoom:
     def test_types_with_room(self) -> None:
         catalogue = Catalogue(TYPES)
         assert names(catalogue, catalogue.fitting_rows([("cpu", 4 * CORE), ("memory", 0), ("none", 0)])) == [
-            "large",
-            "any",
-            "not2",
-            "open",
-        ]
+            "large", "any", "not2", "open",
+        ]  # fmt: skip
         assert catalogue.fitting_rows([("none", 1)]) == 0
         assert catalogue.allocatable_of(0)["cpu"] == 2 * CORE
 

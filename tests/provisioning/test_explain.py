@@ -94,11 +94,8 @@ class TestPools:
         assert nearest is not None
         [short] = nearest.shortages
         assert (nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
-            "large",
-            "cpu",
-            "8500m",
-            "8",
-        )
+            "large", "cpu", "8500m", "8",
+        )  # fmt: skip
         assert [(left.after, left.count) for left in pool(explanation).types_left][-3:] == [
             ("labels", 2),
             ("offering", 2),
@@ -188,13 +185,9 @@ class TestPools:
         )
         instance_type = an_instance_type(name="held", cpu="2", prices={"reserved": 0.1})
         types = [
-            InstanceType(
-                name="held",
-                requirements=instance_type.requirements,
-                capacity=instance_type.capacity,
-                offerings=(reserved,),
-            )
-        ]
+            InstanceType(name="held", requirements=instance_type.requirements, capacity=instance_type.capacity,
+                         offerings=(reserved,)),
+        ]  # fmt: skip
         pods = tuple(a_pod(name=f"p{i}", cpu="2") for i in range(2))
         inventory = Inventory(pods=pods, nodepools=(a_nodepool(requirements=()),))
         solution = solve(prepare(inventory, types, Settings(), NOW_NS))
@@ -258,21 +251,13 @@ class TestNodes:
             (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi > 7Gi"),
             (a_pod(node_selector={ZONE: "us-east-1b"}), {}, PlacementGate.REQUIREMENTS, "us-east-1b"),
             (a_pod(node_selector={"team": "x"}), {}, PlacementGate.REQUIREMENTS, '"team"'),
-            (
-                a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)),
-                {},
-                PlacementGate.TOPOLOGY,
-                "pod affinity does not allow it here",
-            ),
-            (
-                a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)),
-                {},
-                PlacementGate.TOPOLOGY,
-                "no domain",
-            ),
+            (a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)), {},
+             PlacementGate.TOPOLOGY, "pod affinity does not allow it here"),
+            (a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)), {}, PlacementGate.TOPOLOGY,
+             "no domain"),
             (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, PlacementGate.ROOM, "more than it has"),
         ],
-    )
+    )  # fmt: skip
     def test_why_a_node_does_not_take_a_pod(
         self, pod: Pod, fields: dict[str, Any], gate: PlacementGate, words: str
     ) -> None:

@@ -216,14 +216,10 @@ class TestVolumes:
 
     def test_unread_objects_have_no_effect(self) -> None:
         claims = (
-            PersistentVolumeClaim(
-                name="bound",
-                namespace="default",
-                volume_name="gone",
-                annotations={"pv.kubernetes.io/bind-completed": ""},
-            ),
+            PersistentVolumeClaim(name="bound", namespace="default", volume_name="gone",
+                                  annotations={"pv.kubernetes.io/bind-completed": ""}),
             PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gone"),
-        )
+        )  # fmt: skip
         kinds = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
         index = VolumeIndex(Inventory(claims=claims, unread=kinds))
         for name in ("nowhere", "bound", "classy"):

@@ -183,20 +183,12 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
         a_pod(name="x", node="b"), a_pod(name="y", node="b", node_selector={"topology.kubernetes.io/zone": B})
     )
     assert [str(loss) for loss in losses(start.inventory)] == [
-        f"zone={A}",
-        f"zone={B}",
-        "capacity-type=on-demand",
-        "capacity-type=spot",
-        "nodepool=general",
-    ]
+        f"zone={A}", f"zone={B}", "capacity-type=on-demand", "capacity-type=spot", "nodepool=general",
+    ]  # fmt: skip
     result = drills(start)
     assert [str(item.loss) for item in result] == [
-        f"zone={B}",
-        f"zone={A}",
-        "capacity-type=spot",
-        "capacity-type=on-demand",
-        "nodepool=general",
-    ]
+        f"zone={B}", f"zone={A}", "capacity-type=spot", "capacity-type=on-demand", "nodepool=general",
+    ]  # fmt: skip
     assert overview(result) == (
         f"without NodePool general 2 pods stay pending; without zone {B} 1 pod stays pending;"
         " losing any one capacity type leaves no pod pending"

@@ -109,12 +109,9 @@ def _rules(style: Style) -> tuple[str, str]:
         ink, ground = ground, ink
     lines = " ".join(word for word, on in (("underline", style.underline), ("line-through", style.strike)) if on)
     rules = (
-        f"fill:{ink}",
-        "font-weight:bold" if style.bold else "",
-        "font-style:italic" if style.italic else "",
-        "opacity:.6" if style.dim else "",
-        f"text-decoration:{lines}" if lines else "",
-    )
+        f"fill:{ink}", "font-weight:bold" if style.bold else "", "font-style:italic" if style.italic else "",
+        "opacity:.6" if style.dim else "", f"text-decoration:{lines}" if lines else "",
+    )  # fmt: skip
     return ";".join(filter(None, rules)), ground
 
 

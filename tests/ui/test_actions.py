@@ -63,12 +63,10 @@ def told(app: KarptuiApp) -> str:
     [
         (lambda: demo_app(FrozenClock(NOW_NS)), "actions are off: start with --allow-actions"),
         (lambda: an_acting_app(Config()), "actions are off: start with --allow-actions"),
-        (
-            lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
-            "marks the context demo as read_only",
-        ),
+        (lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
+         "marks the context demo as read_only"),
     ],
-)
+)  # fmt: skip
 async def test_without_permission_nothing_opens(
     app: Callable[[], KarptuiApp], why: str, monkeypatch: pytest.MonkeyPatch, audit: Path
 ) -> None:

@@ -33,11 +33,8 @@ def hostile_fleet(text: str) -> Fleet:
     """Return a cluster in which everything that can be text is this text."""
     fleet = Fleet()
     labels = {
-        karpenter_labels.NODEPOOL: text,
-        karpenter_labels.INSTANCE_TYPE: text,
-        karpenter_labels.ZONE: text,
-        text: text,
-    }
+        karpenter_labels.NODEPOOL: text, karpenter_labels.INSTANCE_TYPE: text, karpenter_labels.ZONE: text, text: text,
+    }  # fmt: skip
     pair = (Condition("Ready", "False", text, text, NOW_NS), Condition(text, text, text, text))
     fleet.add(
         Kind.NODE,

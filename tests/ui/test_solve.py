@@ -64,15 +64,12 @@ def small_app(folder: Path) -> KarptuiApp:
         "karptui": 1,
         "name": "small",
         "capturedAt": "2026-11-20T12:00:00Z",
-        "objects": [
-            a_pool("general", "m5"),
-            a_pool("reserved", "r5", taints=[{"key": "team", "value": "data", "effect": "NoSchedule"}]),
-            a_waiting_pod("web/large", requests={"cpu": "8", "memory": "2Gi"}),
-            a_waiting_pod("web/gold", nodeSelector={"tier": "gold"}),
-            a_waiting_pod("web/plain"),
-        ],
+        "objects": [a_pool("general", "m5"),
+                    a_pool("reserved", "r5", taints=[{"key": "team", "value": "data", "effect": "NoSchedule"}]),
+                    a_waiting_pod("web/large", requests={"cpu": "8", "memory": "2Gi"}),
+                    a_waiting_pod("web/gold", nodeSelector={"tier": "gold"}), a_waiting_pod("web/plain")],
         "instanceTypes": [a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7), a_type("r5.4xlarge", "16", 1)],
-    }
+    }  # fmt: skip
     path = folder / "small.json"
     path.write_text(json.dumps(document))
     snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)

@@ -57,19 +57,10 @@ def _tool() -> ModuleType:
 TOOL: Final = _tool()
 PUBLISHED: Final[dict[str, TableSpec[Any]]] = {name: table for name, (table, _) in TOOL.ROWS.items()}
 SHOWN: Final[dict[str, TableSpec[Any]]] = {
-    **PUBLISHED,
-    "blockers": BLOCKERS,
-    "blocker-remedies": BLOCKER_REMEDIES,
-    "advice-objects": ADVICE_OBJECTS,
-    "forward": FORWARD,
-    "drill": DRILL,
-    "solve": SOLVE,
-    "headroom": HEADROOM,
-    "headroom-pools": HEADROOM_POOLS,
-    "policies": POLICIES,
-    "rehearsal": REHEARSAL,
-    "timeouts": TIMEOUTS,
-}
+    **PUBLISHED, "blockers": BLOCKERS, "blocker-remedies": BLOCKER_REMEDIES, "advice-objects": ADVICE_OBJECTS,
+    "forward": FORWARD, "drill": DRILL, "solve": SOLVE, "headroom": HEADROOM, "headroom-pools": HEADROOM_POOLS,
+    "policies": POLICIES, "rehearsal": REHEARSAL, "timeouts": TIMEOUTS,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -20,17 +20,10 @@ from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
 
 def event(name: str = "e", **given: Any) -> Event:
     document: dict[str, Any] = {
-        "namespace": "default",
-        "reason": "DisruptionBlocked",
-        "message": "Pod has a PDB",
-        "type": "Normal",
-        "source": "karpenter",
-        "involved_kind": "Node",
-        "involved_namespace": "default",
-        "involved_name": "n1",
-        "first_ns": NOW_NS - HOUR,
-        "last_ns": NOW_NS - MINUTE,
-    }
+        "namespace": "default", "reason": "DisruptionBlocked", "message": "Pod has a PDB", "type": "Normal",
+        "source": "karpenter", "involved_kind": "Node", "involved_namespace": "default", "involved_name": "n1",
+        "first_ns": NOW_NS - HOUR, "last_ns": NOW_NS - MINUTE,
+    }  # fmt: skip
     return Event(name=name, **(document | given))
 
 
@@ -137,18 +130,13 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("result", "head", "message"),
     [
-        (
-            entry(),
-            (
-                "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago"
-                " · 1,200 times in 119m"
-            ),
-            "4 pods\x1b[2J wait",
-        ),
+        (entry(),
+         "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
+         "4 pods\x1b[2J wait"),
         (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
         (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
     ],
-)
+)  # fmt: skip
 def test_in_sentences(result: EventEntry, head: str, message: str) -> None:
     assert ["".join(text for text, _ in line) for line in event_sentences(result, NOW_NS)] == [head, message]
 

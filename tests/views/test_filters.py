@@ -101,13 +101,9 @@ def test_filters(text: str, names: list[str]) -> None:
     ("text", "sentence"),
     [
         ("cpuu>80%", 'no field is called cpuu: did you mean cpu? To look for the text itself, write "cpuu>80%".'),
-        (
-            "zzz=1",
-            (
-                "no field is called zzz: there are pool, why, cpu, mem, age, pods, $. "
-                'To look for the text itself, write "zzz=1".'
-            ),
-        ),
+        ("zzz=1",
+         ('no field is called zzz: there are pool, why, cpu, mem, age, pods, $. To look for the text itself, write '
+          '"zzz=1".')),
         ("cpu>", "cpu> takes a value such as 500m, 2 or 80%; nothing follows"),
         ("cpu>1e999", "cpu> takes a value such as 500m, 2 or 80%; '1e999' is not one"),
         ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),
@@ -124,7 +120,7 @@ def test_filters(text: str, names: list[str]) -> None:
         ("-l a=b*", "'b*' in 'a=b*' cannot be the value of a label: letters, digits, '-', '_' and '.' can"),
         ("-l a~b", "'a~b' is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'"),
     ],
-)
+)  # fmt: skip
 def test_errors_say_what_could_stand_there(text: str, sentence: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_query(text, SUBJECT)

@@ -38,13 +38,10 @@ def text_of(lines: tuple[Pieces, ...]) -> str:
         (LIVE, "measured by metrics-server 1s ago, over 15s; requests, not usage, decide what fits", Tone.MUTED),
         (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests, not", Tone.MUTED),
         (LiveUsage(is_asked=True, sentence="\x1b[31mnot installed"), "␛[31mnot installed", Tone.MUTED),
-        (
-            replace(LIVE, sentence="metrics-server does not answer"),
-            "metrics-server does not answer (figures are 1s old)",
-            Tone.WARNING,
-        ),
+        (replace(LIVE, sentence="metrics-server does not answer"),
+         "metrics-server does not answer (figures are 1s old)", Tone.WARNING),
     ],
-)
+)  # fmt: skip
 def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
     ((result, found_tone),) = usage_note(live, NOW_NS)
     assert result.startswith(text)

@@ -36,21 +36,14 @@ def test_the_next_command() -> None:
         "method": "SingleNodeConsolidation",
         "reason": "Underutilized",
         "savings_per_hour": 0.768,
-        "commands": [
-            {
-                "decision": "delete",
-                "nodes": ["ip-10-0-8-41"],
-                "savings_per_hour": 0.768,
-                "replacements": [],
-                "lost_pods": [],
-            }
-        ],
+        "commands": [{"decision": "delete", "nodes": ["ip-10-0-8-41"], "savings_per_hour": 0.768, "replacements": [],
+                      "lost_pods": []}],
         "asked": [],
         "waits_for": [],
         "then": None,
         "unhealthy": [],
         "error": None,
-    }
+    }  # fmt: skip
 
 
 def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None:
@@ -73,27 +66,17 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
 def test_nodes_that_would_go() -> None:
     runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed().node_entries)[:3]]
     assert runner == {
-        "name": "ip-10-0-71-204",
-        "pool": "runners",
-        "type": "r6i.4xlarge",
-        "price_per_hour": 1.008,
-        "saves_per_hour": 1.008,
-        "held_by": ["DND"],
-        "would_be": "delete",
-        "replaced_by": [],
-        "lost_pods": [],
+        "name": "ip-10-0-71-204", "pool": "runners", "type": "r6i.4xlarge", "price_per_hour": 1.008,
+        "saves_per_hour": 1.008, "held_by": ["DND"], "would_be": "delete", "replaced_by": [], "lost_pods": [],
         "method": "SingleNodeConsolidation",
-    }
+    }  # fmt: skip
     assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
 
 
 def test_a_node_that_would_be_launched() -> None:
     assert replacement_values(Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
-        "pool": "web",
-        "types": ["m5.large"],
-        "price_per_hour": None,
-        "pods": 3,
-    }
+        "pool": "web", "types": ["m5.large"], "price_per_hour": None, "pods": 3,
+    }  # fmt: skip
 
 
 def test_pods_without_an_owner_are_said_to_be_lost() -> None:

@@ -41,189 +41,97 @@ def claim(**given: Any) -> NodeClaim:
     return NodeClaim(**(document | given))
 
 
-REBOOT_GRACE = "karpenter.sh/reboot-termination-grace-period"
-
-
-def rebooting(step: str, **annotations: str) -> NodeClaim:
+def rebooting(step: str, grace: str = "") -> NodeClaim:
     message = "rebooting for Ready/KubeletNotReady"
-    return claim(
-        conditions=(*DONE, Condition("Rebooting", "True", step, message, NOW_NS - MINUTE)), annotations=annotations
-    )
+    condition = Condition("Rebooting", "True", step, message, NOW_NS - MINUTE)
+    annotations = {"karpenter.sh/reboot-termination-grace-period": grace} if grace else {}
+    return claim(conditions=(*DONE, condition), annotations=annotations)
+
+
+def since(minutes: float) -> int:
+    return NOW_NS - int(minutes * MINUTE)
+
+
+def unready(status: str = "Unknown", reason: str = "", at_ns: int = 0, **given: Any) -> Node:
+    return node(conditions=(Condition("Ready", status, reason, "", at_ns),), **given)
+
+
+def marked(*further: Condition) -> NodeClaim:
+    return claim(conditions=(*DONE, *further))
+
+
+def leaving(minutes: int, *done: Condition) -> NodeClaim:
+    return claim(deletion_ns=since(minutes), conditions=done)
+
+
+DRIFTED = Condition("Drifted", "True", "", "", since(60))
+CHOSEN = Condition("DisruptionReason", "True", "Drifted", "", NOW_NS - 5 * SECOND)
+DRAINING = Condition("Drained", "Unknown", "Draining", "Draining")
+TWO_NODES = (*conditions("Launched"), Condition("Registered", "False", "MultipleNodesFound", "two nodes"))
+NO_CAPACITY = Condition("Launched", "Unknown", "LaunchFailed", "no capacity")
+TAINTED = node(taints=(karpenter_labels.DISRUPTED_TAINT,))
+DELETED = node(deletion_ns=since(1))
+GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/KubeletNotReady)"
 
 
 @pytest.mark.parametrize(
-    ("entry", "text", "tone", "words"),
+    ("node", "claim", "text", "tone", "words"),
     [
-        (NodeEntry(node(), claim()), "Ready", Tone.GOOD, "ready"),
-        (NodeEntry(node(), None), "Ready", Tone.GOOD, "ready"),
-        (NodeEntry(None, None), "Unknown", Tone.MUTED, ""),
-        (NodeEntry(node(conditions=()), None), "NotReady", Tone.FAULT, "has not reported"),
-        (
-            NodeEntry(node(conditions=(Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - MINUTE),)), claim()),
-            "NotReady 60s",
-            Tone.FAULT,
-            "KubeletNotReady",
-        ),
-        (NodeEntry(node(conditions=(Condition("Ready", "Unknown"),)), None), "NotReady", Tone.FAULT, "does not report"),
-        (
-            NodeEntry(node(conditions=(Condition("Ready", "Unknown"),), is_unschedulable=True), None),
-            "NotReady",
-            Tone.FAULT,
-            "does not report it ready; cordoned as well",
-        ),
-        (NodeEntry(node(is_unschedulable=True), claim()), "Cordoned", Tone.WARNING, "no more pods"),
-        (
-            NodeEntry(node(), claim(conditions=(*DONE, Condition("Drifted", "True", "", "", NOW_NS - HOUR)))),
-            "Drifted 60m",
-            Tone.WARNING,
-            "differs from its NodePool",
-        ),
-        (
-            NodeEntry(
-                node(taints=(karpenter_labels.DISRUPTED_TAINT,)),
-                claim(conditions=(*DONE, Condition("DisruptionReason", "True", "Drifted", "", NOW_NS - 5 * SECOND))),
-            ),
-            "Disrupting 5s",
-            Tone.LEAVING,
-            "once its replacement is ready",
-        ),
-        (
-            NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), claim()),
-            "Tainted",
-            Tone.WARNING,
-            "without a disruption command",
-        ),
-        (
-            NodeEntry(node(conditions=()), rebooting("RebootRequested", **{REBOOT_GRACE: "5m0s"})),
-            "Rebooting 60s",
-            Tone.WARNING,
-            "reboots it after at most 5m with its remaining pods (for Ready/KubeletNotReady)",
-        ),
-        (
-            NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "1s"})),
-            "Rebooting 60s",
-            Tone.WARNING,
-            "after at most 5s",
-        ),
-        (
-            NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "soon"})),
-            "Rebooting 60s",
-            Tone.WARNING,
-            "then reboots it (for Ready",
-        ),
-        (
-            NodeEntry(node(conditions=(Condition("Ready", "Unknown"),)), rebooting("RebootIssued")),
-            "Rebooting 60s",
-            Tone.WARNING,
-            "not back within 20m it is deleted",
-        ),
-        (
-            NodeEntry(node(), claim(conditions=(*DONE, Condition("Rebooting", "False", "RebootSucceeded")))),
-            "Ready",
-            Tone.GOOD,
-            "ready",
-        ),
-        (
-            NodeEntry(node(deletion_ns=NOW_NS - MINUTE), rebooting("RebootIssued")),
-            "Deleting 60s",
-            Tone.LEAVING,
-            "begun",
-        ),
-        (NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), None), "Disrupting", Tone.LEAVING, "chosen"),
-        (NodeEntry(node(taints=(Taint("karpenter.sh/disrupted", "NoExecute"),)), None), "Ready", Tone.GOOD, "ready"),
-        (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Deleting 9m", Tone.LEAVING, "has not begun"),
-        (NodeEntry(node(), claim(deletion_ns=NOW_NS - 9 * MINUTE)), "Deleting 9m", Tone.LEAVING, "has not begun"),
-        (
-            NodeEntry(
-                node(deletion_ns=NOW_NS - 8 * MINUTE),
-                claim(
-                    deletion_ns=NOW_NS - 9 * MINUTE,
-                    conditions=(Condition("Drained", "Unknown", "Draining", "Draining"),),
-                ),
-            ),
-            "Draining 9m",
-            Tone.LEAVING,
-            "being evicted",
-        ),
-        (
-            NodeEntry(node(), claim(deletion_ns=NOW_NS - 3 * MINUTE, conditions=conditions("Drained"))),
-            "Detaching 3m",
-            Tone.LEAVING,
-            "volumes",
-        ),
-        (
-            NodeEntry(
-                node(), claim(deletion_ns=NOW_NS - 3 * MINUTE, conditions=conditions("Drained", "VolumesDetached"))
-            ),
-            "Terminating 3m",
-            Tone.LEAVING,
-            "the instance is terminated next",
-        ),
-        (
-            NodeEntry(
-                node(deletion_ns=NOW_NS - MINUTE),
-                claim(deletion_ns=NOW_NS - MINUTE, conditions=conditions("Drained", "InstanceTerminating")),
-            ),
-            "Terminating 60s",
-            Tone.LEAVING,
-            "terminated",
-        ),
-        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Deleting 60s", Tone.LEAVING, "a finalizer remains"),
-        (
-            NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None, hidden=frozenset({"NodeClaim"})),
-            "Deleting 60s",
-            Tone.LEAVING,
-            "its NodeClaim cannot be shown",
-        ),
-        (NodeEntry(node(), claim(conditions=conditions("Launched"))), "Registering 60m", Tone.ACTIVE, "tied it"),
-        (
-            NodeEntry(node(), claim(conditions=JOINED, startup_taints=STARTUP)),
-            "Initializing 60m",
-            Tone.ACTIVE,
-            "all its resources",
-        ),
-        (
-            NodeEntry(node(conditions=(), taints=STARTUP), claim(conditions=JOINED, startup_taints=STARTUP)),
-            "Initializing 60m",
-            Tone.ACTIVE,
-            "startup taint a/b",
-        ),
-        (NodeEntry(None, claim(conditions=())), "Launching 60m", Tone.ACTIVE, "instance is not launched"),
-        (
-            NodeEntry(None, claim(conditions=(Condition("Launched", "Unknown", "LaunchFailed", "no capacity"),))),
-            "Launching 60m",
-            Tone.FAULT,
-            "no capacity",
-        ),
-        (
-            NodeEntry(None, claim(conditions=conditions("Launched", "?Registered"))),
-            "Registering 60m",
-            Tone.ACTIVE,
-            "joined",
-        ),
-        (
-            NodeEntry(
-                None,
-                claim(
-                    conditions=(
-                        *conditions("Launched"),
-                        Condition("Registered", "False", "MultipleNodesFound", "two nodes"),
-                    )
-                ),
-            ),
-            "Registering 60m",
-            Tone.FAULT,
-            "two nodes",
-        ),
-        (NodeEntry(None, claim(deletion_ns=NOW_NS - MINUTE)), "Deleting 60s", Tone.LEAVING, "no node"),
-        (NodeEntry(None, claim(node_name="n9")), "Node gone", Tone.FAULT, "n9"),
+        (node(), claim(), "Ready", Tone.GOOD, "ready"),
+        (node(), None, "Ready", Tone.GOOD, "ready"),
+        (None, None, "Unknown", Tone.MUTED, ""),
+        (node(conditions=()), None, "NotReady", Tone.FAULT, "has not reported"),
+        (unready("False", "KubeletNotReady", since(1)), claim(), "NotReady 60s", Tone.FAULT, "KubeletNotReady"),
+        (unready(), None, "NotReady", Tone.FAULT, "does not report"),
+        (unready(is_unschedulable=True), None, "NotReady", Tone.FAULT, "does not report it ready; cordoned as well"),
+        (node(is_unschedulable=True), claim(), "Cordoned", Tone.WARNING, "no more pods"),
+        (node(), marked(DRIFTED), "Drifted 60m", Tone.WARNING, "differs from its NodePool"),
+        (TAINTED, marked(CHOSEN), "Disrupting 5s", Tone.LEAVING, "once its replacement is ready"),
+        (TAINTED, claim(), "Tainted", Tone.WARNING, "without a disruption command"),
+        (TAINTED, None, "Disrupting", Tone.LEAVING, "chosen"),
+        (node(taints=(Taint("karpenter.sh/disrupted", "NoExecute"),)), None, "Ready", Tone.GOOD, "ready"),
+        (node(conditions=()), rebooting("RebootRequested", "5m0s"), "Rebooting 60s", Tone.WARNING, GRACE_OVER),
+        (node(), rebooting("RebootRequested", "1s"), "Rebooting 60s", Tone.WARNING, "after at most 5s"),
+        (node(), rebooting("RebootRequested", "soon"), "Rebooting 60s", Tone.WARNING, "then reboots it (for Ready"),
+        (unready(), rebooting("RebootIssued"), "Rebooting 60s", Tone.WARNING, "not back within 20m it is deleted"),
+        (node(), marked(Condition("Rebooting", "False", "RebootSucceeded")), "Ready", Tone.GOOD, "ready"),
+        (DELETED, rebooting("RebootIssued"), "Deleting 60s", Tone.LEAVING, "begun"),
+        (node(deletion_ns=since(9)), claim(), "Deleting 9m", Tone.LEAVING, "has not begun"),
+        (node(), claim(deletion_ns=since(9)), "Deleting 9m", Tone.LEAVING, "has not begun"),
+        (node(deletion_ns=since(8)), leaving(9, DRAINING), "Draining 9m", Tone.LEAVING, "being evicted"),
+        (node(), leaving(3, *conditions("Drained")), "Detaching 3m", Tone.LEAVING, "volumes"),
+        (node(), leaving(3, *conditions("Drained", "VolumesDetached")), "Terminating 3m", Tone.LEAVING,
+         "the instance is terminated next"),
+        (DELETED, leaving(1, *conditions("Drained", "InstanceTerminating")), "Terminating 60s", Tone.LEAVING,
+         "terminated"),
+        (DELETED, None, "Deleting 60s", Tone.LEAVING, "a finalizer remains"),
+        (node(), claim(conditions=conditions("Launched")), "Registering 60m", Tone.ACTIVE, "tied it"),
+        (node(), claim(conditions=JOINED, startup_taints=STARTUP), "Initializing 60m", Tone.ACTIVE,
+         "all its resources"),
+        (node(conditions=(), taints=STARTUP), claim(conditions=JOINED, startup_taints=STARTUP), "Initializing 60m",
+         Tone.ACTIVE, "startup taint a/b"),
+        (None, claim(conditions=()), "Launching 60m", Tone.ACTIVE, "instance is not launched"),
+        (None, claim(conditions=(NO_CAPACITY,)), "Launching 60m", Tone.FAULT, "no capacity"),
+        (None, claim(conditions=conditions("Launched", "?Registered")), "Registering 60m", Tone.ACTIVE, "joined"),
+        (None, claim(conditions=TWO_NODES), "Registering 60m", Tone.FAULT, "two nodes"),
+        (None, claim(deletion_ns=since(1)), "Deleting 60s", Tone.LEAVING, "no node"),
+        (None, claim(node_name="n9"), "Node gone", Tone.FAULT, "n9"),
     ],
-)
-def test_the_state_that_matters_most(entry: NodeEntry, text: str, tone: Tone, words: str) -> None:
-    status = node_status(entry)
+)  # fmt: skip
+def test_the_state_that_matters_most(
+    node: Node | None, claim: NodeClaim | None, text: str, tone: Tone, words: str
+) -> None:
+    status = node_status(NodeEntry(node, claim))
     assert (status.text(NOW_NS), status.tone) == (text, tone)
     assert words in status.sentence
     assert is_faulty(status) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
+
+
+def test_a_nodeclaim_that_may_not_be_listed_is_not_gone() -> None:
+    assert (
+        "its NodeClaim cannot be shown"
+        in node_status(NodeEntry(DELETED, None, hidden=frozenset({"NodeClaim"}))).sentence
+    )
 
 
 def entry_of(name: str) -> NodeEntry:
@@ -269,11 +177,8 @@ def test_cells_of_a_node() -> None:
 def test_cells_of_a_claim_and_of_a_node_that_karpenter_does_not_manage() -> None:
     cells = cells_of(entry_of("general-x7k2p"))
     assert (cells["name"], cells["cpu"], cells["type"], cells["status"]) == (
-        "(general-x7k2p)",
-        "-",
-        "-",
-        "Launching 38s",
-    )
+        "(general-x7k2p)", "-", "-", "Launching 38s",
+    )  # fmt: skip
     assert cells["expires"] == "never"
     cells = cells_of(entry_of("10-0-1-10"))
     assert (cells["pool"], cells["cap"], cells["expires"], cells["delta"]) == ("-", "-", "-", "-")
@@ -362,13 +267,8 @@ def facts_of(
 def test_totals() -> None:
     entries = view_of(a_fleet()).node_entries
     assert [fact.short for fact in facts_of(entries, 89)] == [
-        "11 nodes",
-        "+2",
-        "89 pods",
-        "cpu 52%",
-        "mem 55%",
-        "slots 6%",
-    ]
+        "11 nodes", "+2", "89 pods", "cpu 52%", "mem 55%", "slots 6%",
+    ]  # fmt: skip
     whole = entry_of("12-88")
     forbidden = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
     assert [fact.text for fact in forbidden] == ["1 node", "pods unread"]
@@ -417,11 +317,8 @@ def test_totals_without_permission_are_never_zero() -> None:
     assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes unread"]
     claims = [NodeEntry(None, claim(), hidden=nodes)]
     assert [fact.text for fact in facts_of(claims, 3, cost=cost, hidden=nodes)] == [
-        "nodes unread",
-        "1 NodeClaim",
-        "$1.00/h · $730/mo",
-        "3 pods",
-    ]
+        "nodes unread", "1 NodeClaim", "$1.00/h · $730/mo", "3 pods",
+    ]  # fmt: skip
     both = frozenset({"Node", "Pod"})
     assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes unread", "1 NodeClaim", "pods unread"]
 

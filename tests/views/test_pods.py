@@ -42,14 +42,11 @@ def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
         (entry(waiting_reason="ContainerCreating"), "ContainerCreating", Tone.ACTIVE),
         (entry(phase="Pending"), "Pending", Tone.ACTIVE),
         (entry(phase="Pending", node_name="", created_ns=NOW_NS - MINUTE), "Pending 60s", Tone.WARNING),
-        (
-            entry(phase="Pending", node_name="", scheduled_reason="Unschedulable", scheduled_ns=NOW_NS - 3 * MINUTE),
-            "Unschedulable 3m",
-            Tone.WARNING,
-        ),
+        (entry(phase="Pending", node_name="", scheduled_reason="Unschedulable", scheduled_ns=NOW_NS - 3 * MINUTE),
+         "Unschedulable 3m", Tone.WARNING),
         (entry(phase=""), "Unknown", Tone.NORMAL),
     ],
-)
+)  # fmt: skip
 def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> None:
     assert (pod_status_text(pod, NOW_NS), pod_status(pod)[1]) == (text, tone)
 
@@ -134,12 +131,8 @@ def protections(view: ClusterView, now_ns: int = NOW_NS) -> dict[str, str]:
 def test_a_pod_that_its_disruption_budget_keeps_is_protected() -> None:
     closed = protections(a_view(a_pdb(name="front")))
     assert closed == {
-        "web-1": "PDB front",
-        "ill": "PDB front",
-        "job": "do-not-disrupt 2h",
-        "cni": "PDB front",
-        "own": "static",
-    }
+        "web-1": "PDB front", "ill": "PDB front", "job": "do-not-disrupt 2h", "cni": "PDB front", "own": "static",
+    }  # fmt: skip
     lenient = a_pdb(name="front", unhealthy_pod_eviction_policy="AlwaysAllow")
     assert "ill" not in protections(a_view(lenient))
     assert protections(a_view(a_pdb(name="front")), NOW_NS + 5 * 60 * MINUTE)["job"] == "PDB front"

@@ -71,17 +71,10 @@ def test_story_d_account() -> None:
     account = plain_text(account_lines(big(), trino().fit(big()), whole_view().evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
-        "advertised": "262,144",
-        "VM overhead 0.075": "−19,661",
-        "capacity": "242,483",
-        "kubeReserved": "−2,829",
-        "eviction": "−100",
-        "allocatable": "239,554",
-        "DaemonSets (3)": "−640",
-        "largest pod": "238,914",
-        "asked": "245,760",
-        "✘ short by": "6,846",
-    }
+        "advertised": "262,144", "VM overhead 0.075": "−19,661", "capacity": "242,483", "kubeReserved": "−2,829",
+        "eviction": "−100", "allocatable": "239,554", "DaemonSets (3)": "−640", "largest pod": "238,914",
+        "asked": "245,760", "✘ short by": "6,846",
+    }  # fmt: skip
     assert "256Gi by EC2" in account
     assert max(map(len, account.splitlines())) <= 76
 
@@ -128,12 +121,10 @@ def test_filters_with_counts_and_reasons() -> None:
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
     assert plain_text(reason_lines(small().entry)).splitlines() == [
         f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(small().types) - 21:,}",
-        (
-            "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
-            "t3a.micro has 4 pod slots and 4 more"
-        ),
+        ("DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, t3a.micro has 4 pod slots and 4 "
+         "more"),
         "no pod fits after them: pods −2",
-    ]
+    ]  # fmt: skip
 
 
 def test_findings_say_what_to_do() -> None:
@@ -235,13 +226,11 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
     [
         ({}, ""),
         ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
-        (
-            {"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
-            "AWS does not return zones, offerings (see :sources)",
-        ),
+        ({"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
+         "AWS does not return zones, offerings (see :sources)"),
         ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
     ],
-)
+)  # fmt: skip
 def test_one_quiet_sentence_without_aws(given: dict[str, Any], sentence: str) -> None:
     assert aws_sentence(Evidence(**given)) == sentence
 

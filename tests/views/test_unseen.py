@@ -24,13 +24,10 @@ from karptui.views.table import Sort, TableSpec
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
 LABELS = {
-    karpenter_labels.NODEPOOL: "general",
-    karpenter_labels.INSTANCE_TYPE: "m5.large",
-    karpenter_labels.CAPACITY_TYPE: "on-demand",
-    karpenter_labels.ZONE: "us-east-1a",
-    karpenter_labels.ARCH: "arm64",
+    karpenter_labels.NODEPOOL: "general", karpenter_labels.INSTANCE_TYPE: "m5.large",
+    karpenter_labels.CAPACITY_TYPE: "on-demand", karpenter_labels.ZONE: "us-east-1a", karpenter_labels.ARCH: "arm64",
     "example.com/team": "web\x1b[31m",
-}
+}  # fmt: skip
 ALLOCATABLE = amounts(cpu="4", memory="8Gi", pods="10", **{"ephemeral-storage": "20Gi", "nvidia.com/gpu": "2"})
 
 ORIGIN = PriceOrigin(PriceSource.BUILT_IN, NOW_NS)
@@ -96,19 +93,10 @@ class TestNodes:
         sample = Sample(NOW_NS - 20 * SECOND, 400, 2 << 30)
         used = Used(sample, 400, 2 << 30, 1, sample.at_ns)
         assert words_of(SPEC, a_node(price=a_price(), used=used)) == [
-            "$0.0961/h",
-            "1/10 pods",
-            "m5.large on-demand us-east-1a",
-            "team=web␛[31m",
-            "free 4000m 8,192Mi",
-            "expires in 3d",
-            "gpu 0/2",
-            "age 60m",
-            "ephemeral 2/20Gi 10%",
-            "used cpu 400m mem 2,048Mi 20s ago",
-            "arm64",
+            "$0.0961/h", "1/10 pods", "m5.large on-demand us-east-1a", "team=web␛[31m", "free 4000m 8,192Mi",
+            "expires in 3d", "gpu 0/2", "age 60m", "ephemeral 2/20Gi 10%", "used cpu 400m mem 2,048Mi 20s ago", "arm64",
             "image ami-1",
-        ]
+        ]  # fmt: skip
 
     def test_what_is_less_than_promised_comes_before_everything(self) -> None:
         smaller = a_node(claim=a_claim(allocatable=amounts(cpu="4", memory="9Gi", pods="14")))

@@ -77,38 +77,21 @@ def _machine(document: dict[str, Any], types: dict[str, Any], node_name: str, cr
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",
         "metadata": {"name": node_name, "uid": node_name, "creationTimestamp": stamp, "labels": labels},
-        "spec": {
-            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-            "requirements": [*document["requirements"], allowed],
-            "resources": {"requests": document["requests"]},
-        },
-        "status": {
-            "nodeName": node_name,
-            "providerID": f"aws:///{node_name}",
-            "capacity": instance["capacity"],
-            "conditions": done,
-        },
-    }
+        "spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                 "requirements": [*document["requirements"], allowed], "resources": {"requests": document["requests"]}},
+        "status": {"nodeName": node_name, "providerID": f"aws:///{node_name}", "capacity": instance["capacity"],
+                   "conditions": done},
+    }  # fmt: skip
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": node_name,
-            "creationTimestamp": stamp,
-            "labels": {
-                **labels,
-                "kubernetes.io/hostname": node_name,
-                "karpenter.sh/registered": "true",
-                "karpenter.sh/initialized": "true",
-            },
-        },
+        "metadata": {"name": node_name, "creationTimestamp": stamp,
+                     "labels": {**labels, "kubernetes.io/hostname": node_name, "karpenter.sh/registered": "true",
+                                "karpenter.sh/initialized": "true"}},
         "spec": {"providerID": f"aws:///{node_name}"},
-        "status": {
-            "capacity": instance["capacity"],
-            "allocatable": instance["capacity"],
-            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": stamp}],
-        },
-    }
+        "status": {"capacity": instance["capacity"], "allocatable": instance["capacity"],
+                   "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": stamp}]},
+    }  # fmt: skip
     return [claim, node]
 
 

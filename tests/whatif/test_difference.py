@@ -117,10 +117,8 @@ def test_pods_that_find_a_place_and_what_it_costs() -> None:
     assert result.price_delta_share == pytest.approx(8.0)
     (gain,) = result.now_fit
     assert (gain.owner, gain.before, gain.after) == (
-        "ReplicaSet/default/web",
-        NOWHERE,
-        PodPlace(PlaceKind.CLAIM, "general"),
-    )
+        "ReplicaSet/default/web", NOWHERE, PodPlace(PlaceKind.CLAIM, "general"),
+    )  # fmt: skip
     (claim,) = result.claims
     assert claim.is_changed
     assert claim.cheapest is not None
@@ -179,14 +177,11 @@ def test_without_a_usable_nodepool_kube_scheduler_places_the_pods_of_a_removed_n
 def test_reasons_of_several_nodepools() -> None:
     pools = (
         POOL,
-        another(
-            "gpu",
-            template={
-                **POOL["spec"]["template"],
-                "spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
-            },
-        ),
-    )
+        another("gpu",
+                template={**POOL["spec"]["template"],
+                          "spec": {**POOL["spec"]["template"]["spec"],
+                                   "taints": [{"key": "gpu", "effect": "NoSchedule"}]}}),
+    )  # fmt: skip
     result = changed(fleet(a_pod(cpu="99", memory="900Gi", requests={"x/y": "3"}), nodes=0, manifests=pools))
     assert result.still_pending[0].reason.endswith("(1 other NodePool matches worse)")
     assert "memory 913,408Mi" in result.still_pending[0].reason

@@ -91,19 +91,13 @@ def test_refuses_what_yaml_for_kubernetes_cannot_hold() -> None:
 RAW: dict[str, Any] = {
     "status": {"conditions": []},
     "spec": NODE_POOL["spec"],
-    "metadata": {
-        "uid": "u",
-        "resourceVersion": "5",
-        "generation": 2,
-        "creationTimestamp": "2026-01-31T09:00:00Z",
-        "managedFields": [{"manager": "kubectl"}],
-        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"},
-        "name": "general",
-        "labels": {"name": "z", "a": "b"},
-    },
+    "metadata": {"uid": "u", "resourceVersion": "5", "generation": 2, "creationTimestamp": "2026-01-31T09:00:00Z",
+                 "managedFields": [{"manager": "kubectl"}],
+                 "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}, "name": "general",
+                 "labels": {"name": "z", "a": "b"}},
     "kind": "NodePool",
     "apiVersion": "karpenter.sh/v1",
-}
+}  # fmt: skip
 
 
 def test_a_document_has_what_people_edit_in_the_order_they_write_it() -> None:
@@ -181,13 +175,11 @@ def test_a_strategic_patch_deletes_and_replaces() -> None:
 
 def test_strategies_of_single_fields() -> None:
     schema = {
-        "properties": {
-            "strategy": {"properties": {}, "x-kubernetes-patch-strategy": "retainKeys"},
-            "selector": {"properties": {}, "x-kubernetes-patch-strategy": "replace"},
-            "finalizers": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
-            "map": {"additionalProperties": {"type": "string"}},
-        }
-    }
+        "properties": {"strategy": {"properties": {}, "x-kubernetes-patch-strategy": "retainKeys"},
+                       "selector": {"properties": {}, "x-kubernetes-patch-strategy": "replace"},
+                       "finalizers": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
+                       "map": {"additionalProperties": {"type": "string"}}},
+    }  # fmt: skip
     old = {"strategy": {"a": 1, "b": 2}, "selector": {"a": 1}, "finalizers": ["x", "y"], "map": {"a": "1", "b": "2"}}
     new = {"strategy": {"a": 2}, "selector": {"b": 1}, "finalizers": ["y", "z"], "map": {"a": "1"}, "more": 1}
     assert strategic_patch(old, new, schema) == {

@@ -45,12 +45,10 @@ CHANGES: list[tuple[tuple[str | int, ...], Any]] = [
     (("spec", "weight"), 97),
     (("spec", "limits"), {"cpu": "3"}),
     (("spec", "template", "spec", "taints"), [{"key": "edited", "effect": "NoSchedule"}]),
-    (
-        ("spec", "template", "spec", "requirements"),
-        [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}],
-    ),
+    (("spec", "template", "spec", "requirements"),
+     [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]),
     (("spec", "template", "metadata"), {"labels": {"team": "a"}}),
-]
+]  # fmt: skip
 
 
 def first(family: str) -> Json:

@@ -46,11 +46,9 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
         names = tuple(result.instance_type_names)
         option = outcome.claim_types.of(result)[0]
         labels = {
-            NODEPOOL: result.nodepool_name,
-            INSTANCE_TYPE: option.name,
-            ZONE: option.zone,
+            NODEPOOL: result.nodepool_name, INSTANCE_TYPE: option.name, ZONE: option.zone,
             CAPACITY_TYPE: option.capacity_type,
-        }
+        }  # fmt: skip
         node = a_node(name=f"new-{index}", pool=result.nodepool_name, instance_type=option.name, labels=labels)
         claim = replace(
             a_nodeclaim(name=f"claim-{index}", labels=labels),

@@ -29,28 +29,16 @@ def beside(title: str, detail: str) -> Beside:
     [
         ("weight", "of the pool", 40, ["weight  of the pool"]),
         ("weight", "", 40, ["weight"]),
-        (
-            "weight",
-            "pools of more weight are tried first, then those of less",
-            38,
-            ["weight  pools of more weight are tried", "        first, then those of less"],
-        ),
+        ("weight", "pools of more weight are tried first, then those of less", 38,
+         ["weight  pools of more weight are tried", "        first, then those of less"]),
         ("ab", "the first of words that are wrapped", 30, ["ab  the first of words that", "    are wrapped"]),
-        (
-            "日本",
-            "the first of words that are wrapped here",
-            30,
-            ["日本  the first of words that", "      are wrapped here"],
-        ),
+        ("日本", "the first of words that are wrapped here", 30,
+         ["日本  the first of words that", "      are wrapped here"]),
         ("a very long title of a choice", "short", 40, ["a very long title of a choice  short"]),
-        (
-            "a very long title of a choice",
-            "which leaves too little room for the detail beside it",
-            40,
-            ["a very long title of a choice", "    which leaves too little room for the", "    detail beside it"],
-        ),
+        ("a very long title of a choice", "which leaves too little room for the detail beside it", 40,
+         ["a very long title of a choice", "    which leaves too little room for the", "    detail beside it"]),
     ],
-)
+)  # fmt: skip
 def test_details_hang_in_their_column(title: str, detail: str, width: int, expected: list[str]) -> None:
     assert lines(beside(title, detail), width) == expected
 

@@ -19,11 +19,9 @@ async def test_keys_ask_and_nothing_changes_by_itself() -> None:
         controls.show_controls((WEIGHT, POLICY))
         await pilot.press("right", "left", "down", "enter", "backspace")
         assert app.heard == [
-            ControlList.Stepped("weight", 1),
-            ControlList.Stepped("weight", -1),
-            ControlList.Chosen("policy"),
+            ControlList.Stepped("weight", 1), ControlList.Stepped("weight", -1), ControlList.Chosen("policy"),
             ControlList.Reset("policy"),
-        ]
+        ]  # fmt: skip
         assert controls.controls == (WEIGHT, POLICY)
         app.heard.clear()
         controls.show_controls(())

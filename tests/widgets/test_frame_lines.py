@@ -19,13 +19,9 @@ from karptui.widgets.top_bar import TopBar
 from tests.widgets.harness import WidgetApp
 
 FACTS = (
-    Fact("62 nodes"),
-    Fact("$25.08/h · $18,310/mo", "$25.08/h+"),
-    Fact("held $4.12/h", "held $4.12/h"),
-    Fact("914 pods", "914 pods"),
-    Fact("cpu 61%", "cpu 61%"),
-    Fact("mem 74%", "mem 74%"),
-)
+    Fact("62 nodes"), Fact("$25.08/h · $18,310/mo", "$25.08/h+"), Fact("held $4.12/h", "held $4.12/h"),
+    Fact("914 pods", "914 pods"), Fact("cpu 61%", "cpu 61%"), Fact("mem 74%", "mem 74%"),
+)  # fmt: skip
 VALUES = TopBarValues("prod-eu-1", facts=FACTS, health=Health("● live 12:00:07Z", "● 12:00:07Z", Tone.GOOD))
 NOTES = {"pending": "3", "blockers": "9", "advice": "14"}
 LARGE = {"pending": "12,345", "blockers": "67,890", "advice": "123"}

@@ -50,17 +50,10 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
         pytest.param("why", ["abcdefghijk"], 10, 2, ["why"], id="nothing fits"),
         pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
         pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
-        pytest.param(
-            "one two three four five", ["a"], 8, 3, ["one two", "three…", "a"], id="two of three, the last for facts"
-        ),
-        pytest.param(
-            "one two three four",
-            ["a"],
-            8,
-            3,
-            ["one two", "three", "four · a"],
-            id="three of three where it is whole so",
-        ),
+        pytest.param("one two three four five", ["a"], 8, 3, ["one two", "three…", "a"],
+                     id="two of three, the last for facts"),
+        pytest.param("one two three four", ["a"], 8, 3, ["one two", "three", "four · a"],
+                     id="three of three where it is whole so"),
         pytest.param("one two three", ["a"], 7, 1, ["one…"], id="nothing behind a sentence that is cut"),
         pytest.param("one two three", [], 7, 1, ["one…"], id="cut without facts too, behind a word"),
         pytest.param("held by it · would go there", [], 20, 1, ["held by it…"], id="behind a clause rather"),
@@ -69,7 +62,7 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
         pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
         pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
     ],
-)
+)  # fmt: skip
 def test_the_sentence_comes_first_and_facts_fill_what_it_leaves(
     sentence: str, facts: list[str], width: int, height: int, expected: list[str]
 ) -> None:

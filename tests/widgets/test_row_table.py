@@ -299,14 +299,8 @@ async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> Non
 async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(80, 12)) as pilot:
         hostile = (
-            "[bold red]x[/]",
-            "[/]",
-            "\x1b[2J\x1b]0;t\x07",
-            "a\nb",
-            "\u202egnp.exe",
-            "節點",
-            "[@click=app.quit]q[/]",
-        )
+            "[bold red]x[/]", "[/]", "\x1b[2J\x1b]0;t\x07", "a\nb", "\u202egnp.exe", "節點", "[@click=app.quit]q[/]",
+        )  # fmt: skip
         lines = await shown(pilot, table, rows_of(*hostile))
         text = "\n".join(lines)
         for name in ("[bold red]x[/]", "[/]", "␛[2J", "a⏎b", "�gnp.exe", "節點", "[@click=app.quit]q[/]"):

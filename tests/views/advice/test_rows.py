@@ -59,10 +59,8 @@ def test_entries_of_a_report() -> None:
     assert advice_entries(None) == ()
     (entry,) = advice_entries(AdviceReport(findings=(a_finding(),)))
     assert (entry.key, entry.object_name, entry.rule.id) == (
-        "pool-weight-tie:NodePool/general",
-        "general",
-        "pool-weight-tie",
-    )
+        "pool-weight-tie:NodePool/general", "general", "pool-weight-tie",
+    )  # fmt: skip
     bare = an_entry(objects=())
     assert (bare.first, bare.object_name, bare.key) == (None, "", "pool-weight-tie::so it is")
 

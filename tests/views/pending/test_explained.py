@@ -68,78 +68,34 @@ def explained(pod: Pod, *pools: NodePool, types: Sequence[InstanceType] = TYPES,
 
 
 CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
-    (
-        a_pod(),
-        a_nodepool(taints=(Taint("ci", "NoSchedule"),)),
-        "TAINTS",
-        "taint ci:NoSchedule not tolerated",
-        "taint ci:NoSchedule not tolerated",
-    ),
-    (
-        a_pod(),
-        a_nodepool(limits=amounts({"cpu": "1"})),
-        "LIMITS",
-        "no allowed type fits under its limits",
-        "no allowed type fits under its limits",
-    ),
-    (
-        a_pod(cpu="3"),
-        a_nodepool(limits=amounts({"cpu": "2"})),
-        "RESOURCES",
-        "cpu short by 1000m on m5.large; its limits leave 1 of 2 types",
-        "cpu −1000m",
-    ),
+    (a_pod(), a_nodepool(taints=(Taint("ci", "NoSchedule"),)), "TAINTS", "taint ci:NoSchedule not tolerated",
+     "taint ci:NoSchedule not tolerated"),
+    (a_pod(), a_nodepool(limits=amounts({"cpu": "1"})), "LIMITS", "no allowed type fits under its limits",
+     "no allowed type fits under its limits"),
+    (a_pod(cpu="3"), a_nodepool(limits=amounts({"cpu": "2"})), "RESOURCES",
+     "cpu short by 1000m on m5.large; its limits leave 1 of 2 types", "cpu −1000m"),
     (a_pod(node_selector={"tier": "gold"}), a_nodepool(), "LABELS", "its nodes have no label tier", "no label tier"),
-    (
-        a_pod(node_selector={"topology.kubernetes.io/zon": "a"}),
-        a_nodepool(),
-        "LABELS",
-        "its nodes have no label topology.kubernetes.io/zon (did you mean topology.kubernetes.io/zone?)",
-        "no label zon (did you mean topology.kubernetes.io/zone?)",
-    ),
-    (
-        a_pod(node_selector={CAPACITY_TYPE: "spot"}),
-        a_nodepool(),
-        "LABELS",
-        f"requires {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
-        "requires capacity-type In [spot], the pool has In [on-demand]",
-    ),
-    (
-        a_pod(node_selector={ARCH: "arm64"}),
-        a_nodepool(),
-        "LABELS",
-        f"no type has {ARCH} In [arm64]",
-        f"no type has {ARCH} In [arm64]",
-    ),
-    (
-        a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)),
-        a_nodepool(),
-        "TOPOLOGY",
-        f"no {ZONE} satisfies its pod affinity: no pod app=nobody is on a node in namespace default",
-        "no zone satisfies its pod affinity",
-    ),
-    (
-        a_pod(topology_spread=(TopologySpreadConstraint(0, ZONE, "DoNotSchedule", OWN, min_domains=3),)),
-        a_nodepool(),
-        "TOPOLOGY",
-        f"no {ZONE} satisfies its topology spread (minDomains 3, but 2 domains; maxSkew 0; pods: {A}=0, {B}=0)",
-        "no zone satisfies its topology spread",
-    ),
-    (
-        a_pod(topology_spread=(TopologySpreadConstraint(1, "x.io/rack", "DoNotSchedule", OWN),)),
-        a_nodepool(),
-        "TOPOLOGY",
-        "no x.io/rack satisfies its topology spread: no node that it may use has this label",
-        "no x.io/rack satisfies its topology spread",
-    ),
-    (
-        a_pod(cpu="3"),
-        a_nodepool(requirements=(a_requirement(INSTANCE_TYPE, "Exists", min_values=2),)),
-        "OFFERING",
-        f"minValues: only 1 of {INSTANCE_TYPE}",
-        f"minValues: only 1 of {INSTANCE_TYPE}",
-    ),
-]
+    (a_pod(node_selector={"topology.kubernetes.io/zon": "a"}), a_nodepool(), "LABELS",
+     "its nodes have no label topology.kubernetes.io/zon (did you mean topology.kubernetes.io/zone?)",
+     "no label zon (did you mean topology.kubernetes.io/zone?)"),
+    (a_pod(node_selector={CAPACITY_TYPE: "spot"}), a_nodepool(), "LABELS",
+     f"requires {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
+     "requires capacity-type In [spot], the pool has In [on-demand]"),
+    (a_pod(node_selector={ARCH: "arm64"}), a_nodepool(), "LABELS", f"no type has {ARCH} In [arm64]",
+     f"no type has {ARCH} In [arm64]"),
+    (a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)), a_nodepool(), "TOPOLOGY",
+     f"no {ZONE} satisfies its pod affinity: no pod app=nobody is on a node in namespace default",
+     "no zone satisfies its pod affinity"),
+    (a_pod(topology_spread=(TopologySpreadConstraint(0, ZONE, "DoNotSchedule", OWN, min_domains=3),)), a_nodepool(),
+     "TOPOLOGY",
+     f"no {ZONE} satisfies its topology spread (minDomains 3, but 2 domains; maxSkew 0; pods: {A}=0, {B}=0)",
+     "no zone satisfies its topology spread"),
+    (a_pod(topology_spread=(TopologySpreadConstraint(1, "x.io/rack", "DoNotSchedule", OWN),)), a_nodepool(), "TOPOLOGY",
+     "no x.io/rack satisfies its topology spread: no node that it may use has this label",
+     "no x.io/rack satisfies its topology spread"),
+    (a_pod(cpu="3"), a_nodepool(requirements=(a_requirement(INSTANCE_TYPE, "Exists", min_values=2),)), "OFFERING",
+     f"minValues: only 1 of {INSTANCE_TYPE}", f"minValues: only 1 of {INSTANCE_TYPE}"),
+]  # fmt: skip
 
 
 class TestGates:
@@ -147,13 +103,11 @@ class TestGates:
         ("requests", "hint"),
         [
             ({"ephemeral-storage": "60Gi"}, "ephemeral-storage short by 40,960Mi on m5.large (its disk has 20Gi)"),
-            (
-                {"memory": "4Gi"},
-                "memory short by 2,048Mi on m5.large (the kubelet and the system reserve 6,144Mi of 8,192Mi of memory)",
-            ),
+            ({"memory": "4Gi"},
+             "memory short by 2,048Mi on m5.large (the kubelet and the system reserve 6,144Mi of 8,192Mi of memory)"),
             ({"memory": "12Gi"}, "memory short by 10,240Mi on m5.large"),
         ],
-    )
+    )  # fmt: skip
     def test_the_nodeclass_setting_that_decides(self, requests: dict[str, str], hint: str) -> None:
         kind = an_instance_type(reserved={"memory": "6Gi"})
         kind = replace(kind, capacity={**kind.capacity, **amounts({"ephemeral-storage": "20Gi"})})
@@ -189,20 +143,14 @@ class TestGates:
     @pytest.mark.parametrize(
         ("fields", "pool", "words"),
         [
-            (
-                {"node_selector": {ARCH: "arm64"}},
-                "full",
-                f"no type has {ARCH} In [arm64]; no allowed type fits under its limits",
-            ),
-            (
-                {"node_selector": {"team": "a"}},
-                "full",
-                "its nodes have no label team; no allowed type fits under its limits",
-            ),
+            ({"node_selector": {ARCH: "arm64"}}, "full",
+             f"no type has {ARCH} In [arm64]; no allowed type fits under its limits"),
+            ({"node_selector": {"team": "a"}}, "full",
+             "its nodes have no label team; no allowed type fits under its limits"),
             ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
             ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
         ],
-    )
+    )  # fmt: skip
     def test_limits_come_after_what_would_fail_the_pod_without_them(
         self, fields: Mapping[str, Any], pool: str, words: str
     ) -> None:
@@ -373,34 +321,22 @@ class TestRemedies:
     @pytest.mark.parametrize(
         ("edit", "line"),
         [
-            (
-                SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"),
-                'kubectl patch nodepool a --type=merge -p \'{"spec": {"limits": {"cpu": "9"}}}\'',
-            ),
-            (
-                SetField(ObjectRef("NodePool", "a"), ("spec", "x", 0), ["b"]),
-                '--type=json -p \'[{"op": "replace", "path": "/spec/x/0", "value": ["b"]}]\'',
-            ),
-            (
-                SetField(ObjectRef("NodePool", "a"), ("spec", "a/b", 0), None),
-                '{"op": "remove", "path": "/spec/a~1b/0"}',
-            ),
+            (SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"),
+             'kubectl patch nodepool a --type=merge -p \'{"spec": {"limits": {"cpu": "9"}}}\''),
+            (SetField(ObjectRef("NodePool", "a"), ("spec", "x", 0), ["b"]),
+             '--type=json -p \'[{"op": "replace", "path": "/spec/x/0", "value": ["b"]}]\''),
+            (SetField(ObjectRef("NodePool", "a"), ("spec", "a/b", 0), None),
+             '{"op": "remove", "path": "/spec/a~1b/0"}'),
             (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05"), "settings.vmMemoryOverheadPercent=0.05"),
             (SetSetting("BATCH", "1"), "in the environment of Karpenter's controller: BATCH=1"),
-            (
-                DeleteObject(ObjectRef("DaemonSet", "logs", "kube-system")),
-                "kubectl delete daemonset -n kube-system logs",
-            ),
+            (DeleteObject(ObjectRef("DaemonSet", "logs", "kube-system")),
+             "kubectl delete daemonset -n kube-system logs"),
             (DeleteObject(ObjectRef("NodePool", "a")), "kubectl delete nodepool a"),
-            (
-                SetField(
-                    ObjectRef("Pod", "web-1", "x"), ("spec", "containers", 0, "resources", "requests", "cpu"), "1"
-                ),
-                "in the pod template of Deployment x/web (spec.template):",
-            ),
+            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "containers", 0, "resources", "requests", "cpu"), "1"),
+             "in the pod template of Deployment x/web (spec.template):"),
             (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(removed)"),
         ],
-    )
+    )  # fmt: skip
     def test_as_text_to_copy(self, edit: DeleteObject | SetField | SetSetting, line: str) -> None:
         gain = Gain(1, 1, nodes=("n",), displaced=("x/y",))
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (edit,), gain)
@@ -448,69 +384,36 @@ ONE_OF_BOTH = tuple(
     for name, a, b in (("one", "x", "y"), ("two", "y", "x"))
 )
 RARER: Mapping[str, tuple[Pod, NodePool, Mapping[str, Any], str, str]] = {
-    "labels that no offering has together": (
-        a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"}),
-        a_nodepool(requirements=()),
-        {"types": (SPOT_ELSEWHERE,)},
-        "OFFERING",
-        "no type with these labels is available",
-    ),
-    "pod slots": (
-        a_pod(),
-        a_nodepool(),
-        {
-            "types": (an_instance_type(name="small", pods="2"),),
-            "daemonsets": (a_daemonset(name="a"), a_daemonset(name="b")),
-        },
-        "DAEMONSETS",
-        "pod slots short by 1: 2 of 3 on small",
-    ),
-    "daemonsets without which the pod would fit": (
-        a_pod(cpu="1"),
-        a_nodepool(),
-        {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
-        "DAEMONSETS",
-        "cpu short by 500m on small; DaemonSets use 1500m there",
-    ),
-    "daemonsets without which it would not fit either": (
-        a_pod(cpu="3"),
-        a_nodepool(),
-        {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
-        "RESOURCES",
-        "cpu short by 2500m on small",
-    ),
-    "host ports of DaemonSets": (
-        a_pod(host_ports=(HostPort(8080),)),
-        a_nodepool(),
-        {"daemonsets": (a_daemonset(host_ports=(HostPort(8080),)),)},
-        "DAEMONSETS",
-        "its host ports are used by DaemonSets",
-    ),
-    "a volume in another zone": (
-        a_pod(volumes=(PodVolume("data", "data"),)),
-        a_nodepool(requirements=(IN_1A,)),
-        {
-            "claims": (BOUND,),
-            "volumes": (PersistentVolume(name="pv", required_node_terms=(NodeSelectorTerm((IN_1B,)),)),),
-        },
-        "TOPOLOGY",
-        f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]",
-    ),
-    "the number of nodes": (
-        a_pod(),
-        a_nodepool(limits=amounts({"nodes": "0"})),
-        {},
-        "LIMITS",
-        "at its limit of nodes",
-    ),
-    "labels that only fail together": (
-        a_pod(node_selector=dict.fromkeys(KEYS, "x")),
-        a_nodepool(requirements=(a_requirement(KEYS[0], "Exists"), a_requirement(KEYS[1], "Exists"))),
-        {"types": ONE_OF_BOTH},
-        "LABELS",
-        "no type has both company.io/a In [x] and company.io/b In [x]",
-    ),
-}
+    "labels that no offering has together": (a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"}),
+                                             a_nodepool(requirements=()), {"types": (SPOT_ELSEWHERE,)}, "OFFERING",
+                                             "no type with these labels is available"),
+    "pod slots": (a_pod(), a_nodepool(),
+                  {"types": (an_instance_type(name="small", pods="2"),),
+                   "daemonsets": (a_daemonset(name="a"), a_daemonset(name="b"))},
+                  "DAEMONSETS", "pod slots short by 1: 2 of 3 on small"),
+    "daemonsets without which the pod would fit": (a_pod(cpu="1"), a_nodepool(),
+                                                   {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+                                                   "DAEMONSETS",
+                                                   "cpu short by 500m on small; DaemonSets use 1500m there"),
+    "daemonsets without which it would not fit either": (a_pod(cpu="3"), a_nodepool(),
+                                                         {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+                                                         "RESOURCES", "cpu short by 2500m on small"),
+    "host ports of DaemonSets": (a_pod(host_ports=(HostPort(8080),)), a_nodepool(),
+                                 {"daemonsets": (a_daemonset(host_ports=(HostPort(8080),)),)}, "DAEMONSETS",
+                                 "its host ports are used by DaemonSets"),
+    "a volume in another zone": (a_pod(volumes=(PodVolume("data", "data"),)), a_nodepool(requirements=(IN_1A,)),
+                                 {"claims": (BOUND,),
+                                  "volumes": (PersistentVolume(name="pv",
+                                                               required_node_terms=(NodeSelectorTerm((IN_1B,)),)),)},
+                                 "TOPOLOGY",
+                                 f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"),
+    "the number of nodes": (a_pod(), a_nodepool(limits=amounts({"nodes": "0"})), {}, "LIMITS", "at its limit of nodes"),
+    "labels that only fail together": (a_pod(node_selector=dict.fromkeys(KEYS, "x")),
+                                       a_nodepool(requirements=(a_requirement(KEYS[0], "Exists"),
+                                                                a_requirement(KEYS[1], "Exists"))),
+                                       {"types": ONE_OF_BOTH}, "LABELS",
+                                       "no type has both company.io/a In [x] and company.io/b In [x]"),
+}  # fmt: skip
 
 
 class TestRarerMisses:

@@ -9,16 +9,11 @@ from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 
 REFUSALS = (
-    NodeRefusal(
-        "ip-10-0-1-2.ec2.internal",
-        PlacementGate.ROOM,
-        shortages=(
-            Shortage("memory", parse_quantity("32Gi"), parse_quantity("7374324Ki")),
-            Shortage("cpu", parse_quantity("5"), parse_quantity("2")),
-        ),
-    ),
+    NodeRefusal("ip-10-0-1-2.ec2.internal", PlacementGate.ROOM,
+                shortages=(Shortage("memory", parse_quantity("32Gi"), parse_quantity("7374324Ki")),
+                           Shortage("cpu", parse_quantity("5"), parse_quantity("2")))),
     NodeRefusal("n2", PlacementGate.TAINTS, "does not tolerate [team=x]"),
-)
+)  # fmt: skip
 
 
 def test_a_row_for_every_node_by_what_rules_it_out() -> None:

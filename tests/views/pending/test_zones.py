@@ -59,12 +59,10 @@ STATE = a_state(
         (waiting("missing"), ""),
         (waiting("a"), "zones  PVC db/a → us-east-1a"),
         (waiting("a", "everywhere"), "zones  PVC db/a → us-east-1a"),
-        (
-            waiting("a", "either"),
-            "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a",
-        ),
+        (waiting("a", "either"),
+         "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a"),
         (waiting("b", zone="us-east-1a"), f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}"),
     ],
-)
+)  # fmt: skip
 def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
     assert plain_text(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected

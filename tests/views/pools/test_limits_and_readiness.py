@@ -81,14 +81,11 @@ def test_what_is_not_ready() -> None:
     ("conditions", "short", "words"),
     [
         ((), "class", ""),
-        (
-            (("SubnetsReady", "False"), ("Ready", "False")),
-            "class SubnetsReady",
-            "✘ EC2NodeClass default: SubnetsReady is False",
-        ),
+        ((("SubnetsReady", "False"), ("Ready", "False")), "class SubnetsReady",
+         "✘ EC2NodeClass default: SubnetsReady is False"),
         ((("Ready", "Unknown"),), "class Ready", "✘ EC2NodeClass default: Ready is Unknown"),
     ],
-)
+)  # fmt: skip
 def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], short: str, words: str) -> None:
     held = story_a.inventory()
     result = tuple(builders.a_condition(name, status=status) for name, status in conditions)
@@ -140,11 +137,8 @@ def test_pools_that_take_no_part() -> None:
         builders.a_nodepool(name="one"),
     )
     assert {name: cells(row)["ready"] for name, row in rows.items()} == {
-        "one": "✔",
-        "foreign": "passed over",
-        "leaving": "✘ deleting",
-        "static": "✔ static 2",
-    }
+        "one": "✔", "foreign": "passed over", "leaving": "✘ deleting", "static": "✔ static 2",
+    }  # fmt: skip
     assert cells(rows["foreign"])["budget"] == "-"
     assert "excluded" in text_of(title_parts(rows["static"], has_prices=True))
     assert pools_table().tone(rows["static"]) is Tone.MUTED

@@ -81,19 +81,6 @@ def a_difference(**given: Any) -> Difference:
 
 
 __all__ = [
-    "GENERAL",
-    "NOWHERE",
-    "OLD_NODE",
-    "BudgetChange",
-    "CommandLine",
-    "DriftLine",
-    "MoveLine",
-    "NextLines",
-    "NodeLine",
-    "a_claim",
-    "a_difference",
-    "a_pool",
-    "a_type",
-    "totals",
-    "unplaced",
-]
+    "GENERAL", "NOWHERE", "OLD_NODE", "BudgetChange", "CommandLine", "DriftLine", "MoveLine", "NextLines", "NodeLine",
+    "a_claim", "a_difference", "a_pool", "a_type", "totals", "unplaced",
+]  # fmt: skip

@@ -91,10 +91,8 @@ def test_pools_whose_figures_change_are_named() -> None:
     ]
     assert [line.target for line in lines[1:4]] == [("NodePool", name, "") for name in ("general", "spare", "old")]
     assert [text(row.pieces).strip() for row in lines[1].details] == [
-        "launches 0 → 1",
-        "$/h $17.4000 → $17.7110",
-        "pods of workloads 0",
-    ]
+        "launches 0 → 1", "$/h $17.4000 → $17.7110", "pods of workloads 0",
+    ]  # fmt: skip
     assert [row.target for row in lines[-1].details] == [("NodePool", "same", "")]
 
 

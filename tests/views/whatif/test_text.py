@@ -81,11 +81,8 @@ def test_lines_that_differ_say_what_they_were() -> None:
     notes = line_notes(parse(edited), (), original)
     lines = edited.split("\n")
     assert {lines[row].strip(): note.text for row, note in notes.items()} == {
-        "weight: 60": "was 50",
-        "limits: {cpu: 480}": "was different",
-        "- key: b": "was a",
-        "value: c": "new",
-    }
+        "weight: 60": "was 50", "limits: {cpu: 480}": "was different", "- key: b": "was a", "value: c": "new",
+    }  # fmt: skip
     assert {note.tone for note in notes.values()} == {Tone.MUTED}
     assert line_notes(before, (), original) == {}
 
@@ -133,13 +130,9 @@ def test_the_document_at_the_cursor_is_in_focus_unless_it_cannot_be_read() -> No
 
 def test_every_setting_has_the_value_of_the_cluster() -> None:
     given = {
-        "VM_MEMORY_OVERHEAD_PERCENT": "0.05",
-        "RESERVED_ENIS": "1",
-        "PREFERENCE_POLICY": "Ignore",
-        "MIN_VALUES_POLICY": "BestEffort",
-        "IGNORE_DRA_REQUESTS": "false",
-        "FEATURE_GATES": "NodeRepair=true",
-    }
+        "VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1", "PREFERENCE_POLICY": "Ignore",
+        "MIN_VALUES_POLICY": "BestEffort", "IGNORE_DRA_REQUESTS": "false", "FEATURE_GATES": "NodeRepair=true",
+    }  # fmt: skip
     settings = parse_settings(given)
     values = {edit.name: setting_value(edit, settings) for edit in SETTING_EDITS}
     for name, value in given.items():
@@ -177,32 +170,20 @@ def test_scenarios_stand_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("after", "text"),
     [
-        (
-            {"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
-            "less is best: 3 pods fewer pending than now, +$5.42/h; more next: -$0.50/h, equally many pending pods.",
-        ),
-        (
-            {"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
-            "None is better than the current cluster; a next: +$0.29/h, equally many pending pods.",
-        ),
-        (
-            {"a": totals(), "b": totals()},
-            "a and b have the same result as the current cluster: equally many pending pods, at the same $/h.",
-        ),
-        (
-            {"a": totals(price_per_hour=26.0), "b": totals()},
-            "None is better than the current cluster; b has the same result.",
-        ),
-        (
-            {"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
-            "c is best: 1 pod fewer pending than now, the same $/h; a next: -$1.00/h, equally many pending pods.",
-        ),
-        (
-            {"a": totals(pending=2), "b": totals(pending=2)},
-            "a and b are equally good: 1 pod fewer pending than now, the same $/h.",
-        ),
+        ({"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
+         "less is best: 3 pods fewer pending than now, +$5.42/h; more next: -$0.50/h, equally many pending pods."),
+        ({"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
+         "None is better than the current cluster; a next: +$0.29/h, equally many pending pods."),
+        ({"a": totals(), "b": totals()},
+         "a and b have the same result as the current cluster: equally many pending pods, at the same $/h."),
+        ({"a": totals(price_per_hour=26.0), "b": totals()},
+         "None is better than the current cluster; b has the same result."),
+        ({"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
+         "c is best: 1 pod fewer pending than now, the same $/h; a next: -$1.00/h, equally many pending pods."),
+        ({"a": totals(pending=2), "b": totals(pending=2)},
+         "a and b are equally good: 1 pod fewer pending than now, the same $/h."),
     ],
-)
+)  # fmt: skip
 def test_which_scenario_is_best_stands_first(after: dict[str, Totals], text: str) -> None:
     compared = [Compared(name, a_difference(after=result)) for name, result in after.items()]
     assert best_sentence(compared) == text

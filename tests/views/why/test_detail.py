@@ -205,11 +205,9 @@ def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
     text = lines(findings, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
     at = text.index(" ✘ protected pods: 8  blocks Single")
     assert text[at + 1 : at + 10] == [
-        *(f"     a/{place}" for place in range(6)),
-        "     and 2 more: Blockers (6)",
-        " ✘ two PDBs on a pod  blocks Single",
-        "     a/8 by b/p + b/q",
-    ]
+        *(f"     a/{place}" for place in range(6)), "     and 2 more: Blockers (6)",
+        " ✘ two PDBs on a pod  blocks Single", "     a/8 by b/p + b/q",
+    ]  # fmt: skip
     idle = replace(findings, blockers=tuple(replace(blocker, is_wanted=False) for blocker in findings.blockers))
     text = lines(idle, detail(GateCheck(Gate.POD_DND, is_open=False)))
     assert " – protected pods: 8  blocks no method now, would block Single" in text

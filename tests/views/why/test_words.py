@@ -41,14 +41,9 @@ from tests.story_e import story_view
 from tests.ui.fleet import status
 
 NODES = {
-    "dnd": "ip-10-0-71-204",
-    "timed": "ip-10-0-90-13",
-    "drain": "ip-10-0-33-7",
-    "pdb": "ip-10-0-12-88",
-    "ok": "ip-10-0-8-41",
-    "budget": "ip-10-0-5-160",
-    "nofit": "ip-10-0-44-2",
-}
+    "dnd": "ip-10-0-71-204", "timed": "ip-10-0-90-13", "drain": "ip-10-0-33-7", "pdb": "ip-10-0-12-88",
+    "ok": "ip-10-0-8-41", "budget": "ip-10-0-5-160", "nofit": "ip-10-0-44-2",
+}  # fmt: skip
 
 
 def analysed(*, detail: str = "", simulates: bool = True, generation: int | None = None) -> ClusterView:
@@ -158,30 +153,20 @@ def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
         (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
         (Verdict(Outcome.DELETE, "Drift", 0.5, moved=2), "would be deleted: the pods fit elsewhere, saves $0.5000/h"),
         (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it has to move"),
-        (
-            Verdict(Outcome.DELETE, "Drift", kept=1),
-            "would be deleted: Karpenter does not place 1 pod that may not be evicted yet",
-        ),
-        (
-            Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
-            "would be deleted: 1 pod fits elsewhere, Karpenter does not place 2 pods that may not be evicted yet",
-        ),
+        (Verdict(Outcome.DELETE, "Drift", kept=1),
+         "would be deleted: Karpenter does not place 1 pod that may not be evicted yet"),
+        (Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
+         "would be deleted: 1 pod fits elsewhere, Karpenter does not place 2 pods that may not be evicted yet"),
         (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
         (Verdict(Outcome.REPLACE, "Drift", -0.1, is_saving_known=False), "would be replaced"),
-        (
-            Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
-            "would be replaced by a, costs $0.1000/h more; Karpenter does not place 1 pod that may not be evicted yet",
-        ),
-        (
-            Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
-            "would be deleted before a replacement can exist (terminate-first)",
-        ),
-        (
-            Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
-            "would be replaced by a or 2 other types, saves $0.1000/h",
-        ),
+        (Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
+         "would be replaced by a, costs $0.1000/h more; Karpenter does not place 1 pod that may not be evicted yet"),
+        (Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
+         "would be deleted before a replacement can exist (terminate-first)"),
+        (Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
+         "would be replaced by a or 2 other types, saves $0.1000/h"),
     ],
-)
+)  # fmt: skip
 def test_verdicts(verdict: Verdict, text: str) -> None:
     assert verdict_text(verdict) == text
 

@@ -36,19 +36,13 @@ POOL: dict[str, Any] = {
     "apiVersion": "karpenter.sh/v1",
     "kind": "NodePool",
     "metadata": {"name": "general", "uid": "u1", "annotations": {"karpenter.sh/nodepool-hash": "17"}},
-    "spec": {
-        "weight": 10,
-        "limits": {"cpu": "100"},
-        "disruption": {"consolidateAfter": "30s", "budgets": [{"nodes": "10%"}]},
-        "template": {
-            "spec": {
-                "requirements": [],
-                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-            }
-        },
-    },
+    "spec": {"weight": 10, "limits": {"cpu": "100"},
+             "disruption": {"consolidateAfter": "30s", "budgets": [{"nodes": "10%"}]},
+             "template": {"spec": {"requirements": [],
+                                   "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass",
+                                                    "name": "default"}}}},
     "status": {"conditions": [{"type": "Ready", "status": "True"}], "resources": {"cpu": "4"}},
-}
+}  # fmt: skip
 NODECLASS: dict[str, Any] = {
     "apiVersion": "karpenter.k8s.aws/v1",
     "kind": "EC2NodeClass",
@@ -600,12 +594,10 @@ def test_an_upgrade_says_which_nodeclasses_would_not_be_ready() -> None:
     assert pool(edited(start)).is_ready
     assert not pool(side).is_ready
     assert side.notes == (
-        (
-            "EC2NodeClass default is not ready: UnsupportedKubeletConfiguration: spec.kubelet has fields not applied "
-            "by the Bottlerocket AMI family that would be silently dropped: podsPerCore"
-        ),
+        ("EC2NodeClass default is not ready: UnsupportedKubeletConfiguration: spec.kubelet has fields not applied by "
+         "the Bottlerocket AMI family that would be silently dropped: podsPerCore"),
         "NodePool general is not ready, so it launches nothing: EC2NodeClass default is not ready",
-    )
+    )  # fmt: skip
     mended = SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "kubelet"), None)
     assert pool(edited(start, mended, SetSetting("KARPENTER_VERSION", "1.15.0"))).is_ready
 
@@ -745,11 +737,8 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     side = edited(live, SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "role"), "x"))
     (node_class,) = side.inventory.nodeclasses
     assert (node_class.group, node_class.version, node_class.kind, node_class.spec["role"]) == (
-        "karpenter.k8s.aws",
-        "v1",
-        "EC2NodeClass",
-        "x",
-    )
+        "karpenter.k8s.aws", "v1", "EC2NodeClass", "x",
+    )  # fmt: skip
 
 
 def test_defaults_are_those_of_the_shipped_schema() -> None:

@@ -297,10 +297,8 @@ def test_steps_of_durations() -> None:
 def test_options_show_what_is_on() -> None:
     body = body_of(POOL)
     assert edit_of("nodepool.capacity-type").options(body, KNOWN) == (
-        Option("spot", is_on=True),
-        Option("on-demand", is_on=True),
-        Option("reserved", is_on=False),
-    )
+        Option("spot", is_on=True), Option("on-demand", is_on=True), Option("reserved", is_on=False),
+    )  # fmt: skip
     assert [option.value for option in edit_of("nodepool.zone").options(body, KNOWN)] == ["a", "b"]
     assert {option.value for option in edit_of("nodepool.policy").options(body, KNOWN) if option.is_on} == {
         "WhenEmptyOrUnderutilized"
@@ -325,33 +323,17 @@ def requirements(*items: str) -> str:
         (["{key: k, operator: In, values: [a, b]}"], "a", (), ["{key: k, operator: In, values: [b]}"]),
         (["{key: k, operator: NotIn, values: [a, b]}"], "a", (), ["{key: k, operator: NotIn, values: [b]}"]),
         (["{key: k, operator: NotIn, values: [a]}"], "b", (), ["{key: k, operator: NotIn, values: [a, b]}"]),
-        (
-            ["{key: k, operator: NotIn, values: [a]}", "{key: j, operator: Exists}"],
-            "a",
-            (),
-            ["{key: j, operator: Exists}"],
-        ),
+        (["{key: k, operator: NotIn, values: [a]}", "{key: j, operator: Exists}"], "a", (),
+         ["{key: j, operator: Exists}"]),
         (["{key: k, operator: NotIn, values: [a]}"], "a", (), None),
-        (
-            ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a]}"],
-            "b",
-            (),
-            ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a, b]}"],
-        ),
-        (
-            ["{key: j, operator: Exists}"],
-            "a",
-            (),
-            ["{key: j, operator: Exists}", "{key: k, operator: NotIn, values: [a]}"],
-        ),
-        (
-            ["{key: j, operator: Exists}"],
-            "a",
-            ("a", "b", "c"),
-            ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"],
-        ),
+        (["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a]}"], "b", (),
+         ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a, b]}"]),
+        (["{key: j, operator: Exists}"], "a", (),
+         ["{key: j, operator: Exists}", "{key: k, operator: NotIn, values: [a]}"]),
+        (["{key: j, operator: Exists}"], "a", ("a", "b", "c"),
+         ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"]),
     ],
-)
+)  # fmt: skip
 def test_turns_values_over(items: list[str], value: str, others: tuple[str, ...], wanted: list[str] | None) -> None:
     text = requirements(*items)
     is_on = allows(get_value(text, 0, ("spec", "template", "spec", "requirements")), "k", value)
@@ -534,16 +516,13 @@ def action(name: str) -> QuickAction:
         ("outage", {"offerings": "spot m5.*"}, TakeOut("m5.*", "", "spot")),
         ("outage", {"offerings": "flex"}, TakeOut("*flex*", "", "")),
         ("outage", {"offerings": "us-east-1a"}, TakeOut("", "us-east-1a", "")),
-        (
-            "outage",
-            {"offerings": "m7i-flex.large us-gov-west-1b on-demand"},
-            TakeOut("m7i-flex.large", "us-gov-west-1b", "on-demand"),
-        ),
+        ("outage", {"offerings": "m7i-flex.large us-gov-west-1b on-demand"},
+         TakeOut("m7i-flex.large", "us-gov-west-1b", "on-demand")),
         ("remove-node", {}, RemoveNode("a")),
         ("cordon", {}, CordonNode("a")),
         ("delete", {}, DeleteObject(ObjectRef("X", "a"))),
     ],
-)
+)  # fmt: skip
 def test_actions_make_edits(name: str, answers: dict[str, str], wanted: Any) -> None:
     result = action(name)
     assert result.make(ObjectRef("X", "a"), answers) == (wanted,)

@@ -34,12 +34,10 @@ def a_pool(**fields: Any) -> NodePool:
     ref = pool.node_class_ref
     template: dict[str, Any] = {
         "metadata": {"labels": dict(pool.template_labels)},
-        "spec": {
-            "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
-            "requirements": requirement_documents(pool.requirements),
-            "taints": [taint_document(taint) for taint in pool.taints],
-        },
-    }
+        "spec": {"nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
+                 "requirements": requirement_documents(pool.requirements),
+                 "taints": [taint_document(taint) for taint in pool.taints]},
+    }  # fmt: skip
     spec: dict[str, Any] = {"template": template, "weight": pool.weight}
     if pool.limits is not None:
         spec["limits"] = amounts_document(pool.limits)

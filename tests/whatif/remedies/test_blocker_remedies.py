@@ -109,14 +109,9 @@ def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Changed
     analysis, objects = story
     remedies = by_kind(_runners(analysis), objects, analysis.findings)
     assert [remedy.title for remedy in remedies.values()] == [
-        "own pool for these pods",
-        "cordon",
-        'do-not-disrupt: "8h"',
-        "terminationGracePeriod: 8h",
-        "spread",
-        "priority: -1000 (preemption)",
-        "remove the annotation",
-    ]
+        "own pool for these pods", "cordon", 'do-not-disrupt: "8h"', "terminationGracePeriod: 8h", "spread",
+        "priority: -1000 (preemption)", "remove the annotation",
+    ]  # fmt: skip
     all_gone = Effect(deleted=4, saves_per_hour=approx(1.008 * 2 + 0.768 + 0.238))
     assert remedies[Kind.REMOVE_ANNOTATION].effect == all_gone
     assert remedies[Kind.CORDON].effect == replace(all_gone, is_at_once=False)
@@ -318,17 +313,14 @@ WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
     ("budgets", "blocked", "edits"),
     [
         ((DisruptionBudget("20%"), WINDOW), Method.DRIFT, {1: "10%"}),
-        (
-            (DisruptionBudget("0"), DisruptionBudget("0", reasons=("Empty",)), WINDOW),
-            Method.DRIFT,
-            {0: "10%", 2: "10%"},
-        ),
+        ((DisruptionBudget("0"), DisruptionBudget("0", reasons=("Empty",)), WINDOW), Method.DRIFT,
+         {0: "10%", 2: "10%"}),
         ((DisruptionBudget("2"), DisruptionBudget("1", reasons=("Drifted",))), Method.DRIFT, {1: "20%"}),
         ((DisruptionBudget("1"),), Method.SINGLE_NODE, {0: "20%"}),
         ((DisruptionBudget("0", schedule="@yearly", duration="1h"),), Method.DRIFT, {}),
         ((DisruptionBudget("x"),), Method.DRIFT, {}),
     ],
-)
+)  # fmt: skip
 def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
     budgets: Sequence[DisruptionBudget], blocked: Method, edits: dict[int, str]
 ) -> None:

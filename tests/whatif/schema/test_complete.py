@@ -61,15 +61,11 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{POOL}  disruption:\n    consolidateAfter: 1‸", ["1m", "15m", "1h"]),
         (f"{POOL}  disruption:\n    budgets:\n    - nodes: 1‸", ["10%", "100%"]),
         (f'{POOL}  disruption:\n    budgets:\n    - nodes: 0\n      schedule: "@d‸', ["@daily"]),
-        (
-            f"{POOL}  disruption:\n    budgets:\n    - nodes: 0\n      reasons:\n      - Empty\n      - ‸",
-            ["Underutilized", "Drifted", "Unhealthy"],
-        ),
+        (f"{POOL}  disruption:\n    budgets:\n    - nodes: 0\n      reasons:\n      - Empty\n      - ‸",
+         ["Underutilized", "Drifted", "Unhealthy"]),
         (f"{POOL}  limits: {{cpu: 1, m‸}}", ["memory"]),
-        (
-            f"{POOL}  limits:\n    cpu: 1\n    ‸",
-            ["memory", "nodes", "ephemeral-storage", "pods", "nvidia.com/gpu", "amd.com/gpu", "vpc.amazonaws.com/efa"],
-        ),
+        (f"{POOL}  limits:\n    cpu: 1\n    ‸",
+         ["memory", "nodes", "ephemeral-storage", "pods", "nvidia.com/gpu", "amd.com/gpu", "vpc.amazonaws.com/efa"]),
         (f"{POOL}  weight: ‸", []),
         (f"{REQUIREMENTS}      - ‸", ["key", "operator", "minValues", "values"]),
         (f"{REQUIREMENTS}      - key: a\n        operator: In\n        ‸", ["minValues", "values"]),
@@ -77,18 +73,12 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{REQUIREMENTS}      - key: zone‸", ["topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"]),
         (f"{REQUIREMENTS}      - key: topology.kubernetes.io/zone\n        values: [us-east-1b, ‸]", ["us-east-1a"]),
         (f"{REQUIREMENTS}      - values: [‸]\n        key: kubernetes.io/arch", ["amd64", "arm64"]),
-        (
-            f"{REQUIREMENTS}      - key: topology.kubernetes.io/zone\n        values:\n        - us-east-1a\n        ‸",
-            ["- us-east-1b", "operator", "minValues"],
-        ),
-        (
-            f"{REQUIREMENTS}      - {{key: topology.kubernetes.io/zone, values: [\n          us-east-1a,\n       us‸",
-            ["us-east-1b"],
-        ),
-        (
-            f"{REQUIREMENTS}      - {{key: a, operator: ‸, values: [b]}}",
-            ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
-        ),
+        (f"{REQUIREMENTS}      - key: topology.kubernetes.io/zone\n        values:\n        - us-east-1a\n        ‸",
+         ["- us-east-1b", "operator", "minValues"]),
+        (f"{REQUIREMENTS}      - {{key: topology.kubernetes.io/zone, values: [\n          us-east-1a,\n       us‸",
+         ["us-east-1b"]),
+        (f"{REQUIREMENTS}      - {{key: a, operator: ‸, values: [b]}}",
+         ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"]),
         (f"{REQUIREMENTS}      - {{key: a, ‸", ["operator", "minValues", "values"]),
         (f"{REQUIREMENTS}      - {{key: a, operator: 'I‸", ["In"]),
         (f"{REQUIREMENTS}      - key: team\n        values: [‸", ["9", "10", "a"]),
@@ -103,22 +93,16 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{POOL}  template:\n    metadata:\n      labels:\n        tea‸", ["team"]),
         (f"{POOL}  template:\n    metadata:\n      labels:\n        team: ‸", ["9", "10", "a"]),
         (f"{POOL}  template:\n    metadata:\n      annotations:\n        ‸", ["karpenter.sh/do-not-disrupt"]),
-        (
-            f"{POOL}  template:\n    metadata:\n      annotations:\n        karpenter.sh/do-not-disrupt: ‸",
-            ["true", "1h", "24h"],
-        ),
-        (
-            "kind: Deployment\nspec:\n  template:\n    spec:\n      nodeSelector:\n        karpenter.sh/nodepool: ‸",
-            ["general", "gpu"],
-        ),
+        (f"{POOL}  template:\n    metadata:\n      annotations:\n        karpenter.sh/do-not-disrupt: ‸",
+         ["true", "1h", "24h"]),
+        ("kind: Deployment\nspec:\n  template:\n    spec:\n      nodeSelector:\n        karpenter.sh/nodepool: ‸",
+         ["general", "gpu"]),
         ("kind: Pod\nspec:\n  priorityClassName: ‸", ["high"]),
         ("kind: Pod\nmetadata:\n  namespace: ‸", ["ci"]),
         ("kind: Pod\nspec:\n  hostNetwork: ‸", ["true", "false"]),
         ("kind: Pod\nspec:\n  containers:\n  - name: a\n    resources:\n      requests:\n        cp‸", ["cpu"]),
-        (
-            "kind: Pod\nspec:\n  topologySpreadConstraints:\n  - topologyKey: topology.kubernetes.io/z‸",
-            ["topology.kubernetes.io/zone"],
-        ),
+        ("kind: Pod\nspec:\n  topologySpreadConstraints:\n  - topologyKey: topology.kubernetes.io/z‸",
+         ["topology.kubernetes.io/zone"]),
         (f"{AFFINITY}          - key: team\n            values:\n            - ‸", ["9", "10", "a"]),
         ("kind: CapacityBuffer\nspec:\n  scalableRef:\n    name: ‸", ["web"]),
         ("kind: EC2NodeClass\nspec:\n  amiSelectorTerms:\n  - alias: al2‸", ["al2023@latest", "al2@latest"]),
@@ -145,7 +129,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         ("kind: NodePool\n\"spec\":\n  'weight': 1\n\n  li‸", ["limits"]),
         (f"{POOL}  limits:\n    cpu: 1\n\t‸", []),
     ],
-)
+)  # fmt: skip
 def test_offers(text: str, labels: list[str]) -> None:
     assert [item.label for item in at(text).items] == labels
 

@@ -315,15 +315,11 @@ def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: 
     [
         (NODE_POOL, [((*REF, "group"), "other")], REF, "nodeClassRef.group is immutable"),
         (NODE_POOL, [((*REF, "kind"), "Other")], REF, "nodeClassRef.kind is immutable"),
-        (
-            NODE_POOL,
-            [(("spec", "replicas"), 1), (("spec", "weight"), GONE), (("spec", "limits"), GONE)],
-            ("spec",),
-            "Cannot transition NodePool between static",
-        ),
+        (NODE_POOL, [(("spec", "replicas"), 1), (("spec", "weight"), GONE), (("spec", "limits"), GONE)], ("spec",),
+         "Cannot transition NodePool between static"),
         (NODE_CLAIM, [(("spec", "expireAfter"), "1h")], ("spec",), "spec is immutable"),
     ],
-)
+)  # fmt: skip
 def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     after = changed(base, changes)
     assert findings_of(after) == []
@@ -453,15 +449,9 @@ def test_items_are_matched_with_their_old_selves_by_key() -> None:
     }
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {
-            "list": {
-                "type": "array",
-                "items": items,
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-            }
-        },
-    }
+        "properties": {"list": {"type": "array", "items": items, "x-kubernetes-list-type": "map",
+                                "x-kubernetes-list-map-keys": ["name"]}},
+    }  # fmt: skip
     old = {"list": [{"name": "a", "size": 2}, {"name": "b", "size": 2}]}
     new = {"list": [{"name": "b", "size": 1}, {"name": "c", "size": 1}]}
     assert ruling(new, schema, old=old) == [(("list", 0), "shrinks")]
@@ -473,16 +463,11 @@ def test_items_are_matched_with_their_old_selves_by_key() -> None:
 def test_rules_see_fields_by_their_escaped_names_and_types() -> None:
     schema = {
         "type": "object",
-        "properties": {
-            "a-b": {"type": "number"},
-            "namespace": {"type": "string"},
-            "at": {"type": "string", "format": "date-time"},
-        },
-        "x-kubernetes-validations": [
-            {"rule": "self.a__dash__b > 0.5 && self.__namespace__ == 'x'", "message": "one"},
-            {"rule": "self.at > timestamp('2030-01-01T00:00:00Z')", "message": "two"},
-        ],
-    }
+        "properties": {"a-b": {"type": "number"}, "namespace": {"type": "string"},
+                       "at": {"type": "string", "format": "date-time"}},
+        "x-kubernetes-validations": [{"rule": "self.a__dash__b > 0.5 && self.__namespace__ == 'x'", "message": "one"},
+                                     {"rule": "self.at > timestamp('2030-01-01T00:00:00Z')", "message": "two"}],
+    }  # fmt: skip
     value = {"a-b": 1, "namespace": "x", "at": "2026-01-31T09:00:00Z"}
     assert ruling(value, schema) == []
     assert ruling({**value, "a-b": 0}, schema) == [((), "one")]
@@ -494,13 +479,10 @@ def test_rules_of_maps_lists_and_parts_run() -> None:
     part = {"type": "string", "x-kubernetes-validations": [{"rule": "self != 'x'", "message": "not x"}]}
     schema = {
         "type": "object",
-        "properties": {
-            "map": {"type": "object", "additionalProperties": part},
-            "list": {"type": "array", "items": part},
-            "open": {"type": "array"},
-            "both": {"type": "string", "allOf": [part]},
-        },
-    }
+        "properties": {"map": {"type": "object", "additionalProperties": part},
+                       "list": {"type": "array", "items": part}, "open": {"type": "array"},
+                       "both": {"type": "string", "allOf": [part]}},
+    }  # fmt: skip
     value = {"map": {"k": "x"}, "list": ["a", "x"], "open": ["x"], "both": "x"}
     assert ruling(value, schema) == [(("map", "k"), "not x"), (("list", 1), "not x"), (("both",), "not x")]
 

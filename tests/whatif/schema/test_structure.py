@@ -61,18 +61,12 @@ def messages_of(value: Any, schema: dict[str, Any]) -> list[str]:
         (3, {"type": "integer", "maximum": 2}, ["must be at most 2"]),
         (2, {"type": "integer", "maximum": 2, "exclusiveMaximum": True}, ["must be less than 2"]),
         (3, {"type": "integer", "multipleOf": 2}, ["must be a multiple of 2"]),
-        (
-            2**31,
-            {"type": "integer", "format": "int32"},
-            ["must be a whole number between -2,147,483,648 and 2,147,483,647"],
-        ),
+        (2**31, {"type": "integer", "format": "int32"},
+         ["must be a whole number between -2,147,483,648 and 2,147,483,647"]),
         (2**31, {"type": "integer", "format": "int64"}, []),
         ("2026-01-31T09:00:00Z", {"type": "string", "format": "date-time"}, []),
-        (
-            "2026-02-31T09:00:00Z",
-            {"type": "string", "format": "date-time"},
-            ["must be a time such as 2026-01-31T09:00:00Z"],
-        ),
+        ("2026-02-31T09:00:00Z", {"type": "string", "format": "date-time"},
+         ["must be a time such as 2026-01-31T09:00:00Z"]),
         ("soon", {"type": "string", "format": "date-time"}, ["must be a time such as 2026-01-31T09:00:00Z"]),
         ("soon", {"type": "string", "format": "date"}, ["must be a date such as 2026-01-31"]),
         ("a", {"type": "string", "format": "byte"}, ["must be base64"]),
@@ -89,25 +83,19 @@ def messages_of(value: Any, schema: dict[str, Any]) -> list[str]:
         ({"zzz": "x"}, ITEM, ["unknown field zzz; known here: name, port"]),
         ({"a": 1}, {"type": "object", "additionalProperties": False}, ["unknown field a"]),
         ({"a": 1}, {"type": "object", "additionalProperties": True}, []),
-        (
-            {"a": 1},
-            {"type": "object", "additionalProperties": TEXT},
-            ['must be text, but 1 is given; put it in quotes: "1"'],
-        ),
+        ({"a": 1}, {"type": "object", "additionalProperties": TEXT},
+         ['must be text, but 1 is given; put it in quotes: "1"']),
         ({"a": 1}, {**ITEM, "x-kubernetes-preserve-unknown-fields": True}, []),
         ({"a": 1}, {"type": "object"}, []),
-        (
-            "x",
-            {"allOf": [{"maxLength": 0}, {"minLength": 2}]},
-            ["must have at most 0 characters, has 1", "must have at least 2 characters, has 1"],
-        ),
+        ("x", {"allOf": [{"maxLength": 0}, {"minLength": 2}]},
+         ["must have at most 0 characters, has 1", "must have at least 2 characters, has 1"]),
         ({}, {"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}, ["must have a or b with c"]),
         ({"a": 1, "b": 2}, {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, ["must have exactly one of a or b"]),
         ({"a": 1}, {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, []),
         ({"a": 1}, {"not": {"required": ["a"]}}, ["must not have a"]),
         ("x", {"not": {"enum": ["x"]}}, ['must not have {"enum": ["x"]}']),
     ],
-)
+)  # fmt: skip
 def test_says_what_a_schema_does_not_allow(value: Any, schema: dict[str, Any], words: list[str]) -> None:
     assert messages_of(value, schema) == words
 
@@ -115,24 +103,15 @@ def test_says_what_a_schema_does_not_allow(value: Any, schema: dict[str, Any], w
 def test_fills_in_defaults_and_leaves_out_nulls() -> None:
     schema = {
         "type": "object",
-        "properties": {
-            "a": {"type": "integer", "default": 1},
-            "b": {"type": "object", "default": {}, "properties": {"c": {"type": "string", "default": "x"}}},
-            "d": {"type": "string"},
-            "e": {"type": "string", "nullable": True},
-            "f": {"type": "array", "items": ITEM},
-            "g": {"type": "array"},
-        },
-    }
+        "properties": {"a": {"type": "integer", "default": 1},
+                       "b": {"type": "object", "default": {}, "properties": {"c": {"type": "string", "default": "x"}}},
+                       "d": {"type": "string"}, "e": {"type": "string", "nullable": True},
+                       "f": {"type": "array", "items": ITEM}, "g": {"type": "array"}},
+    }  # fmt: skip
     value = {"a": None, "d": None, "e": None, "f": [{"name": None}, 3], "g": [None], "h": None}
     assert with_defaults(value, schema) == {
-        "a": 1,
-        "b": {"c": "x"},
-        "e": None,
-        "f": [{"port": 80}, 3],
-        "g": [None],
-        "h": None,
-    }
+        "a": 1, "b": {"c": "x"}, "e": None, "f": [{"port": 80}, 3], "g": [None], "h": None,
+    }  # fmt: skip
     assert value["a"] is None
 
 

@@ -179,21 +179,8 @@ def rewrite(editor: YamlEditor, chance: random.Random, kind: str) -> None:
 
 KEYS = {"letters": LETTERS, "moves": MOVES, "edits": EDITS, "selects": SELECTS}
 KINDS = (
-    *KEYS,
-    *KEYS,
-    *KEYS,
-    "paste",
-    "click",
-    "drag",
-    "size",
-    "theme",
-    "wheel",
-    "blur",
-    "focus",
-    "put",
-    "place",
-    "notes",
-)
+    *KEYS, *KEYS, *KEYS, "paste", "click", "drag", "size", "theme", "wheel", "blur", "focus", "put", "place", "notes",
+)  # fmt: skip
 
 
 async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> str:
