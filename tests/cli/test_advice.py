@@ -86,9 +86,6 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: R
 def test_the_rules_can_be_read(run: Run) -> None:
     lines = run("advice", "--rules").out.splitlines()
     assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
-    text = run("advice", "--explain", "pool-weight-tie").out
-    for part in ("pool-weight-tie: ", "When it is reported: ", "Why: ", "Source: ", "What to do: "):
-        assert part in text
 
 
 def test_a_cluster_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

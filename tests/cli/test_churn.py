@@ -37,14 +37,6 @@ def snapshot(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_demo_as_a_table(run: Run) -> None:
-    lines = run("churn", "--demo").out.splitlines()
-    assert lines[0].startswith("Known: events since ")
-    assert [line.split()[0] for line in lines[1:4]] == ["created", "removed", "pods"]
-    assert any(line.split()[:4] == ["POOL", "STAY", "CREATED", "REMOVED"] for line in lines)
-    assert "Known:" not in run("churn", "--demo", "--no-headers").out
-
-
 def test_a_loop_as_json(run: Run, snapshot: str) -> None:
     document = run.json("churn", "--snapshot", snapshot, "--now", NOW)
     assert document["window"]["events_since"] == ago(60)

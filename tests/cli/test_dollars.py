@@ -37,15 +37,6 @@ def test_the_rows_add_up_to_the_capacity(by: str, history: Path, capsys: pytest.
     assert sum(row["percent"] for row in rows) == pytest.approx(100)
 
 
-def test_the_table_has_the_sum_its_parts_and_the_rule(run: Run) -> None:
-    out = run("capacity", "--demo", "--by", "namespace", "--sort-by", "pods=dsc").out
-    first, rule, _, head, *rows = out.splitlines()
-    assert "/h pods + $" in first
-    assert rule.startswith("requests × node price: a core weighs 7.5 GiB")
-    assert head.split() == ["NAMESPACE", "PODS", "NODES", "CPU", "MEM", "$/H", "SHARE"]
-    assert rows[0].startswith("DaemonSets and static pods")
-
-
 def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ["capacity", "--snapshot", str(history), "--by", "namespace", "--from", "14:00", "--to", "14:12"]
     main([*args, "--step", "2m", "-o", "json"])

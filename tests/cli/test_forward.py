@@ -24,15 +24,6 @@ def documents(run: Run, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run("forward", *words, "-o", "json").out.splitlines()]
 
 
-def test_the_first_line_is_the_answer(run: Run, story: str) -> None:
-    first, *rest = run("forward", story).out.splitlines()
-    assert first.startswith("story-d: ")
-    assert "nodes" in first
-    assert any(line.startswith("  assumed: ") for line in rest)
-    assert any(line.startswith("  not modelled: ") for line in rest)
-    assert any("assumed: no spot prices are known" in line for line in rest)
-
-
 def test_a_script_gets_a_line_for_what_it_asks(run: Run, story: str, scenario: str) -> None:
     (as_it_is,) = documents(run, story, "--instant")
     (edited,) = documents(run, story, "--instant", "--scenario", scenario)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import Run
-from tests.cli.files import OBJECTS, a_file
+from tests.cli.files import a_file
 
 
 def nodes(run: Run, *words: str, status: int = 0) -> list[dict[str, Any]]:
@@ -45,15 +45,6 @@ def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, run: Run) 
     assert claim["cpu_allocatable_millis"] is None
 
 
-def test_table(tmp_path: Path, run: Run) -> None:
-    file = a_file(tmp_path)
-    lines = run("nodes", "--snapshot", file).out.splitlines()
-    assert lines[0].split()[:4] == ["NAME", "WHY", "STATUS", "POOL"]
-    assert lines[1].startswith("(general-abcde)")
-    assert [line.split()[0] for line in lines[2:]] == ["node-1", "node-2"]
-    assert "amd64" in run("nodes", "-o", "wide", "--no-headers", "--snapshot", file).out.splitlines()[1]
-
-
 def test_rows_are_chosen_and_ordered(tmp_path: Path, run: Run) -> None:
     file = a_file(tmp_path)
 
@@ -72,13 +63,6 @@ def test_labels_become_columns(tmp_path: Path, run: Run) -> None:
     assert [(row["label:team"], row["label:none"]) for row in rows] == [(None, None), ("a", None), ("b", None)]
 
 
-def test_resources_choose_columns(tmp_path: Path, run: Run) -> None:
-    heading = run("nodes", "--snapshot", a_file(tmp_path), "--resources", "memory").out.splitlines()[0].split()
-    assert "MEM" in heading
-    assert "CPU" not in heading
-    assert "PODS" not in heading
-
-
 def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\x1b[31mred"}, "spec": {"nodeName": 5}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
@@ -86,14 +70,6 @@ def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: 
     assert "spec.nodeName: must be text, is a number: write it in quotes" in error
     assert "skipped: 1 Secret" in error
     assert "\x1b" not in error
-
-
-def test_nothing_to_show_is_said(tmp_path: Path, run: Run) -> None:
-    file = a_file(tmp_path, objects=OBJECTS[3:4])
-    assert "no nodes" in run("nodes", "--snapshot", file).err
-    captured = run("nodes", "--snapshot", a_file(tmp_path), "--filter", "nonsense")
-    assert "no nodes match, of 3" in captured.err
-    assert not captured.out
 
 
 def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, run: Run) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +50,3 @@ def test_json(tmp_path: Path, run: Run) -> None:
 )
 def test_rows_are_chosen(tmp_path: Path, words: list[str], names: list[str], run: Run) -> None:
     assert [row["name"] for row in pods(run, "--snapshot", a_file(tmp_path), *words)] == names
-
-
-def test_namespace_without_pods_is_told_from_a_cluster_without(run: Run) -> None:
-    captured = run("pods", "--demo", "-n", "nowhere")
-    assert not captured.out
-    assert re.fullmatch(r"no pods match, of \d{3}\n", captured.err)

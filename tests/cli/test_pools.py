@@ -26,28 +26,12 @@ def test_story_a_as_json(run: Run) -> None:
     assert rows[1]["shared_with"] == {"first": 5, "third": 5}
 
 
-def test_story_a_as_a_table_with_the_reasons_beside_it(run: Run) -> None:
-    result = run("pools", "--snapshot", A_WEIGHTS)
-    assert result.out.splitlines()[0].split()[:3] == ["#", "NAME", "WEIGHT"]
-    assert "every pod that fits lands here before second is tried" in result.err
-    assert "overlap: 5 of 5 pods (100%) match several pools, new nodes for them: first 5" in result.err
-    assert "cost of all pools" not in result.err
-
-
 def test_csv_holds_plain_cells(run: Run) -> None:
     (row,) = csv.DictReader(io.StringIO(run("pools", "--demo", "-o", "csv", "--filter", "pool=general").out))
     assert row["same_weight_as"] == "spare"
     assert row["budget_left"].startswith("Empty=")
     assert float(row["cost_per_hour"]) > 0
     assert "{" not in ",".join(row.values())
-
-
-def test_the_demo_tells_what_its_pools_cost(run: Run) -> None:
-    result = run("pools", "--demo")
-    assert "cost of all pools: $" in result.err
-    assert "no spot prices are known" not in result.err
-    result = run("pools", "--demo", "--disable-pricing")
-    assert "$" not in result.out + result.err
 
 
 def test_one_pool_at_length(run: Run) -> None:

@@ -4,7 +4,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable, Container, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
@@ -218,19 +218,6 @@ def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
     assert third["resourceVersion"] == "20"
 
 
-def test_streaming_list_that_breaks_off_is_begun_again_in_spite_of_a_bookmark(serve: Serve) -> None:
-    first = answer(event("ADDED", named("a")), event("ADDED", named("gone")), bookmark(99), then=Call.cut)
-    server = serve(Script(first, answer(*streamed("a", "b"))))
-    bench = Bench(server)
-    assert bench.step() == 1.0
-    assert (bench.status.phase, bench.status.count) == (Phase.DISCONNECTED, 2)
-    assert bench.status.retry_at_ns == NOW_NS + 10**9
-    assert bench.step() == 0
-    assert server.calls[1].is_stream_list
-    assert bench.keys == {"a", "b"}
-    assert bench.recoveries > 0
-
-
 @pytest.mark.parametrize(
     ("broken", "problem"),
     [
@@ -298,24 +285,6 @@ def test_pages_where_streaming_is_refused(serve: Serve, code: int) -> None:
     assert bench.keys == {"d"}
 
 
-def test_list_that_outlives_its_pages_is_done_again_with_larger_ones(serve: Serve) -> None:
-    server = serve(
-        Script(
-            NO_STREAMING,
-            page("a", token="x"),
-            error(410, "The provided continue parameter is too old", "Expired"),
-            page("a", version="3"),
-        )
-    )
-    bench = Bench(server)
-    assert bench.step() == 1.0
-    assert bench.status.phase is Phase.SYNCING
-    assert "no longer knows what changed in nodes; listing again" in bench.status.last_error
-    assert bench.step() == 0
-    assert bench.keys == {"a"}
-    assert server.calls[-1].query["limit"] == "1000"
-
-
 def test_large_kinds_are_counted_first(serve: Serve) -> None:
     def count(call: Call) -> None:
         call.json(listing([named("a", "x")], remaining=41))
@@ -375,48 +344,6 @@ def live(
     return bench, server
 
 
-@pytest.mark.parametrize("gone", [error(410, "too old resource version", "Expired"), answer(expired())])
-def test_410_lists_again_and_finds_what_is_gone(serve: Serve, gone: Answer) -> None:
-    bench, server = live(serve, gone, answer(*streamed("b", "c")), names=("a", "b"))
-    assert bench.step() == 1.0
-    assert bench.status.phase is Phase.SYNCING
-    assert bench.keys == {"a", "b"}
-    assert bench.step() == 0
-    assert bench.keys == {"b", "c"}
-    assert bench.mailbox.phases(Kind.NODE)[-1] is Phase.LIVE
-    assert server.calls[-1].is_stream_list
-
-
-def test_changes_before_an_error_event_count(serve: Serve) -> None:
-    bench, server = live(
-        serve,
-        answer(event("ADDED", named("b", version="11")), event("ERROR", failure(500, "etcd leader changed"))),
-        answer(),
-    )
-    assert bench.step() == 1.0
-    assert bench.keys == {"a", "b"}
-    assert "500: etcd leader changed" in bench.status.last_error
-    bench.step()
-    assert server.calls[-1].query["resourceVersion"] == "11"
-
-
-def test_cut_watch_goes_on_where_it_was(serve: Serve) -> None:
-    bench, server = live(
-        serve,
-        answer(event("ADDED", named("b", version="11")), then=Call.cut),
-        page("a", version="11"),
-        answer(event("DELETED", named("a", version="12"))),
-    )
-    assert bench.step() == 1.0
-    assert bench.status.phase is Phase.DISCONNECTED
-    assert "cut the connection" in bench.status.last_error
-    assert bench.step() == 0
-    assert server.calls[-1].query["resourceVersion"] == "11"
-    assert bench.keys == {"b"}
-    assert bench.status.phase is Phase.LIVE
-    assert bench.recoveries == 1
-
-
 def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, server = live(serve, answer(bookmark(11), then=Call.stall), page(version="11"), answer(bookmark(12)))
     noticed_soon(monkeypatch, streams=1)
@@ -439,18 +366,6 @@ def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, mon
     assert bench.step() == 0
     assert bench.keys == {"a", "b"}
     assert allowed == [reflector.INITIAL_SILENCE_SECONDS, reflector.SILENCE_SECONDS]
-
-
-def test_watches_that_end_at_once_back_off(serve: Serve) -> None:
-    how_far = page(version="10")
-    ends = [answer(), how_far, answer(), how_far, answer(), how_far]
-    bench, _ = live(serve, *ends, answer(bookmark(11)), answer())
-    assert [bench.step() for _ in range(3)] == [1.0, 2.0, 4.0]
-    assert bench.status.phase is Phase.STALE, "nothing is followed meanwhile"
-    assert bench.status.last_error.endswith("ends the watch of nodes at once")
-    assert bench.step() == 0
-    assert bench.status.phase is Phase.LIVE
-    assert bench.step() == 1.0
 
 
 def quiet_for(seconds: float, then: Callable[[Call], None], serve: Serve, *before: Answer) -> Bench:
@@ -476,210 +391,13 @@ def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: S
     assert [bench.step() for _ in range(3)] == [1.0, 2.0, 1.0]
 
 
-@pytest.mark.parametrize("code", [429, 503])
-def test_retry_after_is_honoured(serve: Serve, code: int) -> None:
-    bench, server = live(
-        serve, error(code, "too many requests", Retry_After="17"), error(code, "x", Retry_After="9999"), answer()
-    )
-    assert bench.step() == 17.0
-    assert bench.status.phase is Phase.DISCONNECTED
-    assert str(code) in bench.status.last_error
-    assert bench.step() == 300.0
-    bench.step()
-    assert server.calls[-1].query["resourceVersion"] == "10"
-
-
-def test_retry_after_in_an_error_event(serve: Serve) -> None:
-    busy = {**failure(429, "slow down"), "details": {"retryAfterSeconds": 12}}
-    bench, _ = live(serve, answer(event("ERROR", busy)))
-    assert bench.step() == 12.0
-    assert bench.status.last_error.startswith("the API server is busy and asks to come back later (429): slow down")
-
-
-@pytest.mark.parametrize(
-    "failures",
-    [[error(500, "broken")] * 4, [error(504, "Too large resource version: 10, current: 3", "Timeout")]],
-    ids=["errors in a row", "restored from a backup"],
-)
-def test_watch_is_given_up_for_a_new_list_after(serve: Serve, failures: list[Answer]) -> None:
-    bench, server = live(serve, *failures, answer(*streamed("b")))
-    for _ in range(len(failures) + 1):
-        bench.step()
-    assert server.calls[-1].is_stream_list
-    assert bench.keys == {"b"}
-
-
 # Permissions and absent kinds
-
-
-def test_401_runs_for_new_credentials(serve: Serve) -> None:
-    bench, _ = live(serve, error(401, "Unauthorized"), answer(bookmark(11)), token="old")
-    assert bench.step() == 1.0
-    assert bench.status.phase is Phase.DISCONNECTED
-    assert bench.status.last_error == "the API server does not accept the credentials (401): Unauthorized"
-    assert bench.step() == 0
-    assert bench.status.phase is Phase.LIVE
-
-
-def test_403_switches_the_kind_off_with_a_sentence(serve: Serve) -> None:
-    words = 'nodes is forbidden: User "dev" cannot list resource "nodes" in API group "" at the cluster scope'
-    bench, _ = live(
-        serve,
-        error(403, words),
-        error(403, words),
-        error(403, words),
-        page("a", version="12"),
-        names=("a", "b"),
-        chance=0.0,
-    )
-    assert bench.step() == 5.0
-    assert bench.status.phase is Phase.FORBIDDEN
-    assert bench.status.count == 0
-    assert bench.status.last_error == f"no permission to watch nodes (cluster-scoped): {words}"
-    assert bench.keys == set()
-    since_ns = bench.status.since_ns
-    bench.now += 5
-    assert bench.step() == 5.0
-    assert bench.status.last_error == f"no permission to list nodes (cluster-scoped): {words}"
-    assert bench.status.since_ns == since_ns
-    assert bench.step() == 0
-    assert bench.keys == {"a"}
-    assert bench.status.phase is Phase.LIVE
-
-
-@pytest.mark.parametrize("code", [403, 404])
-def test_server_that_has_just_come_back_is_not_believed_at_once(serve: Serve, code: int) -> None:
-    """While kube-apiserver starts it refuses everybody but its administrators, and knows no custom resources."""
-    refusals = error(code, "RBAC: not read"), error(code)
-    bench, _ = live(serve, Call.cut, *refusals, page(version="10"), answer(bookmark(11)), names=("a",))
-    bench.step()
-    assert bench.recoveries == 0
-    bench.step()
-    assert bench.recoveries == 1, "a refusal is the first sign of a server that is back"
-    bench.step()
-    assert bench.recoveries == 1
-    assert bench.status.phase is Phase.DISCONNECTED
-    assert bench.status.last_error == f"the API server is back but still starting ({code}): no"
-    assert bench.keys == {"a"}
-    assert bench.step() == 0
-    assert bench.status.phase is Phase.LIVE
-
-
-def test_refusals_that_last_after_an_outage_are_believed(serve: Serve) -> None:
-    bench, _ = live(serve, Call.cut, *[error(403)] * 7, names=("a",))
-    waits = [bench.step() for _ in range(7)]
-    assert waits[:6] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
-    assert waits[6] >= 5.0
-    assert bench.status.phase is Phase.FORBIDDEN
-    assert bench.keys == set()
-
-
-def test_permission_to_list_without_permission_to_watch(serve: Serve) -> None:
-    server = serve(
-        Script(
-            error(403, "w"),
-            page("a"),
-            error(403, "cannot watch"),
-            page("b"),
-            error(403, "cannot watch"),
-            error(403, "l"),
-        )
-    )
-    bench = Bench(server, chance=0.0)
-    assert bench.step() == 0
-    assert bench.step() == 60.0
-    status = bench.status
-    assert status.phase is Phase.STALE
-    assert status.last_error == (
-        "no permission to watch nodes (cluster-scoped): cannot watch; listed every 60 s instead"
-    )
-    assert bench.step() == 0
-    assert bench.keys == {"b"}
-    bench.step()
-    assert bench.step() == 5.0
-    assert bench.keys == set()
-
-
-def test_404_means_not_installed(serve: Serve) -> None:
-    bench, _ = live(serve, error(404, "404 page not found"), error(404), answer(*streamed("b")), chance=0.0)
-    assert bench.step() == 60.0
-    assert bench.status.phase is Phase.NOT_INSTALLED
-    assert bench.status.last_error == "the API server has no nodes in version v1"
-    assert bench.keys == set()
-    assert bench.step() == 60.0
-    assert bench.step() == 0
-    assert bench.keys == {"b"}
 
 
 # Lines that cannot be read
 
 
-@pytest.mark.parametrize("line", [b"not json", b'{"type": 3}', b'{"type":"ADDED","object":{}}', b"[" * 100_000])
-def test_line_that_is_no_event_is_asked_for_again(serve: Serve, line: bytes) -> None:
-    again = answer(event("ADDED", named("c", version="12")))
-    bench, server = live(serve, answer(event("ADDED", named("b", version="11")), line), again)
-    assert bench.step() == 1.0
-    assert bench.keys == {"a", "b"}
-    assert bench.status.phase is Phase.STALE
-    assert "sent a line about nodes that is not a watch event (" in bench.status.last_error
-    assert bench.status.last_error.endswith("; asking again")
-    assert len(bench.status.last_error) < 300
-    assert bench.step() == 0
-    assert server.calls[-1].query["resourceVersion"] == "11"
-    assert bench.keys == {"a", "b", "c"}
-    assert bench.status.phase is Phase.LIVE
-
-
-def test_line_that_is_no_event_twice_leads_to_a_new_list(serve: Serve) -> None:
-    bench, server = live(serve, answer(b"not json"), answer(b"not json"), answer(*streamed("b", version="12")))
-    bench.step()
-    bench.step()
-    assert bench.status.last_error.endswith("; listing again")
-    assert bench.step() == 0
-    assert server.calls[-1].is_stream_list
-    assert bench.keys == {"b"}
-
-
-def test_deletion_that_cannot_be_read_leads_to_a_new_list(serve: Serve) -> None:
-    nameless = event("DELETED", {"metadata": {"name": ["a"], "resourceVersion": "11"}})
-    bench, server = live(serve, answer(nameless), answer(*streamed("b", version="12")), names=("a", "b"))
-    bench.step()
-    assert bench.status.phase is Phase.STALE
-    assert "DELETED of an object without a name" in bench.status.last_error
-    bench.step()
-    assert server.calls[-1].is_stream_list
-    assert bench.keys == {"b"}
-
-
 # After a restore
-
-
-@pytest.mark.parametrize(
-    "sign", [answer(bookmark(5)), answer(event("ADDED", named("new", version="5")))], ids=["bookmark", "event"]
-)
-def test_restore_is_noticed_by_what_a_watch_says(serve: Serve, sign: Answer) -> None:
-    bench, server = live(serve, sign, page("a", version="6"), answer(event("ADDED", named("c", version="7"))))
-    assert bench.step() > 0
-    assert bench.status.phase is Phase.STALE
-    assert "has older nodes than before, as after a restore from a backup; listing again" in bench.status.last_error
-    assert bench.step() == 0
-    assert not server.calls[-1].is_watch
-    assert bench.keys == {"a"}
-    assert bench.status.phase is Phase.LIVE
-    assert bench.step() == 0
-    assert server.calls[-1].query["resourceVersion"] == "6"
-    assert bench.keys == {"a", "c"}
-
-
-def test_restore_during_an_outage_is_noticed_before_anything_is_live(serve: Serve) -> None:
-    bench, _ = live(serve, Call.cut, page("a", version="5"), page("a", version="6"), names=("a", "phantom"))
-    bench.step()
-    bench.step()
-    assert bench.status.phase is Phase.STALE
-    bench.step()
-    assert bench.keys == {"a"}
-    assert bench.status.phase is Phase.LIVE
-    assert Phase.LIVE not in [status.phase for status in bench.mailbox.history[-2:-1]]
 
 
 def then(*items: dict[str, Any]) -> Answer:
@@ -793,6 +511,189 @@ def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:
     assert bench.status.phase is Phase.LIVE
 
 
+# What is shown after each list or watch
+
+
+class After(NamedTuple):
+    """What is so after a list or watch; None, and an empty text, is not asked."""
+
+    seconds: float | None = None
+    """The wait before the next one, as long as chance makes it; -1 is any."""
+    phase: Phase | None = None
+    keys: str | None = None
+    """Names of nodes, a letter each."""
+    said: str = ""
+    """What the status says, from the beginning with ``^``."""
+    asked: str = ""
+    """The last request: the resourceVersion of a watch, ``stream`` or ``page`` for a list, or the pages' limit."""
+    recoveries: int | None = None
+
+
+def asked_by(call: Call) -> set[str]:
+    if call.is_stream_list:
+        return {"stream"}
+    return {call.query["resourceVersion"]} if call.is_watch else {"page", f"limit {call.query.get('limit')}"}
+
+
+OLD_NEW = named("new", version="5")
+AB, B2 = answer(*streamed("a", "b")), event("ADDED", named("b", version="11"))
+NEW_B = answer(*streamed("b", version="12"))
+BUSY = {**failure(429, "slow down"), "details": {"retryAfterSeconds": 12}}
+BAD = {**named("a", version="11"), "spec": {"taints": "none"}}
+NAMELESS = {"metadata": {"name": ["a"], "resourceVersion": "11"}}
+WORDS = 'nodes is forbidden: User "dev" cannot list resource "nodes" in API group "" at the cluster scope'
+OLDER = "has older nodes than before, as after a restore from a backup; listing again"
+STARTING = "^the API server is back but still starting ({}): no"
+NO_EVENT = "sent a line about nodes that is not a watch event ("
+AT_ONCE = [answer(), page(version="10")]
+LISTED_INSTEAD = "^no permission to watch nodes (cluster-scoped): cannot watch; listed every 60 s instead"
+COURSES: dict[str, tuple[list[Answer], list[After]]] = {
+    "a streaming list that breaks off is begun again in spite of a bookmark": (
+        [answer(*streamed("a", "g")[:2], bookmark(99), then=Call.cut), AB],
+        [After(1.0, Phase.DISCONNECTED, "ag"), After(0, Phase.LIVE, "ab", asked="stream", recoveries=2)],
+    ),
+    "a list that outlives its pages is done again with larger ones": (
+        [NO_STREAMING, page("a", token="x"), error(410, "The provided continue parameter is too old", "Expired"),
+         page("a", version="3")],
+        [After(1.0, Phase.SYNCING, said="no longer knows what changed in nodes; listing again"),
+         After(0, keys="a", asked="limit 1000")],
+    ),
+    "a list without a version is shown": (
+        [error(400), lambda call: call.json(listing([], version=""))],
+        [After(66.0, Phase.STALE, said="lists nodes without a resourceVersion, so that changes cannot be followed")],
+    ),
+    "a page that is no list is an error, and an unreadable object of one is left out": (
+        [NO_STREAMING, lambda call: call.text("<html>"), lambda call: call.json(listing([named("b"), BAD, BAD]))],
+        [After(1.0, said="did not answer with a list of nodes: "),
+         After(0, Phase.LIVE, "b", "^could not be read (and 1 more): Node a: spec.taints")],
+    ),
+    "an object that becomes unreadable is not shown": (
+        [AB, answer(event("MODIFIED", BAD), bookmark(12)), answer(bookmark(13))],
+        [After(0), After(), After(None, None, "b", "^could not be read: Node a: spec.taints", "12")],
+    ),
+    **{
+        f"{name} lists again and finds what is gone": (
+            [AB, sign, answer(*streamed("b", "c"))],
+            [After(0), After(1.0, Phase.SYNCING, "ab"), After(0, Phase.LIVE, "bc", asked="stream")],
+        )
+        for name, sign in (("410", error(410, "too old", "Expired")), ("an expired watch", answer(expired())))
+    },
+    "changes before an error event count": (
+        [page1 := answer(*streamed("a")), answer(B2, event("ERROR", failure(500, "etcd leader changed"))), answer()],
+        [After(0), After(1.0, None, "ab", "500: etcd leader changed"), After(asked="11")],
+    ),
+    "a watch that is cut goes on where it was": (
+        [page1, answer(B2, then=Call.cut), page("a", version="11"), answer(event("DELETED", named("a", version="12")))],
+        [After(0), After(1.0, Phase.DISCONNECTED, said="cut the connection"),
+         After(0, Phase.LIVE, "b", asked="11", recoveries=1)],
+    ),
+    "watches that end at once back off, and nothing is followed meanwhile": (
+        [page1, *AT_ONCE, *AT_ONCE, *AT_ONCE, answer(bookmark(11)), answer()],
+        [After(0), After(1.0), After(2.0), After(4.0, Phase.STALE, said="ends the watch of nodes at once"),
+         After(0, Phase.LIVE), After(1.0)],
+    ),
+    **{
+        f"the time that {code} names is waited, up to five minutes": (
+            [page1, error(code, "too many", Retry_After="17"), error(code, "x", Retry_After="9999"), answer()],
+            [After(0), After(17.0, Phase.DISCONNECTED, said=str(code)), After(300.0), After(asked="10")],
+        )
+        for code in (429, 503)
+    },
+    "an error event names a time too": (
+        [page1, answer(event("ERROR", BUSY))],
+        [After(0),
+         After(12.0, said="^the API server is busy and asks to come back later (429): slow down")],
+    ),
+    "after errors in a row there is a new list": (
+        [page1, *[error(500, "broken")] * 4, answer(*streamed("b"))],
+        [After(0), *[After()] * 4, After(keys="b", asked="stream")],
+    ),
+    "a version that is too large for the server is no start of a watch": (
+        [page1, error(504, "Too large resource version: 10, current: 3", "Timeout"), answer(*streamed("b"))],
+        [After(0), After(), After(keys="b", asked="stream")],
+    ),
+    "401 runs for new credentials": (
+        [page1, error(401, "Unauthorized"), answer(bookmark(11))],
+        [After(0), After(1.0, Phase.DISCONNECTED, None, "^the API server does not accept the credentials (401): Un"),
+         After(0, Phase.LIVE)],
+    ),
+    "403 switches the kind off": (
+        [AB, error(403, WORDS), error(403, WORDS), error(403, WORDS), page("a", version="12")],
+        [After(0), After(5.5, Phase.FORBIDDEN, "", f"^no permission to watch nodes (cluster-scoped): {WORDS}"),
+         After(5.5, Phase.FORBIDDEN, "", f"^no permission to list nodes (cluster-scoped): {WORDS}"),
+         After(0, Phase.LIVE, "a")],
+    ),
+    **{
+        f"{code} of a server that has just come back is not believed at once": (
+            [page1, Call.cut, error(code, "RBAC: not read"), error(code), page(version="10"), answer(bookmark(11))],
+            [After(0), After(recoveries=0), After(recoveries=1),
+             After(None, Phase.DISCONNECTED, "a", STARTING.format(code), recoveries=1), After(0, Phase.LIVE)],
+        )
+        for code in (403, 404)
+    },
+    "refusals that last after an outage are believed": (
+        [page1, Call.cut, *[error(403)] * 7],
+        [After(0), *map(After, (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)), After(5.5, Phase.FORBIDDEN, "")],
+    ),
+    "a kind that may be listed and not watched is listed": (
+        [error(403, "w"), page("a"), error(403, "cannot watch"), page("b"), error(403, "cannot watch"), error(403)],
+        [After(0), After(66.0, Phase.STALE, None, LISTED_INSTEAD), After(0, keys="b"), After(), After(5.5, keys="")],
+    ),
+    "404 means not installed": (
+        [page1, error(404, "404 page not found"), error(404), answer(*streamed("b"))],
+        [After(0), After(66.0, Phase.NOT_INSTALLED, "", "^the API server has no nodes in version v1"),
+         After(66.0), After(0, keys="b")],
+    ),
+    **{
+        f"a line that is no event is asked for again: {line[:20]!r}": (
+            [page1, answer(B2, line), answer(event("ADDED", named("c", version="12")))],
+            [After(0), After(1.0, Phase.STALE, "ab", NO_EVENT), After(0, Phase.LIVE, "abc", asked="11")],
+        )
+        for line in (b"not json", b'{"type": 3}', b'{"type":"ADDED","object":{}}', b"[" * 100_000)
+    },
+    "a line that is no event twice leads to a new list": (
+        [page1, answer(b"not json"), answer(b"not json"), NEW_B],
+        [After(0), After(said="; asking again"), After(said="; listing again"), After(0, keys="b", asked="stream")],
+    ),
+    "a deletion that cannot be read leads to a new list": (
+        [AB, answer(event("DELETED", NAMELESS)), NEW_B],
+        [After(0), After(None, Phase.STALE, None, "DELETED of an object without a name"),
+         After(keys="b", asked="stream")],
+    ),
+    **{
+        f"a restore is noticed by {name}": (
+            [page1, sign, page("a", version="6"), answer(event("ADDED", named("c", version="7")))],
+            [After(0), After(-1, Phase.STALE, None, OLDER), After(0, Phase.LIVE, "a", asked="page"),
+             After(0, keys="ac", asked="6")],
+        )
+        for name, sign in (("a bookmark", answer(bookmark(5))), ("an event", answer(event("ADDED", OLD_NEW))))
+    },
+    "a restore during an outage is noticed before anything is live": (
+        [answer(*streamed("a", "p")), Call.cut, page("a", version="5"), page("a", version="6")],
+        [After(0), After(), After(None, Phase.STALE), After(None, Phase.LIVE, "a")],
+    ),
+}  # fmt: skip
+"""Answers of a server, and what is shown after each list or watch."""
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_what_is_shown_after_each_list_or_watch(serve: Serve, course: str) -> None:
+    answers, states = COURSES[course]
+    server = serve(Script(*answers))
+    bench = Bench(server)
+    for after in states:
+        seconds = bench.step()
+        bench.now += seconds
+        assert after.seconds in (None, seconds) or (after.seconds == -1 and seconds > 0), seconds
+        assert after.phase in (None, bench.status.phase), bench.status
+        assert after.keys is None or (bench.keys, bench.status.count) == (set(after.keys), len(after.keys))
+        text = bench.status.last_error
+        assert text.startswith(after.said[1:]) if after.said[:1] == "^" else after.said in text, text
+        assert len(text) < 300
+        assert not after.asked or after.asked in asked_by(server.calls[-1])
+        assert after.recoveries in (None, bench.recoveries)
+
+
 # However a server answers
 
 
@@ -839,13 +740,6 @@ def test_there_is_a_ceiling_on_requests(serve: Serve, name: str) -> None:
     assert len(server.calls) <= 3 * (10 + bench.now), name
 
 
-def test_list_without_a_version_is_shown_and_said(serve: Serve) -> None:
-    bench = Bench(serve(ENDLESS["list without a version"]), chance=0.0)
-    assert bench.step() == 60.0
-    assert bench.status.phase is Phase.STALE
-    assert "lists nodes without a resourceVersion, so that changes cannot be followed" in bench.status.last_error
-
-
 def test_endless_list_of_ever_new_objects_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflector, "MOST_OBJECTS", 50)
     numbers = itertools.count()
@@ -878,28 +772,6 @@ def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypa
 
 
 # What cannot be read
-
-
-def test_a_page_that_is_no_list_is_an_error_and_unreadable_objects_of_one_are_said(serve: Serve) -> None:
-    bad = {"metadata": {"name": "bad"}, "spec": {"taints": "none"}}
-    answers = lambda call: call.text("<html>"), lambda call: call.json(listing([named("a"), bad, bad]))
-    bench = Bench(serve(Script(NO_STREAMING, *answers)))
-    assert bench.step() == 1.0
-    assert "did not answer with a list of nodes: " in bench.status.last_error
-    assert bench.step() == 0
-    assert bench.keys == {"a"}
-    assert bench.status.phase is Phase.LIVE
-    assert bench.status.last_error.startswith("could not be read (and 1 more): Node bad: spec.taints")
-
-
-def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
-    bad = {**named("a", version="11"), "spec": {"taints": "none"}}
-    bench, server = live(serve, answer(event("MODIFIED", bad), bookmark(12)), answer(bookmark(13)), names=("a", "b"))
-    bench.step()
-    bench.step()
-    assert (bench.keys, bench.status.count) == ({"b"}, 1)
-    assert bench.status.last_error.startswith("could not be read: Node a: spec.taints")
-    assert server.calls[-1].query["resourceVersion"] == "12"
 
 
 @pytest.mark.crashes
