@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,24 +24,28 @@ def test_a_page_has_its_items_in_order(kind: Kind) -> None:
     assert (read.resource_version, read.continue_token, read.remaining, read.problems) == ("7", "token", 3, ())
 
 
+NO_LISTS = (
+    b"", b"<html>", b"[]", b'{"items":5}', b'{"items":[', b'{"metadata":5}',
+    b'{"items":[{"metadata":{"name":"x"}}]} trailing',
+    b'{"items":[{"metadata":{"name":"x"},"spec":' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
+)  # fmt: skip
+NO_EVENTS = (
+    b"", b"{}", b"null", b'{"type":"ADDED"}', b'{"object":{}}', b'{"type":5,"object":{}}',
+    b'{"type":"ERROR","object":5}',
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"<html>",
-        b"[]",
-        b'{"items":5}',
-        b'{"items":[',
-        b'{"metadata":5}',
-        b'{"items":[{"metadata":{"name":"x"}}]} trailing',
-        b'{"items":[{"metadata":{"name":"x"},"spec":' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
-    ],
-    ids=lambda data: repr(data[:12]),
+    ("read", "data"),
+    [*((StreamDecoder.page, data) for data in NO_LISTS), *((StreamDecoder.line, data) for data in NO_EVENTS)],
+    ids=lambda given: repr(given[:12]) if isinstance(given, bytes) else given.__name__,
 )
-def test_non_list_is_an_error(kind: Kind, data: bytes) -> None:
+def test_what_is_no_list_or_watch_event_is_an_error(
+    kind: Kind, read: Callable[[StreamDecoder, bytes], object], data: bytes
+) -> None:
     with pytest.raises(ValueError, match=r"."):
-        StreamDecoder(kind).page(data)
+        read(StreamDecoder(kind), data)
 
 
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
@@ -85,24 +90,6 @@ def test_errors_have_code_message_and_retry_delay(
     event = StreamDecoder(kind).line(line("ERROR", status))
     assert event.type == "ERROR"
     assert (event.status_code, event.message, event.retry_after_seconds) == expected
-
-
-@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{}",
-        b"null",
-        b'{"type":"ADDED"}',
-        b'{"object":{}}',
-        b'{"type":5,"object":{}}',
-        b'{"type":"ERROR","object":5}',
-    ],
-)
-def test_non_watch_event_is_an_error(kind: Kind, data: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        StreamDecoder(kind).line(data)
 
 
 @pytest.mark.parametrize(

@@ -46,14 +46,17 @@ def test_the_page_lists_every_setting_with_its_default() -> None:
             assert shown == text, name
 
 
-def test_the_page_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_keys", ROOT / "tools" / "make_keys.py")
+@pytest.mark.parametrize(("page", "name"), [("keys.md", "make_keys"), ("man/karptui.1", "make_man")])
+def test_pages_that_a_tool_writes_are_up_to_date(page: str, name: str) -> None:
+    if name == "make_man":
+        pytest.importorskip("argparse_manpage", reason="argparse-manpage is not installed")
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    page = (ROOT / "docs" / "keys.md").read_text(encoding="utf-8")
-    assert page == "\n".join(tool.lines()) + "\n", "python tools/make_keys.py writes it anew"
+    written = tool.page() if name == "make_man" else "\n".join(tool.lines()) + "\n"
+    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == written, f"python tools/{name}.py writes it anew"
 
 
 STATES = {"nodes-forbidden", "nodes-disconnected", "nodes-no-colour"}
@@ -69,19 +72,6 @@ def test_the_gallery_shows_every_picture() -> None:
     pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "snapshots").rglob("*.svg")}
     assert {picture for picture in pictures if f"../{picture}" not in gallery} == set()
     assert gallery.count("](../snapshots/") == len(pictures)
-
-
-MAN_PAGE = ROOT / "docs" / "man" / "karptui.1"
-
-
-def test_the_manual_page_is_fresh() -> None:
-    pytest.importorskip("argparse_manpage", reason="argparse-manpage is not installed")
-    spec = importlib.util.spec_from_file_location("make_man", ROOT / "tools" / "make_man.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    assert MAN_PAGE.read_text(encoding="utf-8") == tool.page(), "python tools/make_man.py writes it anew"
 
 
 DOCUMENT = (ROOT / "docs" / "aws-access.md").read_text(encoding="utf-8")

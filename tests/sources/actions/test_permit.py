@@ -32,21 +32,19 @@ def refusal(source: Source, settings: ContextSettings = ALLOWED, *, is_asked: bo
 LIVE = ClusterSource(connection("https://a"))
 
 
-def test_actions_are_off_until_asked_for() -> None:
-    assert "start with --allow-actions" in refusal(LIVE, ContextSettings(), is_asked=False)
-    assert "start with --allow-actions" in refusal(DemoSource(), ContextSettings(), is_asked=False)
+OFF, READ_ONLY = ContextSettings(), ContextSettings(allow_actions=True, read_only=True)
 
 
-def test_read_only_wins() -> None:
-    assert "marks the context test as read_only" in refusal(LIVE, ContextSettings(allow_actions=True, read_only=True))
-
-
-def test_a_snapshot_the_past_and_a_served_session_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actions_are_refused_unless_they_are_asked_for_of_a_live_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for source in (LIVE, DemoSource()):
+        assert "start with --allow-actions" in refusal(source, OFF, is_asked=False)
+    assert "marks the context test as read_only" in refusal(LIVE, READ_ONLY)
     path = tmp_path / "a.yaml"
     path.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
-    snapshot = SnapshotSource(SnapshotReader(karpenter_version="").read([path]))
-    assert "is not a live cluster" in refusal(snapshot)
-    assert "is not a live cluster" in refusal(LargeDemo())
+    for still in (SnapshotSource(SnapshotReader(karpenter_version="").read([path])), LargeDemo()):
+        assert "is not a live cluster" in refusal(still)
     assert "at a past moment" in refusal(LIVE, is_past=True)
     monkeypatch.setattr(files, "_forbidden", True)
     assert "served to a browser" in refusal(LIVE)

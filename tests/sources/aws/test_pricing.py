@@ -48,22 +48,22 @@ def test_all_pages_of_both_questions(session: AwsClients, caller: Caller, fake: 
     assert [request.get("NextToken") for _, request in fake.requests] == [None, "t", None]
 
 
-def test_what_has_no_price_is_left_out(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
-    listed = [
-        product("a", "0.0000000000"),
-        product("b", "dear"),
-        product("", "1"),
-        product("c"),
-        "{}",
-        product("d", "2"),
-    ]
+NOTHING = [product("a", "0.0000000000"), product("b", "dear"), product("", "1"), product("c"), "{}"]
+
+
+@pytest.mark.parametrize(
+    ("region", "listed", "expected"),
+    [
+        (REGION, [*NOTHING, product("d", "2")], {"d": 2.0}),
+        ("cn-north-1", [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")], {"m5.large": 0.9}),
+    ],
+    ids=["dollars", "yuan"],
+)
+def test_what_has_no_price_in_the_currency_of_the_region_is_left_out(
+    session: AwsClients, caller: Caller, fake: FakeAws, *, region: str, listed: list[str], expected: dict[str, float]
+) -> None:
     fake.json("GetProducts", {"PriceList": listed})
-    assert prices(session, caller) == {"d": 2.0}
-
-
-def test_china_is_billed_in_yuan(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
-    fake.json("GetProducts", {"PriceList": [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")]})
-    assert prices(session, caller, "cn-north-1") == {"m5.large": 0.9}
+    assert prices(session, caller, region) == expected
 
 
 @pytest.mark.parametrize(

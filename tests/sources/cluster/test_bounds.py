@@ -240,19 +240,15 @@ TOO_SLOW = "did not finish an answer in time"
         CHUNKED,
         CHUNKED + b"1\r\n0\r\n0\r\nX: ",
         b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"",
     ],
-    ids=["status", "header", "continue", "size of a chunk", "trailer", "error"],
+    ids=["status", "header", "continue", "size of a chunk", "trailer", "error", "proxy"],
 )
 def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(connection_pool, "time", Steps(60))
-    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
-        transport_to(serve(drip(begin)), read_seconds=100).get("/api")
-
-
-def test_proxy_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_pool, "time", Steps(60))
-    server = serve(drip(OK + b"X: "))
-    transport = transport_to("https://api.test", proxy_url=server.url)
+    server = serve(drip(begin or OK + b"X: "))
+    proxied: dict[str, Any] = {} if begin else {"proxy_url": server.url}
+    transport = transport_to(server if begin else "https://api.test", read_seconds=100, **proxied)
     with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         transport.get("/api")
 
@@ -274,25 +270,21 @@ def test_line_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPat
         watch(transport_to(serve(drip(begin))))
 
 
-def test_watch_of_empty_lines_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_that_goes_on_is_given_up_for_empty_lines_and_ended_in_time(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream, "time", Steps(40))
 
-    def answer(call: Call) -> None:
-        while True:
-            call.chunks(b"\n")
+    def going_on(line: bytes) -> Transport:
+        def answer(call: Call) -> None:
+            while True:
+                call.chunks(line)
+
+        return transport_to(serve(answer))
 
     with pytest.raises(UnreachableError, match=TOO_SLOW):
-        watch(transport_to(serve(answer)))
-
-
-def test_watch_that_the_server_does_not_end_is_ended(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "time", Steps(40))
-
-    def answer(call: Call) -> None:
-        while True:
-            call.chunks(b"one\n")
-
-    assert set(watch(transport_to(serve(answer)), lasts_seconds=400)) == {b"one"}
+        watch(going_on(b"\n"))
+    assert set(watch(going_on(b"one\n"), lasts_seconds=400)) == {b"one"}
 
 
 @pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
@@ -310,22 +302,22 @@ def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header:
 # Plugins and files
 
 
-def test_plugin_that_prints_without_an_end() -> None:
-    code = "import sys\nwhile True: sys.stdout.write('0' * 65536)"
-    with at_most(5), pytest.raises(CredentialError, match="exec plugin fake prints more than 1 MiB"):
-        ExecCredential(plugin(code), timeout_seconds=20).current()
-
-
-def test_plugin_that_complains_without_an_end() -> None:
-    code = "import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)"
-    with at_most(5), pytest.raises(CredentialError, match="failed with exit status 1: 000"):
-        ExecCredential(plugin(code), timeout_seconds=20).current()
-
-
-def test_plugin_that_closes_its_output_and_stays() -> None:
-    code = "import os, time\nos.close(1); os.close(2); time.sleep(60)"
-    with pytest.raises(CredentialError, match=r"did not finish within 0\.3 s"):
-        ExecCredential(plugin(code), timeout_seconds=0.3).current()
+@pytest.mark.parametrize(
+    ("code", "seconds", "sentence"),
+    [
+        ("import sys\nwhile True: sys.stdout.write('0' * 65536)", 20, "exec plugin fake prints more than 1 MiB"),
+        (
+            "import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)",
+            20,
+            "failed with exit status 1: 000",
+        ),
+        ("import os, time\nos.close(1); os.close(2); time.sleep(60)", 0.3, r"did not finish within 0\.3 s"),
+    ],
+    ids=["prints", "complains", "closes its output and stays"],
+)
+def test_plugin_without_an_end(code: str, seconds: float, sentence: str) -> None:
+    with at_most(5), pytest.raises(CredentialError, match=sentence):
+        ExecCredential(plugin(code), timeout_seconds=seconds).current()
 
 
 def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

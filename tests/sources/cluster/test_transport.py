@@ -4,8 +4,10 @@ import gzip
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -109,13 +111,20 @@ def test_refused_connection() -> None:
         transport_to(url).get("/")
 
 
-def test_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: object, **options: object) -> object:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(UnreachableError, match=r"^the host name of http://nowhere\.test cannot be resolved$"):
-        transport_to("http://nowhere.test").get("/")
+@pytest.mark.parametrize(
+    ("where", "name", "error", "sentence"),
+    [
+        (socket, "getaddrinfo", socket.gaierror(-2, "Name or service not known"), "^the host name of {} cannot be res"),
+        (socket.socket, "connect", OSError(101, "Network is unreachable"), "^{} cannot be reached: .*is unreachable"),
+    ],
+    ids=["unknown host", "unexpected"],
+)
+def test_failures_to_connect_are_sentences(
+    where: Any, name: str, error: OSError, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, Mock(side_effect=error))
+    with pytest.raises(UnreachableError, match=sentence.format("http://127.0.0.1:1")):
+        transport_to("http://127.0.0.1:1").get("/")
 
 
 def test_connection_that_is_not_accepted() -> None:
@@ -136,22 +145,30 @@ def test_connection_that_is_not_accepted() -> None:
             filler.close()
 
 
-def test_not_http_at_all() -> None:
+@contextmanager
+def raw_server(answer: Callable[[socket.socket], object]) -> Iterator[str]:
+    """Give the URL of a server that reads a request, and then does what it is told to with the connection."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
 
-        def answer() -> None:
-            accepted, _ = listener.accept()
-            accepted.recv(1000)
-            accepted.sendall(b"SSH-2.0-x\r\n")
-            accepted.close()
+        def accept() -> None:
+            with listener.accept()[0] as accepted:
+                accepted.recv(1000)
+                answer(accepted)
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=accept)
         thread.start()
-        with pytest.raises(UnreachableError, match="cut the connection"):
-            transport_to(f"http://127.0.0.1:{listener.getsockname()[1]}").get("/")
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread.join()
+
+
+def test_not_http_at_all() -> None:
+    with (
+        raw_server(lambda accepted: accepted.sendall(b"SSH-2.0-x\r\n")) as url,
+        pytest.raises(UnreachableError, match="cut the connection"),
+    ):
+        transport_to(url).get("/")
 
 
 def test_closed_transport(serve: Serve) -> None:
@@ -176,28 +193,18 @@ def test_stream_yields_whole_lines(serve: Serve) -> None:
 
 
 def test_stream_that_a_proxy_has_unchunked() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        seen = threading.Event()
+    seen = threading.Event()
 
-        def answer() -> None:
-            accepted, _ = listener.accept()
-            accepted.recv(1000)
-            accepted.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\none\n")
-            seen.wait(10)
-            accepted.sendall(b"two\n")
-            accepted.close()
+    def answer(accepted: socket.socket) -> None:
+        accepted.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\none\n")
+        seen.wait(10)
+        accepted.sendall(b"two\n")
 
-        thread = threading.Thread(target=answer)
-        thread.start()
-        transport = transport_to(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        with transport.stream("/pods", WATCH, silence_seconds=5) as stream:
-            batches = stream.batches()
-            assert next(batches) == [b"one"]
-            seen.set()
-            assert list(batches) == [[b"two"]]
-        thread.join()
+    with raw_server(answer) as url, transport_to(url).stream("/pods", WATCH, silence_seconds=5) as stream:
+        batches = stream.batches()
+        assert next(batches) == [b"one"]
+        seen.set()
+        assert list(batches) == [[b"two"]]
 
 
 @pytest.mark.parametrize(
@@ -407,15 +414,6 @@ def test_proxy_that_cannot_be_used() -> None:
 def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         transport_to("https://127.0.0.1:1", **fields).get("/")
-
-
-def test_unexpected_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: object, **options: object) -> object:
-        raise OSError(101, "Network is unreachable")
-
-    monkeypatch.setattr(socket.socket, "connect", fail)
-    with pytest.raises(UnreachableError, match=r"^http://127\.0\.0\.1:1 cannot be reached: .*Network is unreachable"):
-        transport_to("http://127.0.0.1:1").get("/")
 
 
 def test_requests_in_turn_share_one_connection(serve: Serve) -> None:

@@ -47,11 +47,12 @@ START_NS = 1_800_000_000 * NS_PER_SECOND
 class Bench:
     """A recorder whose time is in the test's hands."""
 
-    def __init__(self, path: Path, **options: Any) -> None:
+    def __init__(self, path: Path, *kinds: Kind, **options: Any) -> None:
         self.clock = FrozenClock(START_NS)
         self.seconds = 0.0
         self.recorder = Recorder(path, "prod", self.clock, monotonic=lambda: self.seconds, **options)
         assert self.recorder.open()
+        self.live(*kinds)
 
     def pass_seconds(self, seconds: float = 1.0) -> None:
         self.seconds += seconds
@@ -102,8 +103,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def bench(path: Path) -> Bench:
     """Return a recorder that records; its cluster is empty."""
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.step()
     return bench
 
@@ -144,8 +144,7 @@ def _sorted(manifests: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
 
 
 def test_a_session_begins_when_all_kinds_are_complete(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.NODE)
+    bench = Bench(path, Kind.NODE)
     bench.recorder.report(SourceStatus(kind=Kind.POD, phase=Phase.SYNCING, since_ns=START_NS))
     bench.put(pod("a"))
     bench.step()
@@ -174,8 +173,7 @@ def test_kinds_that_never_become_complete_do_not_hold_up_recording(path: Path) -
 
 
 def test_heartbeats_of_nodes_and_renewals_of_a_lease_are_no_changes(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.NODE)
+    bench = Bench(path, Kind.NODE)
     bench.put(node("a", "08:00:00"))
     bench.step()
     began_ns = bench.clock.instant_ns
@@ -190,8 +188,7 @@ def test_heartbeats_of_nodes_and_renewals_of_a_lease_are_no_changes(path: Path) 
 
 
 def test_who_changed_a_nodepool_is_recorded(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.NODEPOOL)
+    bench = Bench(path, Kind.NODEPOOL)
     entries = [
         {"manager": "kubectl", "time": "2026-11-20T10:00:00Z"},
         {"manager": "argocd-controller", "time": "2026-11-20T11:00:00Z"},
@@ -239,8 +236,7 @@ def test_marks_predictions_and_samples_are_kept_in_order(path: Path, bench: Benc
 
 
 def test_packing_keeps_every_change_and_takes_fewer_bytes(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.put(*(pod(f"web-{number}") for number in range(200)))
     bench.step()
     began_ns = bench.clock.instant_ns
@@ -260,8 +256,7 @@ def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(recorder_module, "KEY_CHANGES", 20)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
     monkeypatch.setattr(recorder_module, "PIECE", 2)
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.step()
     chance, truth, state = random.Random(1), {}, set[str]()
     for _ in range(100):
@@ -283,8 +278,7 @@ def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.Monkey
 def test_old_frames_go_first_and_the_rest_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "KEY_SECONDS", 60.0)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 20.0)
-    bench = Bench(path, limits=Limits(days=200 / 86400))
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD, limits=Limits(days=200 / 86400))
     bench.put(pod("old"))
     bench.step()
     for second in range(600):
@@ -301,8 +295,7 @@ def test_old_frames_go_first_and_the_rest_can_be_read(path: Path, monkeypatch: p
 def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "KEY_SECONDS", 30.0)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
-    bench = Bench(path, limits=Limits(bytes=200_000))
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD, limits=Limits(bytes=200_000))
     chance = random.Random(1)
     for _ in range(200):
         bench.put(*({**pod(f"web-{place}"), "noise": chance.randbytes(200).hex()} for place in range(20)))
@@ -317,8 +310,7 @@ def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch
 @settings(max_examples=20, deadline=None)
 def test_a_clock_that_jumps_disorders_nothing(tmp_path_factory: pytest.TempPathFactory, jumps: list[int]) -> None:
     path = tmp_path_factory.mktemp("history") / "prod.karptui"
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
     bench.step()
     for number, jump in enumerate(jumps):
@@ -354,8 +346,7 @@ def test_only_the_owner_may_read_the_files(path: Path) -> None:
 
 
 def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
     bench.step()
     writer = bench.recorder._writer
@@ -492,8 +483,7 @@ def test_a_killed_process_loses_nothing_that_was_written(path: Path) -> None:
 
 
 def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
-    bench = Bench(path)
-    bench.live(Kind.POD)
+    bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
     bench.step()
     bench.put(pod("b"))
@@ -543,9 +533,8 @@ def test_a_history_of_before_has_no_usage_and_gets_some(path: Path, bench: Bench
         database.execute("DROP TABLE usage")
     with contextlib.closing(History(path)) as history:
         assert history.usage(0, 1 << 62) == ()
-    later = Bench(path)
+    later = Bench(path, Kind.POD)
     later.clock.instant_ns += 3600 * NS_PER_SECOND
-    later.live(Kind.POD)
     later.step()
     measure(later, 12, "web")
     later.close()
