@@ -33,7 +33,7 @@ from karptui.whatif.scenario import NOTHING, Opening, Replay, Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
 
-REPLAY_AFTER_SECONDS: Final = 0.08
+REPLAY_AFTER_SECONDS: Final = 0.15
 """How long after the last key a scenario is replayed."""
 
 
