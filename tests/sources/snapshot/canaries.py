@@ -15,17 +15,32 @@ META: dict[str, Any] = {
     "generateName": "~-",
     "uid": "0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11",
     "creationTimestamp": "2026-11-20T11:00:00Z",
-    "labels": {"~": "~", "~.example/~": "~", "app": "~", "app.kubernetes.io/name": "~",
-               "app.kubernetes.io/part-of": "~", "node-role.kubernetes.io/~": "", "karpenter.sh/~": "~",
-               "kubernetes.io/metadata.name": "~", "pod-template-hash": "~", "team": "~-7"},
-    "annotations": {"~.example/~": "~", "~": "~", "karpenter.sh/do-not-disrupt": "~", "karpenter.sh/~": "~",
-                    "controller.kubernetes.io/pod-deletion-cost": "~", "meta.helm.sh/release-name": "~",
-                    "kubectl.kubernetes.io/last-applied-configuration": '{"x": "~"}',
-                    "deployment.kubernetes.io/~": "~"},
+    "labels": {
+        "~": "~",
+        "~.example/~": "~",
+        "app": "~",
+        "app.kubernetes.io/name": "~",
+        "app.kubernetes.io/part-of": "~",
+        "node-role.kubernetes.io/~": "",
+        "karpenter.sh/~": "~",
+        "kubernetes.io/metadata.name": "~",
+        "pod-template-hash": "~",
+        "team": "~-7",
+    },
+    "annotations": {
+        "~.example/~": "~",
+        "~": "~",
+        "karpenter.sh/do-not-disrupt": "~",
+        "karpenter.sh/~": "~",
+        "controller.kubernetes.io/pod-deletion-cost": "~",
+        "meta.helm.sh/release-name": "~",
+        "kubectl.kubernetes.io/last-applied-configuration": '{"x": "~"}',
+        "deployment.kubernetes.io/~": "~",
+    },
     "finalizers": ["~.example/~"],
     "managedFields": [{"manager": "~"}],
     "ownerReferences": [{"apiVersion": "~.example/v1", "kind": "Zq~", "name": "~", "controller": True}],
-}  # fmt: skip
+}
 NAMESPACED = {**META, "namespace": "~"}
 TEXTS = (
     "~",
@@ -68,34 +83,56 @@ POD_SPEC = {
     "nodeSelector": {"~.example/~": "~", "kubernetes.io/hostname": "~", "team": "~"},
     "imagePullSecrets": [{"name": "~"}],
     "dnsConfig": {"searches": ["~.svc"]},
-    "containers": [{"name": "~", "image": "~.dkr.ecr.eu-west-1.amazonaws.com/~:~", "command": ["~"], "args": ["~"],
-                    "env": [{"name": "~", "value": "~"}],
-                    "ports": [{"name": "~", "hostPort": 80, "hostIP": "10.11.12.13"}], "resources": RESOURCES,
-                    "volumeMounts": [{"name": "~", "mountPath": "/~"}]}],
+    "containers": [
+        {
+            "name": "~",
+            "image": "~.dkr.ecr.eu-west-1.amazonaws.com/~:~",
+            "command": ["~"],
+            "args": ["~"],
+            "env": [{"name": "~", "value": "~"}],
+            "ports": [{"name": "~", "hostPort": 80, "hostIP": "10.11.12.13"}],
+            "resources": RESOURCES,
+            "volumeMounts": [{"name": "~", "mountPath": "/~"}],
+        }
+    ],
     "initContainers": [{"name": "~", "image": "~"}],
-    "volumes": [{"name": "~", "persistentVolumeClaim": {"claimName": "~"}},
-                {"name": "~",
-                 "ephemeral": {"volumeClaimTemplate": {"metadata": META, "spec": {"storageClassName": "~"}}}},
-                {"name": "~", "secret": {"secretName": "~"}}, {"name": "~", "hostPath": {"path": "/~"}}],
+    "volumes": [
+        {"name": "~", "persistentVolumeClaim": {"claimName": "~"}},
+        {"name": "~", "ephemeral": {"volumeClaimTemplate": {"metadata": META, "spec": {"storageClassName": "~"}}}},
+        {"name": "~", "secret": {"secretName": "~"}},
+        {"name": "~", "hostPath": {"path": "/~"}},
+    ],
     "resourceClaims": [{"name": "~", "resourceClaimName": "~"}],
     "tolerations": [{"key": "~.example/~", "operator": "Equal", "value": "~", "effect": "NoSchedule"}],
     "affinity": {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": REQUIREMENTS,
-                                       "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["~"]}]}],
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": REQUIREMENTS,
+                        "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["~"]}],
+                    }
+                ]
             },
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1,
-                                                                 "preference": {"matchExpressions": REQUIREMENTS}}],
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "preference": {"matchExpressions": REQUIREMENTS}}
+            ],
         },
         "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]},
         "podAntiAffinity": {
             "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": TERM}]
         },
     },
-    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "~.example/~", "whenUnsatisfiable": "DoNotSchedule",
-                                   "labelSelector": SELECTOR, "matchLabelKeys": ["~.example/~"]}],
-}  # fmt: skip
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "~.example/~",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": SELECTOR,
+            "matchLabelKeys": ["~.example/~"],
+        }
+    ],
+}
 TEMPLATE = {"metadata": META, "spec": POD_SPEC}
 CLAIM_SPEC = {
     "requirements": REQUIREMENTS,
@@ -118,37 +155,101 @@ def _object(api_version: str, kind: str, *, namespaced: bool = True, **fields: A
 
 
 OBJECTS: tuple[dict[str, Any], ...] = (
-    _object("v1", "Node", namespaced=False,
-            spec={"providerID": "aws:///eu-west-1a/i-0123456789abcdef0", "taints": TAINTS, "podCIDR": "10.11.0.0/24",
-                  "podCIDRs": ["2001:db8:dead:beef::/64"]},
-            status={"capacity": {"cpu": "4", "~.example/~": "1"}, "allocatable": {"cpu": "4", "~.example/~": "1"},
-                    "conditions": CONDITIONS,
-                    "addresses": [{"type": "InternalIP", "address": "10.11.12.13"},
-                                  {"type": "InternalIP", "address": "2001:db8:dead:beef::17"},
-                                  {"type": "Hostname", "address": "~"},
-                                  {"type": "InternalDNS", "address": "~.~.internal"},
-                                  {"type": "ExternalDNS", "address": "~.compute.amazonaws.com"}],
-                    "nodeInfo": {"machineID": "~", "systemUUID": "~", "bootID": "~", "kernelVersion": "6.1.~",
-                                 "osImage": "Zq~ 1.2", "kubeletVersion": "v1.34.1-~", "architecture": "amd64"},
-                    "images": [{"names": ["~"]}], "volumesAttached": [{"name": "~"}],
-                    "daemonEndpoints": {"~": {"Port": 10250}}}),
-    _object("v1", "Node", namespaced=False,
-            spec={"providerID": "azure:///subscriptions/~/resourceGroups/~/providers/~/virtualMachines/~"}),
-    _object("v1", "Pod", spec=POD_SPEC,
-            status={"phase": "Pending", "reason": "Zq~", "message": "~", "hostIP": "10.11.12.13",
-                    "podIPs": [{"ip": "10.11.12.13"}], "nominatedNodeName": "~", "conditions": CONDITIONS,
-                    "containerStatuses": [{"name": "~", "image": "~", "imageID": "~", "containerID": "~",
-                                           "state": {"waiting": {"reason": "Zq~", "message": "~"}}}]}),
-    _object("karpenter.sh/v1", "NodePool", namespaced=False,
-            spec={"template": {"metadata": META, "spec": CLAIM_SPEC}, "limits": {"cpu": "10", "~.example/~": "4"},
-                  "disruption": {"budgets": [{"nodes": "10%", "reasons": ["Zq~"]}]}},
-            status={"resources": {"cpu": "1", "~.example/~": "1"}, "conditions": CONDITIONS}),
-    _object("karpenter.sh/v1", "NodeClaim", namespaced=False, spec=CLAIM_SPEC,
-            status={"nodeName": "~.~.internal", "providerID": "aws:///eu-west-1a/i-0123456789abcdef0",
-                    "imageID": "ami-0123456789abcdef0", "capacity": {"~.example/~": "1"}, "conditions": CONDITIONS}),
-    _object("karpenter.sh/v1alpha1", "NodeOverlay", namespaced=False,
-            spec={"requirements": REQUIREMENTS, "capacity": {"~.example/~": "1"}, "priceAdjustment": "-10%"},
-            status={"conditions": CONDITIONS}),
+    _object(
+        "v1",
+        "Node",
+        namespaced=False,
+        spec={
+            "providerID": "aws:///eu-west-1a/i-0123456789abcdef0",
+            "taints": TAINTS,
+            "podCIDR": "10.11.0.0/24",
+            "podCIDRs": ["2001:db8:dead:beef::/64"],
+        },
+        status={
+            "capacity": {"cpu": "4", "~.example/~": "1"},
+            "allocatable": {"cpu": "4", "~.example/~": "1"},
+            "conditions": CONDITIONS,
+            "addresses": [
+                {"type": "InternalIP", "address": "10.11.12.13"},
+                {"type": "InternalIP", "address": "2001:db8:dead:beef::17"},
+                {"type": "Hostname", "address": "~"},
+                {"type": "InternalDNS", "address": "~.~.internal"},
+                {"type": "ExternalDNS", "address": "~.compute.amazonaws.com"},
+            ],
+            "nodeInfo": {
+                "machineID": "~",
+                "systemUUID": "~",
+                "bootID": "~",
+                "kernelVersion": "6.1.~",
+                "osImage": "Zq~ 1.2",
+                "kubeletVersion": "v1.34.1-~",
+                "architecture": "amd64",
+            },
+            "images": [{"names": ["~"]}],
+            "volumesAttached": [{"name": "~"}],
+            "daemonEndpoints": {"~": {"Port": 10250}},
+        },
+    ),
+    _object(
+        "v1",
+        "Node",
+        namespaced=False,
+        spec={"providerID": "azure:///subscriptions/~/resourceGroups/~/providers/~/virtualMachines/~"},
+    ),
+    _object(
+        "v1",
+        "Pod",
+        spec=POD_SPEC,
+        status={
+            "phase": "Pending",
+            "reason": "Zq~",
+            "message": "~",
+            "hostIP": "10.11.12.13",
+            "podIPs": [{"ip": "10.11.12.13"}],
+            "nominatedNodeName": "~",
+            "conditions": CONDITIONS,
+            "containerStatuses": [
+                {
+                    "name": "~",
+                    "image": "~",
+                    "imageID": "~",
+                    "containerID": "~",
+                    "state": {"waiting": {"reason": "Zq~", "message": "~"}},
+                }
+            ],
+        },
+    ),
+    _object(
+        "karpenter.sh/v1",
+        "NodePool",
+        namespaced=False,
+        spec={
+            "template": {"metadata": META, "spec": CLAIM_SPEC},
+            "limits": {"cpu": "10", "~.example/~": "4"},
+            "disruption": {"budgets": [{"nodes": "10%", "reasons": ["Zq~"]}]},
+        },
+        status={"resources": {"cpu": "1", "~.example/~": "1"}, "conditions": CONDITIONS},
+    ),
+    _object(
+        "karpenter.sh/v1",
+        "NodeClaim",
+        namespaced=False,
+        spec=CLAIM_SPEC,
+        status={
+            "nodeName": "~.~.internal",
+            "providerID": "aws:///eu-west-1a/i-0123456789abcdef0",
+            "imageID": "ami-0123456789abcdef0",
+            "capacity": {"~.example/~": "1"},
+            "conditions": CONDITIONS,
+        },
+    ),
+    _object(
+        "karpenter.sh/v1alpha1",
+        "NodeOverlay",
+        namespaced=False,
+        spec={"requirements": REQUIREMENTS, "capacity": {"~.example/~": "1"}, "priceAdjustment": "-10%"},
+        status={"conditions": CONDITIONS},
+    ),
     _object(
         "karpenter.k8s.aws/v1",
         "EC2NodeClass",
@@ -168,23 +269,40 @@ OBJECTS: tuple[dict[str, Any], ...] = (
             "userData": "#!/bin/bash\nexport ~=~\n/etc/eks/bootstrap.sh ~ --apiserver-endpoint https://~.eks "
             "--kubelet-extra-args "
             "'--node-labels=~.example/~=~ --register-with-taints=~=~:NoSchedule --max-pods=40'\n  maxPods: 30 # ~\n",
-            "blockDeviceMappings": [{"deviceName": "/dev/~",
-                                     "ebs": {"kmsKeyID": "arn:aws:kms:eu-west-1:998877665544:key/~",
-                                             "snapshotID": "snap-0123456789abcdef0", "volumeSize": "20Gi"}}],
+            "blockDeviceMappings": [
+                {
+                    "deviceName": "/dev/~",
+                    "ebs": {
+                        "kmsKeyID": "arn:aws:kms:eu-west-1:998877665544:key/~",
+                        "snapshotID": "snap-0123456789abcdef0",
+                        "volumeSize": "20Gi",
+                    },
+                }
+            ],
         },
         status={
             "amis": [{"id": "ami-0123456789abcdef0", "name": "~-al2023-~"}],
             "subnets": [{"id": "subnet-0123456789abcdef0", "zone": "eu-west-1a", "zoneID": "euw1-az1"}],
             "securityGroups": [{"id": "sg-0123456789abcdef0", "name": "~"}],
             "instanceProfile": "~",
-            "capacityReservations": [{"id": "cr-0123456789abcdef0", "ownerID": "998877665544",
-                                      "instanceType": "m5.large"}],
+            "capacityReservations": [
+                {"id": "cr-0123456789abcdef0", "ownerID": "998877665544", "instanceType": "m5.large"}
+            ],
             "conditions": CONDITIONS,
         },
     ),
-    _object("karpenter.azure.com/v1beta1", "AKSNodeClass", namespaced=False,
-            spec={"vnetSubnetID": "/subscriptions/~/resourceGroups/~", "tags": {"~": "~"}, "imageFamily": "~",
-                  "x": ["~", {"y": "~"}]}, status={"z": "~", "conditions": CONDITIONS}),
+    _object(
+        "karpenter.azure.com/v1beta1",
+        "AKSNodeClass",
+        namespaced=False,
+        spec={
+            "vnetSubnetID": "/subscriptions/~/resourceGroups/~",
+            "tags": {"~": "~"},
+            "imageFamily": "~",
+            "x": ["~", {"y": "~"}],
+        },
+        status={"z": "~", "conditions": CONDITIONS},
+    ),
     *(
         _object(version, kind, spec={"replicas": 2, "selector": SELECTOR, "template": TEMPLATE, "serviceName": "~"})
         for version, kind in (
@@ -196,36 +314,81 @@ OBJECTS: tuple[dict[str, Any], ...] = (
         )
     ),
     _object("v1", "ReplicationController", spec={"selector": {"~": "~"}, "template": TEMPLATE}),
-    _object("batch/v1", "CronJob",
-            spec={"schedule": "*/5 * * * *", "jobTemplate": {"metadata": META, "spec": {"template": TEMPLATE}}}),
-    _object("policy/v1", "PodDisruptionBudget", spec={"selector": SELECTOR, "minAvailable": "50%"},
-            status={"conditions": CONDITIONS, "disruptedPods": {"~": "2026-11-20T11:00:00Z"}}),
-    _object("v1", "PersistentVolumeClaim",
-            spec={"storageClassName": "~", "volumeName": "~", "dataSource": {"kind": "VolumeSnapshot", "name": "~"},
-                  "selector": SELECTOR}, status={"phase": "Bound"}),
-    _object("v1", "PersistentVolume", namespaced=False,
-            spec={"storageClassName": "~", "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "~", "name": "~"},
-                  "csi": {"driver": "~.csi.example", "volumeHandle": "vol-0123456789abcdef0",
-                          "volumeAttributes": {"~": "~"}}, "nfs": {"server": "~", "path": "/~"},
-                  "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": REQUIREMENTS}]}}}),
-    _object("storage.k8s.io/v1", "StorageClass", namespaced=False, provisioner="~.csi.example", parameters={"~": "~"},
-            allowedTopologies=[{"matchLabelExpressions": [{"key": "~.example/~", "values": ["~"]}]}]),
-    _object("storage.k8s.io/v1", "CSINode", namespaced=False,
-            spec={"drivers": [{"name": "~.csi.example", "nodeID": "~", "topologyKeys": ["~.example/~"]}]}),
+    _object(
+        "batch/v1",
+        "CronJob",
+        spec={"schedule": "*/5 * * * *", "jobTemplate": {"metadata": META, "spec": {"template": TEMPLATE}}},
+    ),
+    _object(
+        "policy/v1",
+        "PodDisruptionBudget",
+        spec={"selector": SELECTOR, "minAvailable": "50%"},
+        status={"conditions": CONDITIONS, "disruptedPods": {"~": "2026-11-20T11:00:00Z"}},
+    ),
+    _object(
+        "v1",
+        "PersistentVolumeClaim",
+        spec={
+            "storageClassName": "~",
+            "volumeName": "~",
+            "dataSource": {"kind": "VolumeSnapshot", "name": "~"},
+            "selector": SELECTOR,
+        },
+        status={"phase": "Bound"},
+    ),
+    _object(
+        "v1",
+        "PersistentVolume",
+        namespaced=False,
+        spec={
+            "storageClassName": "~",
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "~", "name": "~"},
+            "csi": {"driver": "~.csi.example", "volumeHandle": "vol-0123456789abcdef0", "volumeAttributes": {"~": "~"}},
+            "nfs": {"server": "~", "path": "/~"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": REQUIREMENTS}]}},
+        },
+    ),
+    _object(
+        "storage.k8s.io/v1",
+        "StorageClass",
+        namespaced=False,
+        provisioner="~.csi.example",
+        parameters={"~": "~"},
+        allowedTopologies=[{"matchLabelExpressions": [{"key": "~.example/~", "values": ["~"]}]}],
+    ),
+    _object(
+        "storage.k8s.io/v1",
+        "CSINode",
+        namespaced=False,
+        spec={"drivers": [{"name": "~.csi.example", "nodeID": "~", "topologyKeys": ["~.example/~"]}]},
+    ),
     _object("v1", "Namespace", namespaced=False, status={"phase": "Active"}),
     _object("scheduling.k8s.io/v1", "PriorityClass", namespaced=False, value=5, description="~ ~"),
     _object("v1", "Service", spec={"selector": {"~": "~"}, "clusterIP": "10.11.12.13", "externalName": "~.com"}),
     _object("v1", "PodTemplate", template=TEMPLATE),
-    _object("autoscaling.x-k8s.io/v1alpha1", "CapacityBuffer",
-            spec={"podTemplateRef": {"name": "~"}, "scalableRef": {"kind": "Deployment", "name": "~"}},
-            status={"conditions": CONDITIONS}),
-    _object("autoscaling.k8s.io/v1", "VerticalPodAutoscaler",
-            spec={"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "~"}},
-            status={"recommendation": {"containerRecommendations": [{"containerName": "~",
-                                                                     "target": {"cpu": "25m", "memory": "262144k"}}]},
-                    "conditions": CONDITIONS}),
-    {**_object("coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "~_~", "renewTime": "2026-11-20T11:00:00Z"}),
-     "metadata": {"name": "karpenter-leader-election", "namespace": "~"}},
+    _object(
+        "autoscaling.x-k8s.io/v1alpha1",
+        "CapacityBuffer",
+        spec={"podTemplateRef": {"name": "~"}, "scalableRef": {"kind": "Deployment", "name": "~"}},
+        status={"conditions": CONDITIONS},
+    ),
+    _object(
+        "autoscaling.k8s.io/v1",
+        "VerticalPodAutoscaler",
+        spec={"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "~"}},
+        status={
+            "recommendation": {
+                "containerRecommendations": [{"containerName": "~", "target": {"cpu": "25m", "memory": "262144k"}}]
+            },
+            "conditions": CONDITIONS,
+        },
+    ),
+    {
+        **_object(
+            "coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "~_~", "renewTime": "2026-11-20T11:00:00Z"}
+        ),
+        "metadata": {"name": "karpenter-leader-election", "namespace": "~"},
+    },
     *(
         _object(
             "v1",
@@ -239,14 +402,25 @@ OBJECTS: tuple[dict[str, Any], ...] = (
         )
         for text in TEXTS
     ),
-    _object("events.k8s.io/v1", "Event", reason="Zq~", note="~ said ~", regarding=REFERENCE,
-            reportingController="~.example/~", action="Zq~"),
-)  # fmt: skip
+    _object(
+        "events.k8s.io/v1",
+        "Event",
+        reason="Zq~",
+        note="~ said ~",
+        regarding=REFERENCE,
+        reportingController="~.example/~",
+        action="Zq~",
+    ),
+)
 TYPES = [
-    {"name": "m5.large", "requirements": [{"key": "~.example/~", "operator": "In", "values": ["~"]}],
-     "capacity": {"cpu": "2", "~.example/~": "1"}, "overhead": {"kubeReserved": {"~.example/~": "1"}},
-     "offerings": [{"requirements": [{"key": "~.example/~", "operator": "In", "values": ["~"]}], "price": 0.1}]},
-]  # fmt: skip
+    {
+        "name": "m5.large",
+        "requirements": [{"key": "~.example/~", "operator": "In", "values": ["~"]}],
+        "capacity": {"cpu": "2", "~.example/~": "1"},
+        "overhead": {"kubeReserved": {"~.example/~": "1"}},
+        "offerings": [{"requirements": [{"key": "~.example/~", "operator": "In", "values": ["~"]}], "price": 0.1}],
+    }
+]
 SETTINGS = {
     "CLUSTER_NAME": "~",
     "FEATURE_GATES": "SpotToSpotConsolidation=true,Zq~=false",
