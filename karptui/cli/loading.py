@@ -119,9 +119,11 @@ def load(
         complaints += snapshot.problems
         complaints += [_unlisted_text(kind, snapshot.name) for kind in needed if statuses[kind].is_unread]
         notes += snapshot.notes
-        if snapshot.unknown_kinds:
-            counts = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.unknown_kinds.items()))
-            notes.append(f"skipped: {counts}")
+        # Other kinds that karptui does not know have no influence on what it answers.
+        skipped = [(kind, count) for kind, count in sorted(snapshot.unknown_kinds.items()) if ".karpenter." in kind]
+        if skipped:
+            counts = ", ".join(f"{count} {kind}" for kind, count in skipped)
+            notes.append(f"skipped: {counts}: karptui does not know these kinds of Karpenter")
     return Loaded(view, clock.now_ns(), tuple(complaints), tuple(notes))
 
 

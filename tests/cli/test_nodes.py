@@ -66,9 +66,11 @@ def test_labels_become_columns(tmp_path: Path, run: Run) -> None:
 def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\x1b[31mred"}, "spec": {"nodeName": 5}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
-    error = run("nodes", "--snapshot", a_file(tmp_path, broken, secret), status=1).err
+    provisioner = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "metadata": {"name": "x"}}
+    error = run("nodes", "--snapshot", a_file(tmp_path, broken, secret, provisioner), status=1).err
     assert "spec.nodeName: must be text, is a number: write it in quotes" in error
-    assert "skipped: 1 Secret" in error
+    assert "skipped: 1 Provisioner.karpenter.sh: karptui does not know these kinds of Karpenter" in error
+    assert "Secret" not in error
     assert "\x1b" not in error
 
 
