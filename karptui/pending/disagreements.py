@@ -28,7 +28,7 @@ from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
-from karptui.provisioning.rejection import RequirementsUnmet
+from karptui.provisioning.rejection import RequirementsUnmet, TaintsNotTolerated
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
 
@@ -457,7 +457,8 @@ class Nominations:
     def others_full(self, pod: Pod, diagnosis: Diagnosis, messages: PodMessages) -> Disagreement | None:
         """Return the nodes outside of Karpenter that alone have the labels a pod selects; None if there are none."""
         rejections = diagnosis.error.rejections if diagnosis.error is not None else ()
-        if not rejections or not all(isinstance(rejection, RequirementsUnmet) for _, rejection in rejections):
+        unmet = [rejection for _, rejection in rejections if not isinstance(rejection, TaintsNotTolerated)]
+        if not unmet or not all(isinstance(rejection, RequirementsUnmet) for rejection in unmet):
             return None
         nodes = [node for node in self._nodes.values() if selects(pod, node)]
         if not nodes or any(NODEPOOL in node.labels for node in nodes):

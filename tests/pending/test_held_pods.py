@@ -286,3 +286,15 @@ def test_an_old_karpenter_that_does_not_count_requests_of_the_whole_pod_is_named
     report = report_of_pending(prepared, state_of(inventory), version=version)
     texts = [disagreement_text(reason) for group in report.groups for reason in group.disagreements]
     assert any("Karpenter 1.6.4 does not count requests of the whole pod" in text for text in texts) is is_told
+
+
+@pytest.mark.parametrize("taints", [(), (Taint("gpu", "NoSchedule"),)])
+def test_cordoned_nodes_of_others_that_alone_have_the_labels_are_named(taints: tuple[Taint, ...]) -> None:
+    cordon = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+    node = a_node(name="n1", pool="", labels={"group": "mesh"}, is_unschedulable=True, taints=(cordon,))
+    pod = a_pod(name="istiod", node_selector={"group": "mesh"})
+    inventory = Inventory(nodepools=(a_nodepool(), a_nodepool(name="gpu", taints=taints)), nodes=(node,), pods=(pod,))
+    [group] = report_of_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory)).groups
+    assert [disagreement_text(reason) for reason in group.disagreements] == [
+        "only 1 node that Karpenter does not manage (n1) has all the required labels, and it is cordoned"
+    ]
