@@ -126,7 +126,7 @@ CASES = [
     *quiet("node-receives-pods", lambda: held(arrived_ns=3 * HOUR_NS), lambda: held(is_cordoned=True),
            lambda: held(value="1h")),
     Case("node-deleting-blocks-all", lambda: leaving(node_selector={"disk": "fast"}),
-         ("1 pod (default/stuck) of node-1, which is being removed, fits nowhere else: no node of NodePool general",),
+         ("default/stuck of node-1, which is being removed, fits nowhere else: no node of NodePool general",),
          ERROR),
     *quiet("node-deleting-blocks-all", lambda: leaving(node_selector={}), one_node),
     Case("node-unmanaged",

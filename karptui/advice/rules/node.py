@@ -125,17 +125,20 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     if not stuck:
         return
     nodes = list(dict.fromkeys(pod.node_name for pod in stuck))
-    cause, _ = reason_of(no_place(context.solution, stuck[0]))
+    home = context.node_by_name.get(nodes[0])
+    cause, _ = reason_of(no_place(context.solution, stuck[0]), home.nodepool_name if home is not None else "")
+    where = f"{counted(len(nodes), 'node')} that {verb(len(nodes), 'is', 'are')} being removed"
+    fact = f"{counted(len(stuck), 'pod')} of {where} fit nowhere else ({stuck[0].key}: {cause})"
+    if len(stuck) == 1:
+        fact = f"{stuck[0].key} of {nodes[0]}, which is being removed, fits nowhere else: {cause}"
     yield Finding(
         severity=Severity.ERROR,
         objects=(
             *(ObjectRef("Pod", pod.name, pod.namespace) for pod in stuck),
             *(ObjectRef("Node", name) for name in nodes),
         ),
-        fact=f"{counted(len(stuck), 'pod')} ({listed(pod.key for pod in stuck)}) of {listed(nodes)}, which "
-        f"{verb(len(nodes), 'is', 'are')} being removed, {verb(len(stuck), 'fits', 'fit')} nowhere else: {cause}. "
-        f"Until {verb(len(stuck), 'it fits', 'they fit')}, Karpenter replaces no drifted node and consolidates only "
-        "empty ones.",
+        fact=f"{fact}. Until {verb(len(stuck), 'it fits', 'they fit')}, Karpenter replaces no drifted node and "
+        "consolidates only empty ones.",
     )
 
 
