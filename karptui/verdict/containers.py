@@ -53,7 +53,10 @@ _NETWORK_ERRORS: Final = (
     "context deadline exceeded",
 )
 """Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
-_VOLUME: Final = re.compile(r'(?<=volume )"[^"]+"')
+_IDS: Final = re.compile(r'(?<=volume )"[^"]+"|\b(?:\w+-)?[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b\d+(?:\.\d+){3}\b')
+"""Names of volumes, identifiers of volumes, instances and sandboxes, and IP addresses."""
+_UNFINISHED: Final = ("context deadline exceeded", "failed to reserve sandbox name")
+"""In messages about a sandbox that is not made in time, and about the next attempts."""
 _ERROR: Final = "Error: "
 """Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
 
@@ -96,6 +99,7 @@ TOGETHER_NS: Final = 2 * MINUTE_NS
 """Successors of evicted pods start within this time."""
 UNENDED_NS: Final = 10 * MINUTE_NS
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
+_DAEMONSET: Final = "DaemonSet/"
 FEWEST_ALIKE: Final = 3
 """From this many crashing pods on it is no accident that their nodes share something."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
@@ -135,7 +139,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
         elif told is not None and told.reason != "Failed":
-            groups[told.reason, _of_any_pod(told) if told.reason == "FailedMount" else ""].append(pod)
+            groups[told.reason, _of_any_pod(told, pod.node)].append(pod)
         elif pod.waiting_reason not in CREATING or _is_unexplained(pod, case.now_ns):
             groups[pod.waiting_reason, messages[key]].append(pod)
     for (reason, image), pods in _with_common_errors(groups, messages).items():
@@ -161,9 +165,11 @@ def _is_unexplained(pod: StartingPod, now_ns: int) -> bool:
     return pod.waiting_reason == "ContainerCreating" and now_ns - pod.since_ns >= CREATING_PATIENCE_NS
 
 
-def _of_any_pod(event: Event) -> str:
-    """Return an event's message without the names of its pod and of the volume."""
-    return _VOLUME.sub("", event.message.replace(event.involved_name, ""))
+def _of_any_pod(event: Event, node: str) -> str:
+    """Return an event's message without the names of its pod, node and volume: the same for pods with one cause."""
+    if any(words in event.message for words in _UNFINISHED):
+        return ""
+    return _IDS.sub("", event.message.replace(event.involved_name, "").replace(node, ""))
 
 
 def _with_common_errors(
@@ -237,7 +243,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     told = _crash_words(case) if controllers else {}
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
-    agents = [pod for pod in single if pod.owner.startswith("DaemonSet/")]
+    agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
     for pod in agents:
         yield from _single_crashes([pod], FindingSeverity.WARNING)
     yield from _single_crashes([pod for pod in single if pod not in agents], FindingSeverity.INFO)
@@ -249,12 +255,15 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if difference is None and not is_old:
             continue
         runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
+        # A DaemonSet's pods on other nodes do nothing for the nodes of those that crash.
+        is_replaced = bool(runs) and not pods[0].owner.startswith(_DAEMONSET)
         yield _of_pods(
             pods,
             pods[0].image,
             words=next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
-            severity=FindingSeverity.WARNING if difference is None and runs else FindingSeverity.ERROR,
+            severity=FindingSeverity.WARNING if difference is None and is_replaced else FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
+            of_nodes=len({*nodes, *runs}) if runs and not is_replaced else 0,
             detail=_end_of(pods),
             reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else (),
             container=pods[0].init_container,

@@ -1,7 +1,8 @@
 """Ranks findings, worst first.
 
 The ranking is by tier: what stops the whole cluster, what fails now, what blocks removals and costs money, what will
-happen next, what is missing from the data, advice. Within a tier errors come first, then the most expensive.
+happen next, what is missing from the data, advice. Within a tier errors come first, then the most expensive, then
+those of most pods.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from karptui.disruption.termination import Initiator
 from karptui.kube.timestamps import HOUR_NS
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 
@@ -84,6 +86,8 @@ def rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
     tier = _TIER_OF.get(finding.code, len(_TIERS))
     if finding.code is FindingCode.EXPIRY and finding.until_ns is not None and finding.until_ns - now_ns <= SOON_NS:
         tier = _FAILING
+    if finding.draining and Initiator.INTERRUPTION in finding.reasons:
+        tier = _FAILING  # the cloud takes these nodes back
     if finding.code is FindingCode.ADVICE and finding.severity is FindingSeverity.ERROR:
         tier = _FAILING + 1
     severities, places = list(FindingSeverity), list(FindingCode)
@@ -95,8 +99,17 @@ def rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
         finding.code is FindingCode.POOL_DELETED and not finding.pending.pods,
         -(finding.price_per_hour or 0.0),
         places.index(finding.code),
+        finding.until_ns or 0 if finding.code is FindingCode.EXPIRY else 0,
+        not _serves_others(finding),
+        -finding.pods - len(finding.pending.pods),
         finding.names,
     )
+
+
+def _serves_others(finding: ClusterFinding) -> bool:
+    """Return whether pods that do not start are of a DaemonSet or of Kubernetes: other pods need them."""
+    is_of_pods = finding.code is FindingCode.PODS_NOT_STARTING
+    return is_of_pods and (bool(finding.of_nodes) or finding.objects[0].startswith("Pod/kube-system/"))
 
 
 def interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:

@@ -17,6 +17,7 @@ from karptui.verdict.containers import (
     unended_findings,
 )
 from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, an_event
 
@@ -104,6 +105,32 @@ def test_an_init_container_that_crashes_is_named() -> None:
     )
 
 
+def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_of_which_no_pod_runs() -> None:
+    agents = [
+        replace(pod, key=f"logs/agent-{n}", owner="DaemonSet/logs/agent", controller="agents")
+        for n, pod in enumerate(crashing([f"n{n}" for n in range(3)]))
+    ]
+    lines = [a_line(f"n{n}") for n in range(5)]
+    crashes = [*crashing(["n0", "n1"]), *agents]
+    case = VerdictCase(now_ns=NOW_NS, nodes=lines, crashing=crashes, running_on={"agents": ["n3", "n4"]})
+    assert [sentence(f, NOW_NS, {}) for f in verdict_of(case)][:2] == [
+        "3 pods logs/agent-{0,1,2} on 3 of 5 nodes crash again and again",
+        "2 pods ml/embed-{0,1} on 2 nodes crash again and again, no other runs",
+    ]
+
+
+def test_of_workloads_of_which_no_pod_runs_that_of_kubernetes_ranks_first_and_then_the_larger() -> None:
+    owners = {"a/web": 2, "b/api": 3, "kube-system/dns": 2}
+    crashes = [
+        replace(pod, key=f"{owner}-{n}", owner=f"Deployment/{owner}", controller=owner)
+        for owner, count in owners.items()
+        for n, pod in enumerate(crashing(["n0"] * count))
+    ]
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n0")], crashing=crashes)
+    names = [f.names[1].rpartition("-")[0] for f in verdict_of(case) if f.severity == "error"]
+    assert names == ["kube-system/dns", "b/api", "a/web"]
+
+
 def late(count: int, minutes: int, reason: str = "") -> list[StartingPod]:
     since = NOW_NS - minutes * MINUTE_NS
     return [StartingPod(f"db/pg-{n}", "n1", since, reason, owner="StatefulSet/db/pg") for n in range(count)]
@@ -189,6 +216,27 @@ def test_images_that_do_not_exist_are_findings_of_their_own() -> None:
     texts = start_text({name: f"registry.example/{name}:1: not found" for name in ("web", "api")})
     assert [text.partition(" on ")[0] for text in texts] == ["shop/web-0", "shop/api-0"]
     assert all(text.endswith("not found") for text in texts)
+
+
+def test_pods_are_one_finding_only_if_their_volumes_fail_alike() -> None:
+    errors = {
+        f"pg-{n}": f'AttachVolume.Attach failed for volume "pvc-{n}" : CSINode n{n} does not contain driver ebs'
+        for n in range(2)
+    } | {"mongo-0": 'Multi-Attach error for volume "pvc-2" Volume is already exclusively attached to one node'}
+    pods = [
+        StartingPod(
+            f"db/{name}", f"n{number}", NOW_NS - HOUR_NS, "ContainerCreating", owner=f"StatefulSet/db/{name[:2]}"
+        )
+        for number, name in enumerate(errors)
+    ]
+    events = [
+        an_event(about=f"Pod/db/{name}", reason="FailedAttachVolume", message=error) for name, error in errors.items()
+    ]
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line(pod.node) for pod in pods], starting=pods, events=events)
+    assert [sentence(f, NOW_NS, {}).partition(" not started")[0] for f in starting_findings(case)] == [
+        "2 pods db/pg-{0,1} on 2 nodes have",
+        "db/mongo-0 on node n2 has",
+    ]
 
 
 @pytest.mark.parametrize(("minutes", "is_told"), [(29, False), (31, True)])

@@ -107,7 +107,9 @@ def _rejected(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = uncounted(finding.names[1:], finding.pods)
     exit_words = _exit_words(finding.detail)
-    several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {nodes_text(finding)}"
+    share = f"{count_text(finding.nodes)} of {counted(finding.of_nodes, 'node')}"
+    where = share if finding.of_nodes else nodes_text(finding)
+    several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {where}"
     node = finding.objects[-1].removeprefix("Node/")
     where = f" on {short_name(node)}" if finding.severity != "info" else ""
     late = f"pod {pods[0]}{where}" if finding.pods == 1 else several
@@ -118,7 +120,7 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
         crash = f"{its} init container {finding.container} crashes{exit_words}"
         return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
-    alone = ", no other runs" if finding.severity == "error" else ""
+    alone = ", no other runs" if finding.severity == "error" and not finding.of_nodes else ""
     return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{alone}{words}"
 
 
@@ -235,7 +237,7 @@ def _not_scaled(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     cannot = f"cannot read metrics{lasting(finding, now_ns)}, so {verb(count, 'it does', 'they do')} not scale"
     if finding.manner == "missing":
         cannot = f"cannot scale{lasting(finding, now_ns)}"
-    return f"{autoscalers} {cannot}: {quoted(finding.words.rpartition('API: ')[2])}"
+    return f"{autoscalers} {cannot}: {quoted(finding.words)}"
 
 
 def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
