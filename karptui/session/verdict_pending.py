@@ -20,10 +20,12 @@ from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import amount_text
 from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.pending.disagreements import DECISIVE
+from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.state_node import StateNode, tracked
+from karptui.provisioning.template import template_requirements
 from karptui.session.pools import limit_uses
 from karptui.session.readiness import may_list_events
 from karptui.session.types_of_pools import types_of_pool
@@ -44,6 +46,8 @@ _REASON: Final = re.compile(r"\d+ node\(s\) (?:had )?([^,{]*\{[^}]*\}|[^,.]*)")
 _PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
 """Images of containers that only keep a place."""
 _NO_ROOM: Final = ("Insufficient ", "Too many pods")
+_NOT_FOR_THEM: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.LIMITS, PlacementGate.NODEPOOLS}
+"""Gates of NodePools that are for other pods, or full."""
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
 
@@ -133,7 +137,18 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         spread_keys=tuple(_spread_keys(first)),
         refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
+        deleted_pools=tuple(_deleted_pools(view, group)),
     )
+
+
+def _deleted_pools(view: ClusterView, group: PendingGroup) -> Iterator[str]:
+    """Yield the NodePools that are being deleted, and that pods could go to before: no other suits them."""
+    error, pod = group.diagnosis.error, group.first
+    gates = {rejection.gate for _, rejection in error.rejections} if error is not None else set()
+    suits_others = not gates <= _NOT_FOR_THEM or pod.template.has_resource_claims
+    for pool in view.state.nodepools.values() if not suits_others else ():
+        if pool.is_deleting and may_go_to(pod, pool, template_requirements(pool)):
+            yield pool.name
 
 
 def _pinned_to(group: PendingGroup) -> Iterator[str]:

@@ -16,6 +16,7 @@ from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_savin
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.karpenter.labels import TERMINATION_FINALIZER
 from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.controller import has_leader, is_running
@@ -62,7 +63,34 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner = Manner.BY_TEMPLATE if by_template else manner_of(line, why, case.closed_pdbs)
             groups.setdefault((why, manner), []).append(line)
     for (why, manner), lines in groups.items():
-        yield _of_holders(why, manner, lines, case)
+        for part in _apart(why, lines) if why in NAMED_HOLDERS else (lines,):
+            yield _of_holders(why, manner, part, case)
+
+
+def _apart(why: WhyCode, lines: Sequence[VerdictNode]) -> list[list[VerdictNode]]:
+    """Return nodes apart by what drains them and by whether that ends, unless something blocks nodes of several."""
+    parts: list[tuple[set[str], list[VerdictNode]]] = []
+    states = group_by(lines, lambda line: (_drains(line), _initiators([line]), _ends_ns(line, why) is None))
+    for part in states.values():
+        names, joined = {_name(b, _HELD[why][0]) for line in part for b in own_blockers(line, why)}, part
+        for other in [other for other in parts if not names.isdisjoint(other[0])]:
+            parts.remove(other)
+            names, joined = names | other[0], [*other[1], *joined]
+        parts.append((names, joined))
+    return [part for _, part in parts]
+
+
+def _ends_ns(line: VerdictNode, why: WhyCode) -> int | None:
+    """Return when the blockers of a node end; None if that is not known."""
+    ends = [blocker.until_ns for blocker in own_blockers(line, why)]
+    if ends and None not in ends:
+        return max(end for end in ends if end is not None)
+    # Expiration and its grace period end every other blocker.
+    return forced_end_ns(line) if why in (WhyCode.DND, WhyCode.PDB) else None
+
+
+def _drains(line: VerdictNode) -> bool:
+    return line.findings is not None and line.findings.why.code is WhyCode.DRAIN
 
 
 def holder_of(line: VerdictNode) -> WhyCode | None:
@@ -98,12 +126,8 @@ def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> 
 def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:
     code, screen, filter_text = _HELD[why]
     blockers = [blocker for line in lines for blocker in own_blockers(line, why)]
-    ends = [blocker.until_ns for blocker in blockers]
-    until = None if None in ends or not ends else max(end for end in ends if end is not None)
-    if until is None and code in (FindingCode.POD_DND, FindingCode.PDB):
-        # Expiration and its grace period end every other blocker.
-        forced = [forced_end_ns(line) for line in lines]
-        until = None if None in forced else max(end for end in forced if end is not None)
+    ends = [_ends_ns(line, why) for line in lines]
+    until = None if None in ends else max(end for end in ends if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
     since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
     is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is not Manner.NEVER
@@ -119,7 +143,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     saving = saving_of(((line, line.held) for line in lines), case)
     conditions = [line.claim.condition("Drifted") for line in lines if line.claim is not None]
     drifted = [condition for condition in conditions if condition is not None and condition.status == "True"]
-    draining = [line for line in lines if line.findings is not None and line.findings.why.code is WhyCode.DRAIN]
+    draining = [line for line in lines if _drains(line)]
     ready = [line.node.ready for line in draining if line.node is not None]
     sick = [state.last_transition_ns for state in ready if state is not None and state.status != "True"]
     at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
@@ -212,9 +236,7 @@ def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Me
 def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
     """Return how many nodes disruption budgets allow to go at a time, 0 if none now; None if all, or if unknown."""
     groups: dict[tuple[str, str], int] = Counter(
-        (line.pool, line.findings.why.method)
-        for line in lines
-        if line.findings is not None and line.findings.why.code is not WhyCode.DRAIN
+        (line.pool, line.findings.why.method) for line in lines if line.findings is not None and not _drains(line)
     )
     budgets = case.analysis.budgets if case.analysis is not None else {}
     left = at_once = 0

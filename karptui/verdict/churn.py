@@ -11,6 +11,7 @@ from karptui.disruption.churn.life import TERMINATING, Removal, command_reason, 
 from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
@@ -34,6 +35,8 @@ TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 _NO_SCALE: Final = "FailedGetScale"
 _NOT_SCALED: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric", _NO_SCALE)
 """Reasons of events about HorizontalPodAutoscalers that cannot read a metric, or what they scale."""
+_METRICS: Final = "metrics API: "
+"""In their messages, before the error; which metric is not read does not matter."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
 """Reasons for which nodes are removed because too little runs on them."""
 
@@ -246,16 +249,16 @@ def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield HorizontalPodAutoscalers that have long been unable to read metrics, or the workload that they scale."""
     told = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
     late = {key_of(event): event for event in told if event.last_ns - event.first_ns >= WAVE_NS}
-    if late:
-        newest = max(late.values(), key=lambda event: event.last_ns)
+    for message, events in group_by(late.values(), lambda event: event.message.rpartition(_METRICS)[2]).items():
+        names = tuple(map(key_of, events))
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.NOT_SCALED,
-            since_ns=min(event.first_ns for event in late.values()),
-            objects=tuple(f"HorizontalPodAutoscaler/{key}" for key in late),
-            names=tuple(late),
-            words=newest.message,
-            manner=Manner.MISSING if newest.reason == _NO_SCALE else Manner.PLAIN,
+            since_ns=min(event.first_ns for event in events),
+            objects=tuple(f"HorizontalPodAutoscaler/{name}" for name in names),
+            names=names,
+            words=message,
+            manner=Manner.MISSING if events[0].reason == _NO_SCALE else Manner.PLAIN,
             screen="events",
         )
 

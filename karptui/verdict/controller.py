@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from karptui.disruption.churn.life import Removal
@@ -63,7 +64,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
         pending_pods = pending.take(lambda group: {pod.key for pod in unready}.issuperset(group.pods))
         yield _degraded(case, unready, pending_pods.since_ns)
     if is_running(controller) and not has_leader(controller):
-        explained = pending.take(_needs_karpenter)
+        explained = pending.take(partial(_needs_karpenter, joined=_joined(case)))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.NO_LEADER,
@@ -182,8 +183,8 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     deleted_ns = controller.namespace_deleted_ns or None
     since = min((pod.since_ns for pod in controller.pods if pod.since_ns), default=deleted_ns)
     is_short = _is_restarting(controller.pods, since, case.now_ns)
-    controller_pods = {pod.key for pod in controller.pods}
-    explained = pending.take(lambda group: controller_pods.issuperset(group.pods) or _needs_karpenter(group))
+    controller_pods, joined = {pod.key for pod in controller.pods}, _joined(case)
+    explained = pending.take(lambda group: controller_pods.issuperset(group.pods) or _needs_karpenter(group, joined))
     return ClusterFinding(
         severity=FindingSeverity.WARNING if is_short else FindingSeverity.ERROR,
         code=FindingCode.KARPENTER_DOWN,
@@ -202,8 +203,16 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
     )
 
 
-def _needs_karpenter(group: PendingLine) -> bool:
+def _joined(case: VerdictCase) -> frozenset[str]:
+    """Return the nodes that have registered and are not initialized: what they lack does not come from Karpenter."""
+    claims = [(line.name, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
+    return frozenset(name for name, c in claims if c.is_true("Registered") and not c.is_true("Initialized"))
+
+
+def _needs_karpenter(group: PendingLine, joined: frozenset[str]) -> bool:
     """Return whether pods may be pending because Karpenter does not act; others would be pending even if it did."""
+    if group.cause == Cause.NODE and group.nodes and group.nodes <= joined:
+        return False
     return not group.is_stuck or group.cause not in _WITHOUT_KARPENTER
 
 

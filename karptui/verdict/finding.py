@@ -580,6 +580,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Why kube-scheduler refuses pods that were not studied, or the node of a DaemonSet's pod if that has room."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
+    deleted_pools: tuple[str, ...] = ()
+    """NodePools that are being deleted, and whose taints and labels suit them."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):

@@ -41,6 +41,8 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 
+LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
+"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Nodes register, and then initialize, within a few minutes."""
 SLOW_JOIN_PATIENCE_NS: Final = 12 * MINUTE_NS
@@ -111,7 +113,7 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
         if not pool.is_deleting or not lines:
             continue
-        explained = pending.take(partial(_is_homeless_since, since_ns=pool.deletion_ns - MINUTE_NS))
+        explained = pending.take(partial(_is_homeless_by, pool=pool.name, since_ns=pool.deletion_ns - MINUTE_NS))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_DELETED,
@@ -127,10 +129,10 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         )
 
 
-def _is_homeless_since(group: PendingLine, *, since_ns: int) -> bool:
-    """Return whether pods became pending after an instant, and no NodePool takes them."""
+def _is_homeless_by(group: PendingLine, *, pool: str, since_ns: int) -> bool:
+    """Return whether pods became pending after an instant, and no NodePool takes them but one that is being deleted."""
     is_homeless = group.cause in (Cause.UNPLACED, Cause.NO_POOL) and not group.limited_pool
-    return group.since_ns >= since_ns and is_homeless
+    return group.since_ns >= since_ns and is_homeless and pool in group.deleted_pools
 
 
 def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -321,13 +323,18 @@ def unsynced_claims(case: VerdictCase) -> list[Blocker]:
 
 
 def stopping_refusal(case: VerdictCase) -> str:
-    """Return the refusal by which a NodeClaim without provider ID stops everything, the oldest; empty without one."""
+    """Return why the oldest NodeClaim without provider ID, which stops everything, was refused; empty if it was not.
+
+    One that is young and was not refused may be launched at any moment.
+    """
     names = {blocker.object_key for blocker in unsynced_claims(case)}
-    refused = [
-        line for line in case.nodes if line.claim is not None and line.claim.name in names and refusal_message(line)
+    claims = [(line.claim, refusal_message(line)) for line in case.nodes if line.claim and line.claim.name in names]
+    late = [
+        (claim.created_ns, not refusal, refusal)
+        for claim, refusal in claims
+        if refusal or case.now_ns - claim.created_ns >= LAUNCH_PATIENCE_NS
     ]
-    oldest = min(refused, key=lambda line: line.claim.created_ns if line.claim is not None else 0, default=None)
-    return refusal_message(oldest) if oldest is not None else ""
+    return min(late)[2] if late else ""
 
 
 def ended_early(case: VerdictCase) -> set[str]:

@@ -16,6 +16,7 @@ from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import DISRUPTED_TAINT, SPOT
 from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.kube.group import group_by
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.quantity import NANO
@@ -154,9 +155,16 @@ def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFindi
     if emptied:
         finding = _not_ready_finding(case, emptied, PendingPods(()))
         yield replace(finding, severity=FindingSeverity.INFO, manner=Manner.EMPTIED)
+    ran_out = {event.involved_name for event in case.recent(SYSTEM_OOM)}
     others = [line for line in others if line not in emptied]
-    if others:
-        yield _not_ready_finding(case, others, pending)
+    for lines in group_by(others, lambda line: (_not_ready_reason(line), line.name in ran_out)).values():
+        yield _not_ready_finding(case, lines, pending)
+
+
+def _not_ready_reason(line: VerdictNode) -> str:
+    """Return why a node is not ready: its kubelet is silent, or reports an error, whose words may have numbers."""
+    ready = line.node.ready if line.node is not None else None
+    return ready.reason if ready is not None else ""
 
 
 def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
@@ -232,11 +240,12 @@ def _belongs_to(group: PendingLine, zone: str, since_ns: int | None) -> bool:
 def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     claims = {line.name: line.claim.name for line in case.nodes if line.claim is not None}
     instants: defaultdict[str, list[int]] = defaultdict(list)
-    reasons: set[str] = set()
+    reasons: defaultdict[str, set[str]] = defaultdict(set)
     for event in case.recent(*INTERRUPTIONS, within_ns=INTERRUPTED_NS):
-        reasons.add(event.reason)
         name = event.involved_name
-        instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
+        name = claims.get(name, name) if event.involved_kind == "Node" else name
+        reasons[name].add(event.reason)
+        instants[name].append(event.first_ns)
     # For a deleted node only its NodeClaim's events count: the two cannot be distinguished.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
     early = ended_early(case)
@@ -244,7 +253,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:
         return
-    is_spot = reasons <= {"SpotInterrupted", BY_INTERRUPTION} and "SpotInterrupted" in reasons
+    is_spot = all("SpotInterrupted" in reasons[name] <= {"SpotInterrupted", BY_INTERRUPTION} for name in hit)
     since = min(ns for name in hit for ns in instants[name])
     known_pools = {pool.name for pool in case.pools} | {line.pool for line in case.nodes}
     of_hit = {by_claim[name].pool if name in by_claim else pool_in_name(name, known_pools) for name in hit}
@@ -391,7 +400,7 @@ def _of_nodes(
         objects=tuple(f"Node/{line.name}" for line in lines),
         names=(*(line.name for line in lines), *names),
         nodes=len(lines),
-        pools=tuple(sorted({line.pool for line in lines if line.pool})),
+        pools=tuple(sorted({line.pool for line in lines})) if all(line.pool for line in lines) else (),
         **given,
     )
 
@@ -463,17 +472,18 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
     lines = [line for line in lines if line.claim is not None or _is_long_cordoned(line, case.now_ns)]
     if not lines or all(line.is_cordoned or line.goes for line in case.nodes if line.has_node):
         return
-    yield _of_nodes(
-        FindingCode.CORDONED,
-        lines,
-        is_priced=True,
-        severity=FindingSeverity.WARNING
-        if any(_is_long_cordoned(line, case.now_ns) for line in lines)
-        else FindingSeverity.INFO,
-        since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
-        pods=sum(line.pods for line in lines),
-        reasons=tuple(sorted({key for line in lines for key in line.closed_pdbs})),
-    )
+    for cordoned in group_by(lines, lambda line: bool(line.closed_pdbs)).values():
+        instants = [line.node.cordoned_ns for line in cordoned if line.node is not None and line.node.cordoned_ns]
+        is_long = any(_is_long_cordoned(line, case.now_ns) for line in cordoned)
+        yield _of_nodes(
+            FindingCode.CORDONED,
+            cordoned,
+            is_priced=True,
+            severity=FindingSeverity.WARNING if is_long else FindingSeverity.INFO,
+            since_ns=min(instants, default=None),
+            pods=sum(line.pods for line in cordoned),
+            reasons=tuple(sorted({key for line in cordoned for key in line.closed_pdbs})),
+        )
 
 
 def _left_tainted(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -45,7 +45,8 @@ def _names(groups: Iterable[PendingLine]) -> Iterator[str]:
     for group in groups:
         if group.name:
             by_owner.setdefault(group.owner or group.name, []).append(group)
-    for owner, lines in by_owner.items():
+    counts = {owner: sum(len(group.pods) for group in lines) for owner, lines in by_owner.items()}
+    for owner, lines in sorted(by_owner.items(), key=lambda entry: -counts[entry[0]]):
         if len(lines) == 1:
             yield lines[0].name
         else:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 from karptui.disruption.codes import WhyCode
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.timestamps import MINUTE_NS
 from karptui.pending.causes import Cause
 from karptui.verdict.blocked import is_simulating, lacks_some, saving_of
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, VerdictCase
-from karptui.verdict.launches import failing_pools, refusal_message, stopping_refusal, unsynced_claims, waits_for_claims
+from karptui.verdict.launches import (
+    LAUNCH_PATIENCE_NS,
+    failing_pools,
+    refusal_message,
+    stopping_refusal,
+    unsynced_claims,
+    waits_for_claims,
+)
 from karptui.verdict.pending_pods import PendingPods
-
-LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
-"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
 
 
 def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
@@ -25,26 +28,34 @@ def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
     return any(claim.created_ns - first_ns >= LAUNCH_PATIENCE_NS for claim in launched)
 
 
+def _claims(case: VerdictCase, names: Collection[str]) -> list[NodeClaim]:
+    return [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
+
+
 def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield NodeClaims without provider ID: meanwhile Karpenter pauses disruption and may schedule no pods."""
     waiting = [line for line in case.nodes if line.findings is not None and line.findings.why.code is WhyCode.WAITS]
     saving = saving_of(((line, line.would_save) for line in waiting), case)
     unsynced = unsynced_claims(case)
     if unsynced:
+        refusal = stopping_refusal(case)
+        refusals = {line.claim.name: refusal_message(line) for line in case.nodes if line.claim is not None}
+        others = frozenset(b.object_key for b in unsynced if refusals.get(b.object_key, "") not in ("", refusal))
+        unsynced = [blocker for blocker in unsynced if refusals.get(blocker.object_key, "") == refusal]
         since = min((blocker.since_ns for blocker in unsynced if blocker.since_ns), default=None)
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
-        refusal = stopping_refusal(case)
-        refused = {
-            line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == refusal
-        }
-        unsynced = [blocker for blocker in unsynced if blocker.object_key in refused] if refusal else unsynced
-        names = {blocker.object_key for blocker in unsynced}
-        claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
+        claims = _claims(case, {blocker.object_key for blocker in unsynced})
         failing = failing_pools(case, claims) if refusal or is_long else frozenset()
+        # Those that were refused for another reason have a finding of their own.
+        refused = _claims(case, others)
+        waits_for_others = partial(waits_for_claims, claims=refused, failing=failing_pools(case, refused))
         # Karpenter schedules no pod while a NodeClaim has no provider ID.
         stops_all = (is_long or bool(refusal)) and not _launched_after(claims, case)
         explained = pending.take(
-            lambda group: (stops_all and group.cause == Cause.CLAIM) or waits_for_claims(group, claims, failing)
+            lambda group: (
+                (stops_all and group.cause == Cause.CLAIM and not waits_for_others(group))
+                or waits_for_claims(group, claims, failing)
+            )
         )
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or refusal else FindingSeverity.INFO,

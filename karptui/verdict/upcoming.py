@@ -13,6 +13,7 @@ from karptui.disruption.codes import WhyCode
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, parse_timestamp
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
@@ -133,25 +134,24 @@ def _cut_short(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield replace(
         _ending(end_ns, first, [line.cut_pods for _, line in lines], case.now_ns),
         since_ns=first.deleted_ns,
-        names=folded_by_namespace(first.cut_pods),
+        names=folded_by_namespace(key for _, line in lines for key in line.cut_pods),
         manner=Manner.OWN_GRACE,
     )
 
 
 def _unread(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods with an annotation that does not protect them, on nodes that expire within a day."""
-    lines = [(ns, line) for line in case.nodes if line.unread_pods and (ns := _expires_ns(line, case.now_ns))]
-    if not lines:
-        return
-    expires_ns, first = min(lines, key=lambda pair: (pair[0], pair[1].name))
-    yield replace(
-        _ending(expires_ns, first, [line.unread_pods for _, line in lines], case.now_ns),
-        severity=FindingSeverity.WARNING,
-        expires_ns=expires_ns,
-        names=folded_by_namespace(first.unread_pods),
-        words=first.unread_annotation,
-        manner=Manner.UNREAD,
-    )
+    ends = [(ns, line) for line in case.nodes if line.unread_pods and (ns := _expires_ns(line, case.now_ns))]
+    for annotation, lines in group_by(ends, lambda pair: pair[1].unread_annotation).items():
+        expires_ns, first = min(lines, key=lambda pair: (pair[0], pair[1].name))
+        yield replace(
+            _ending(expires_ns, first, [line.unread_pods for _, line in lines], case.now_ns),
+            severity=FindingSeverity.WARNING,
+            expires_ns=expires_ns,
+            names=folded_by_namespace(key for _, line in lines for key in line.unread_pods),
+            words=annotation,
+            manner=Manner.UNREAD,
+        )
 
 
 def _ending(end_ns: int, first: VerdictNode, pods_of_nodes: Sequence[tuple[str, ...]], now_ns: int) -> ClusterFinding:

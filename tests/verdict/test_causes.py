@@ -92,6 +92,28 @@ def test_karpenter_that_is_down_does_not_explain_pods_that_it_could_not_help(cau
     assert not by_code[FindingCode.KARPENTER_DOWN].pending.pods
 
 
+@pytest.mark.parametrize(("stage", "is_explained"), [("Launched", True), ("Registered", False), ("Initialized", True)])
+def test_karpenter_that_is_down_does_not_explain_pods_that_wait_for_registered_nodes(
+    stage: str, *, is_explained: bool
+) -> None:
+    line = VerdictNode("n", "general", a_nodeclaim(node="n", stage=stage), has_node=True)
+    waiting = replace(WEB, cause=Cause.NODE, nodes=frozenset({"n"}))
+    down = findings(controller=Controller(pods=(CRASHING,)), nodes=[line], pending=[waiting])[
+        FindingCode.KARPENTER_DOWN
+    ]
+    assert bool(down.pending.pods) is is_explained
+
+
+@pytest.mark.parametrize(("suits", "code"), [(("old",), FindingCode.POOL_DELETED), ((), FindingCode.PENDING)])
+def test_a_deleted_pool_explains_only_pods_that_it_suits(suits: tuple[str, ...], code: FindingCode) -> None:
+    pool = replace(a_nodepool(name="old"), deletion_ns=NOW_NS - HOUR_NS)
+    waiting = replace(WEB, deleted_pools=suits)
+    by_code = findings(pools=[pool], nodes=[a_line("n", pool="old")], pending=[waiting])
+    finding = by_code[code]
+    assert (finding.pending.pods or tuple(ref.removeprefix("Pod/") for ref in finding.objects)) == WEB.pods
+    assert (FindingCode.PENDING in by_code) is not bool(suits)
+
+
 @pytest.mark.parametrize(
     "controller",
     [
@@ -227,6 +249,66 @@ def interruption(name: str, seconds: int = 90, reason: str = "SpotInterrupted", 
     instant = NOW_NS - seconds * 1_000_000_000
     event = an_event(name=f"e-{name}-{reason}", about=f"{kind}/{name}", reason=reason, last_ns=instant)
     return replace(event, first_ns=instant)
+
+
+def test_a_wave_is_called_spot_only_if_all_its_nodes_are() -> None:
+    nodes = [a_line(f"n{i}", capacity_type="spot" if i < 3 else "on-demand") for i in range(5)]
+    stopped = [interruption(f"c-n{i}", reason="TerminatingOnInterruption") for i in (3, 4)]
+    wave = findings(nodes=nodes, events=[*(interruption(f"c-n{i}") for i in range(3)), *stopped])
+    assert text(wave[FindingCode.INTERRUPTED]).startswith("5 of 5 nodes in NodePool general were interrupted")
+
+
+def test_each_annotation_that_does_not_protect_is_told_with_its_pods() -> None:
+    ends = {"n1": 12, "n2": 15, "n3": 20}
+    lines = [
+        VerdictNode(
+            name,
+            "ml",
+            a_nodeclaim(name=name, node=name, created_ns=NOW_NS, expire_after_ns=minutes * MINUTE_NS),
+            has_node=True,
+            unread_pods=(f"ml/{name}",),
+            unread_annotation="old" if name == "n1" else "safe",
+        )
+        for name, minutes in ends.items()
+    ]
+    unread = [text(f) for f in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=lines)) if f.manner is Manner.UNREAD]
+    safe = "the first (n2) in 15m: Karpenter does not read their annotation safe"
+    assert unread == [
+        "ml/n1 is not protected when node n1 expires in 12m: Karpenter does not read its annotation old",
+        f"ml/* (2) are not protected when their nodes expire, {safe}",
+    ]
+
+
+def test_pods_whose_grace_period_is_cut_short_on_several_nodes_are_all_named() -> None:
+    lines = [
+        VerdictNode(
+            name,
+            "ml",
+            a_nodeclaim(
+                name=name, node=name, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=minutes * MINUTE_NS
+            ),
+            has_node=True,
+            deleted_ns=NOW_NS - MINUTE_NS,
+            cut_pods=(f"ml/{name}",),
+        )
+        for name, minutes in {"n1": 6, "n2": 9}.items()
+    ]
+    [cut] = [text(f) for f in verdict_of(VerdictCase(now_ns=NOW_NS, nodes=lines)) if f.manner is Manner.OWN_GRACE]
+    assert cut == (
+        "ml/* (2) will be killed, the first by 12:05 UTC (in 5m): their nodes are draining, and the first (node n1)'s "
+        "terminationGracePeriod of 6m is shorter than their own"
+    )
+
+
+def test_the_workload_with_most_pending_pods_is_named_first() -> None:
+    lines = [
+        PendingLine(
+            f"{name}/web-* ({count})", tuple(f"{name}/web-{n}" for n in range(count)), NOW_NS, cause=Cause.CLAIM
+        )
+        for name, count in (("a", 2), ("b", 5))
+    ]
+    down = findings(controller=Controller(pods=(CRASHING,)), pending=lines)[FindingCode.KARPENTER_DOWN]
+    assert down.pending.names == ("b/web-* (5)", "a/web-* (2)")
 
 
 def test_a_wave_of_interruptions_is_one_finding_and_a_single_one_is_no_alarm() -> None:

@@ -150,3 +150,26 @@ def test_autoscalers_that_cannot_read_metrics_are_told(minutes: int, last: int, 
     autoscalers = "HorizontalPodAutoscalers shop/web, shop/cart"
     expected = f"{autoscalers} cannot read metrics for 41m, so they do not scale: unable to handle it"
     assert result == ([expected] if is_told else [])
+
+
+def test_autoscalers_that_cannot_scale_for_different_reasons_are_findings_of_their_own() -> None:
+    reasons = {
+        "web": ("FailedGetResourceMetric", "unable to get metrics for resource cpu: from resource metrics API: down"),
+        "api": (
+            "FailedGetResourceMetric",
+            "unable to get metrics for resource memory: from resource metrics API: down",
+        ),
+        "old": ("FailedGetScale", 'deployments.apps "old" not found'),
+    }
+    events = [
+        replace(
+            an_event(about=f"HorizontalPodAutoscaler/shop/{name}", reason=reason, message=message),
+            first_ns=NOW_NS - HOUR_NS,
+            last_ns=NOW_NS,
+        )
+        for name, (reason, message) in reasons.items()
+    ]
+    assert [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))] == [
+        "HorizontalPodAutoscalers shop/web, shop/api cannot read metrics for 60m, so they do not scale: down",
+        'HorizontalPodAutoscaler shop/old cannot scale for 60m: deployments.apps "old" not found',
+    ]

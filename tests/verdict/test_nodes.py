@@ -38,6 +38,43 @@ def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Ev
     assert not texts(replace(line, name="n2"), events=events)
 
 
+def test_nodes_that_are_not_ready_for_several_reasons_are_findings_of_their_own() -> None:
+    def line(name: str, reason: str, message: str) -> VerdictNode:
+        ready = a_condition("Ready", status="Unknown", reason=reason, message=message)
+        node = a_node(name=name, conditions=(ready,))
+        return VerdictNode(name, "general", None, has_node=True, node=node, not_ready_ns=NOW_NS - HOUR_NS)
+
+    silent = [line(f"n{number}", "NodeStatusUnknown", "silent") for number in (1, 2)]
+    broken = line("n3", "KubeletNotReady", "container runtime is down")
+    fine = VerdictNode("n4", "general", None, has_node=True, node=a_node(name="n4"))
+    assert [text for _, text in texts(*silent, broken, fine, events=(not_ready(1, reason="SystemOOM"),))] == [
+        "node n1 has not been ready for 60m (silent); its memory ran out before (SystemOOM)",
+        "node n2 has not been ready for 60m (silent)",
+        "node n3 has not been ready for 60m (its container runtime does not answer)",
+    ]
+
+
+def test_a_pdb_is_told_only_of_the_cordoned_nodes_that_it_blocks() -> None:
+    lines = [
+        VerdictNode(f"n{n}", "", None, has_node=True, node=a_node(name=f"n{n}"), is_cordoned=n < 3) for n in range(4)
+    ]
+    lines[2] = replace(lines[2], closed_pdbs=("auth/vault",))
+    assert [text.partition(": they")[0].partition(": it")[0] for _, text in texts(*lines)] == [
+        "2 nodes (n0, n1) are cordoned",
+        "1 node (n2) is cordoned",
+    ]
+    assert "auth/vault" in texts(*lines)[1][1]
+
+
+def test_nodes_are_not_called_a_nodepools_if_some_are_not() -> None:
+    nodes = [replace(a_node(name=f"n{minor}"), kubelet_version=f"v1.{minor}.1") for minor in (30, 31, 35)]
+    lines = [
+        VerdictNode(node.name, pool, None, has_node=True, node=node)
+        for node, pool in zip(nodes, ("", "a", "a"), strict=True)
+    ]
+    assert texts(*lines)[0][1].startswith("2 nodes (n30, n31) run kubelet 1.30 and 1.31")
+
+
 @pytest.mark.parametrize(
     ("minutes", "is_told"), [((2, 22, 42), True), ((2, 22), False), ((35, 45, 55), False), ((2, 22, 62), False)]
 )

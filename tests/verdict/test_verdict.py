@@ -46,6 +46,7 @@ from tests.builders import (
     a_pod,
     amounts,
     an_event,
+    an_owner,
 )
 from tests.disruption.making import a_claim, consolidatable, prepared
 
@@ -113,6 +114,28 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
     assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
 
 
+def test_claims_that_stop_everything_are_told_with_their_own_age_and_pods() -> None:
+    refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="too large")
+    minutes = {"silent": 14, "refused": 3}
+    claims = [
+        a_nodeclaim(
+            name=name,
+            pool=name,
+            node="",
+            provider_id="",
+            created_ns=NOW_NS - minutes[name] * MINUTE_NS,
+            conditions=(refused,) * (name == "refused"),
+        )
+        for name in minutes
+    ]
+    pending = [PendingLine(name, (name,), NOW_NS - HOUR_NS, cause=Cause.CLAIM, pools=(name,)) for name in minutes]
+    steps = AnalysisSteps(prepared(nodeclaims=claims, nodepools=[a_nodepool(name=name) for name in minutes]), 1)
+    by_code = told(analyse_all(steps), claims, pending=pending)
+    stopped, stuck = by_code[FindingCode.STOPPED], by_code[FindingCode.CLAIM_STUCK]
+    assert (stopped.names, stopped.since_ns) == (("silent",), NOW_NS - 14 * MINUTE_NS)
+    assert (stopped.pending.pods, stuck.pending.pods, stuck.detail) == (("silent",), ("refused",), "too large")
+
+
 @pytest.mark.parametrize(("message", "paused"), [("no capacity", ("batch/etl-1",)), ("", ())])
 def test_a_refused_launch_stops_pods_of_other_node_pools_at_once(message: str, paused: tuple[str, ...]) -> None:
     conditions = (a_condition("Launched", status="Unknown", reason="LaunchFailed", message=message),) if message else ()
@@ -159,6 +182,30 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     assert (pinned.pods, pinned.nodes, pinned.price_per_hour, pinned.until_ns) == (1, 1, 0.4, None)
     assert (guarded.names, guarded.nodes, guarded.severity) == (("default/db",), 1, FindingSeverity.WARNING)
     assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
+
+
+def test_what_blocks_the_drain_of_an_interrupted_node_is_not_mixed_with_what_blocks_other_nodes() -> None:
+    deleting = a_condition("Drained", status="Unknown", reason="Draining", since_ns=NOW_NS - HOUR_NS)
+    claims = [
+        a_claim("node-1", instance_type="m5.2xlarge", conditions=(deleting,), deletion_ns=NOW_NS - HOUR_NS),
+        *(a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (2, 3)),
+    ]
+    nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2, 3)]
+    notice = an_event(about=f"NodeClaim/{claims[0].name}", reason="SpotInterrupted", last_ns=NOW_NS - HOUR_NS)
+
+    def found(*owners: str) -> list[tuple[tuple[str, ...], int, int]]:
+        pods = [
+            a_pod(name=f"p{i}", node=f"node-{i}", annotations=PROTECTED, owner=an_owner(kind="StatefulSet", name=owner))
+            for i, owner in enumerate(owners, 1)
+        ]
+        steps = AnalysisSteps(
+            prepared(nodes=nodes, nodeclaims=claims, pods=pods, events=[notice], nodepools=[a_nodepool(budgets=())]), 1
+        )
+        case = VerdictCase(now_ns=NOW_NS, nodes=lines(analyse_all(steps), claims), analysis=steps.analysis)
+        return [(f.names, f.nodes, f.draining) for f in verdict_of(case) if f.code is FindingCode.POD_DND]
+
+    assert found("mq", "ci", "ci") == [(("default/mq",), 1, 1), (("default/ci",), 2, 0)]
+    assert found("ci", "ci", "ci") == [(("default/ci",), 3, 1)]
 
 
 @pytest.mark.parametrize(

@@ -213,13 +213,16 @@ def _unprotected(finding: ClusterFinding, now_ns: int) -> str:
     """Return that pods end earlier than their grace period or their annotation suggests."""
     pods, node = first_of(finding.names, NAMED), f"node {short_name(finding.detail)}"
     its = verb(finding.pods, "its", "their")
+    is_one = finding.nodes == 1
     if finding.manner == "unread":
-        are = f"{verb(finding.pods, 'is', 'are')} not protected when {node} expires in {time_left(finding, now_ns)}"
+        when = f"{node} expires" if is_one else f"their nodes expire, the first ({short_name(finding.detail)})"
+        are = f"{verb(finding.pods, 'is', 'are')} not protected when {when} in {time_left(finding, now_ns)}"
         return f"{pods} {are}: Karpenter does not read {its} annotation {finding.words}"
     end = f"{clock_text(finding.until_ns or 0)[:5]} UTC (in {time_left(finding, now_ns)})"
     grace = span_text((finding.until_ns or 0) - (finding.since_ns or 0))
-    shorter = f"{node} is draining, and its terminationGracePeriod of {grace} is shorter than {its} own"
-    return f"{pods} will be killed by {end}: {shorter}"
+    nodes = f"{node} is draining, and its" if is_one else f"their nodes are draining, and the first ({node})'s"
+    shorter = f"{nodes} terminationGracePeriod of {grace} is shorter than {its} own"
+    return f"{pods} will be killed{'' if is_one else ', the first'} by {end}: {shorter}"
 
 
 SENTENCES: Final[Mapping[str, Say]] = {
