@@ -39,13 +39,8 @@ def one_node(
     **others: Any,
 ) -> Inventory:
     """Return a cluster of one managed node."""
-    return Inventory(
-        nodepools=(a_nodepool(),),
-        nodes=(a_node(**(node or {})),),
-        nodeclaims=(a_nodeclaim(**(claim or {})),),
-        pods=tuple(pods),
-        **others,
-    )
+    return Inventory(nodepools=(a_nodepool(),), nodes=(a_node(**(node or {})),),
+                     nodeclaims=(a_nodeclaim(**(claim or {})),), pods=tuple(pods), **others)  # fmt: skip
 
 
 def where_nodes_are_slow() -> Inventory:
@@ -75,14 +70,9 @@ def leaving(*, node_selector: dict[str, str]) -> Inventory:
 
 
 def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods: tuple[Pod, ...] = ()) -> Inventory:
-    return one_node(
-        claim={
-            "deletion_ns": NOW_NS - since_ns,
-            "termination_grace_period_ns": grace_ns,
-            "created_ns": NOW_NS - DAY_NS,
-        },
-        pods=pods,
-    )
+    return one_node(claim={"deletion_ns": NOW_NS - since_ns, "termination_grace_period_ns": grace_ns,
+                           "created_ns": NOW_NS - DAY_NS},
+                    pods=pods)  # fmt: skip
 
 
 def reported(
@@ -101,13 +91,8 @@ SLOW = Taint("slow", "NoSchedule")
 
 
 def failing(*, times: int, age_ns: int = MINUTE_NS, message: str = "no m5.large in us-east-1a") -> Inventory:
-    event = an_event(
-        about="NodeClaim/general-x1y2z",
-        reason="InsufficientCapacityError",
-        message=message,
-        count=times,
-        last_ns=NOW_NS - age_ns,
-    )
+    event = an_event(about="NodeClaim/general-x1y2z", reason="InsufficientCapacityError", message=message, count=times,
+                     last_ns=NOW_NS - age_ns)  # fmt: skip
     return one_node(events=(event,))
 
 

@@ -44,14 +44,8 @@ def ec2(
     conditions: tuple[Condition, ...] = (),
     name: str = "default",
 ) -> NodeClass:
-    return NodeClass(
-        name=name,
-        group=AWS,
-        kind="EC2NodeClass",
-        spec={"amiFamily": "AL2023", **(spec or {})},
-        status=status or {},
-        conditions=conditions,
-    )
+    return NodeClass(name=name, group=AWS, kind="EC2NodeClass", spec={"amiFamily": "AL2023", **(spec or {})},
+                     status=status or {}, conditions=conditions)  # fmt: skip
 
 
 def with_class(nodeclass: NodeClass, **pool: Any) -> Inventory:
@@ -106,16 +100,9 @@ def metrics(
         OfferingName("m5.large", "us-east-1a", kind): OfferingMetrics(price)
         for kind, price in (("on-demand", 0.096), ("spot", spot))
     }
-    return Evidence(
-        metrics=ControllerMetrics(
-            read_at_ns=NOW_NS,
-            endpoint="pod karpenter/karpenter-1",
-            started_at_ns=NOW_NS - running_ns,
-            offerings=offerings,
-            is_leader=is_leader,
-            consolidation_timeouts=timeouts or {},
-        )
-    )
+    return Evidence(metrics=ControllerMetrics(read_at_ns=NOW_NS, endpoint="pod karpenter/karpenter-1",
+                                              started_at_ns=NOW_NS - running_ns, offerings=offerings,
+                                              is_leader=is_leader, consolidation_timeouts=timeouts or {}))  # fmt: skip
 
 
 def controlled(version: str = "1.14.1", **settings: str) -> Evidence:

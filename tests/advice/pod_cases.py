@@ -75,13 +75,8 @@ def spread(
 
 
 def volume(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolume]:
-    claim = PersistentVolumeClaim(
-        name=name,
-        namespace="default",
-        volume_name=f"pv-{name}",
-        phase="Bound",
-        annotations={"pv.kubernetes.io/bind-completed": "yes"},
-    )
+    claim = PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", phase="Bound",
+                                  annotations={"pv.kubernetes.io/bind-completed": "yes"})  # fmt: skip
     return claim, PersistentVolume(name=f"pv-{name}", required_node_terms=(term((labels.ZONE, "In", (zone,))),))
 
 
@@ -134,13 +129,8 @@ def two_terms(count: int = 2, pools: int = 2) -> Inventory:
 
 
 def nominated(*, count: int = 7, first_ns: int = HOUR_NS, last_ns: int = MINUTE_NS, node: str = "") -> Inventory:
-    event = an_event(
-        about="Pod/default/web-1",
-        reason="Nominated",
-        message="Pod should schedule on: node/node-1",
-        count=count,
-        last_ns=NOW_NS - last_ns,
-    )
+    event = an_event(about="Pod/default/web-1", reason="Nominated", message="Pod should schedule on: node/node-1",
+                     count=count, last_ns=NOW_NS - last_ns)  # fmt: skip
     return on_node(a_pod(node=node), events=(replace(event, first_ns=NOW_NS - first_ns),))
 
 

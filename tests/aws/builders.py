@@ -33,11 +33,7 @@ def a_market() -> Market:
 def resolve(
     name: str, nodeclass: Ec2NodeClass | None = None, settings: Settings | None = None, **options: Any
 ) -> InstanceType:
-    (instance_type,) = instance_types(
-        nodeclass or a_nodeclass(),
-        settings or some_settings(),
-        options.pop("market", None) or a_market(),
-        facts=[instance_type_facts()[name]],
-        **options,
-    )
+    (instance_type,) = instance_types(nodeclass or a_nodeclass(), settings or some_settings(),
+                                      options.pop("market", None) or a_market(), facts=[instance_type_facts()[name]],
+                                      **options)  # fmt: skip
     return instance_type

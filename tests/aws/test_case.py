@@ -30,15 +30,11 @@ def test_assumptions_are_noted() -> None:
     assert note == "offerings in us-gov-west-1a are unknown: every type of us-gov-west-1 is assumed to be offered"
 
 
-def test_settings_as_numbers_or_text() -> None:
-    for percent in (0.05, "0.05"):
-        case = parse_case(a_case(settings={"VM_MEMORY_OVERHEAD_PERCENT": percent, "ISOLATED_VPC": True}))
-        assert case.settings.vm_memory_overhead_percent == 0.05
-        assert case.settings.isolated_vpc
-
-
-def test_the_least_report_counts() -> None:
-    case = parse_case(a_case(discovered={"m5.large": [8, 7, 9], "m5.xlarge": []}))
+@pytest.mark.parametrize("percent", [0.05, "0.05"])
+def test_settings_as_numbers_or_text_and_the_least_report_counts(percent: float | str) -> None:
+    settings = {"VM_MEMORY_OVERHEAD_PERCENT": percent, "ISOLATED_VPC": True}
+    case = parse_case(a_case(settings=settings, discovered={"m5.large": [8, 7, 9], "m5.xlarge": []}))
+    assert (case.settings.vm_memory_overhead_percent, case.settings.isolated_vpc) == (0.05, True)
     assert case.discovered_memory_bytes == {"m5.large": 7}
 
 

@@ -31,13 +31,9 @@ EC2_DEFAULT = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
 
 
 def a_class(name: str = "default", *, status: dict[str, Any] | None = None, **spec: Any) -> NodeClass:
-    return NodeClass(
-        name=name,
-        group="karpenter.k8s.aws",
-        kind="EC2NodeClass",
-        spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
-        status={"subnets": SUBNETS, "amis": AMIS} if status is None else status,
-    )
+    return NodeClass(name=name, group="karpenter.k8s.aws", kind="EC2NodeClass",
+                     spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
+                     status={"subnets": SUBNETS, "amis": AMIS} if status is None else status)  # fmt: skip
 
 
 def a_node(name: str = "node", **labels: str) -> Node:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from karptui.aws.evidence import (
     Evidence,
     decides_alike,
@@ -23,13 +25,9 @@ PLACE = Place("us-east-1", (SubnetZone("us-east-1a", "use1-az4"),))
 
 
 def an_offering(zone: str, capacity_type: str, price: float) -> Offering:
-    return Offering(
-        requirements=(
-            builders.a_requirement("topology.kubernetes.io/zone", "In", zone),
-            builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type),
-        ),
-        price_per_hour=price,
-    )
+    return Offering(requirements=(builders.a_requirement("topology.kubernetes.io/zone", "In", zone),
+                                  builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type)),
+                    price_per_hour=price)  # fmt: skip
 
 
 TYPES = (
@@ -78,6 +76,7 @@ def test_failed_launches_count_unless_metrics_report_availability() -> None:
 LIVE = FactStatus(phase=FactPhase.LIVE)
 OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"
 SAID = ControllerInfo(title="Deployment a/b", version="1.13.0", settings={OVERHEAD: "0.05", "RESERVED_ENIS": "1"})
+METRICS = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
 
 
 def test_user_settings_override_the_controllers() -> None:
@@ -101,19 +100,17 @@ def test_settings_that_karpenter_would_refuse() -> None:
     assert evidence.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
 
 
-def test_the_version_that_runs() -> None:
-    assert Evidence().karpenter_version == ""
-    evidence = with_controller(Evidence(), SAID, LIVE)
-    assert evidence.karpenter_version == "1.13.0"
-    metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
-    assert Evidence(controller=SAID, metrics=metrics).karpenter_version == "1.14.1"
-    assert Evidence(controller=SAID, metrics=metrics, stated_version="1.15.0").karpenter_version == "1.15.0"
-
-
-def test_the_rules_follow_the_version_in_metrics() -> None:
-    metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
-    assert with_rules(Evidence(metrics=metrics)).settings.rules.version == "1.14.1"
-    assert with_controller(Evidence(metrics=metrics), SAID, LIVE).settings.rules.version == "1.14.1"
-    assert with_rules(Evidence(metrics=metrics, stated_version="1.15.1")).settings.rules.version == "1.15.0"
-    assert Evidence(metrics=metrics).version_note == ""
-    assert "the nearest, 1.14.1, is used" in Evidence(controller=SAID).version_note
+@pytest.mark.parametrize(
+    ("evidence", "version", "rules"),
+    [
+        (Evidence(), "", "1.15.0"),
+        (with_controller(Evidence(), SAID, LIVE), "1.13.0", "1.14.1"),
+        (Evidence(controller=SAID, metrics=METRICS), "1.14.1", "1.14.1"),
+        (with_controller(Evidence(metrics=METRICS), SAID, LIVE), "1.14.1", "1.14.1"),
+        (Evidence(controller=SAID, metrics=METRICS, stated_version="1.15.1"), "1.15.1", "1.15.0"),
+    ],
+)
+def test_the_version_that_runs_decides_the_rules(evidence: Evidence, version: str, rules: str) -> None:
+    assert evidence.karpenter_version == version
+    assert with_rules(evidence).settings.rules.version == rules
+    assert ("the nearest, 1.14.1, is used" in evidence.version_note) is (version == "1.13.0")

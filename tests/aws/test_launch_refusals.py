@@ -153,16 +153,10 @@ def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
 
 
 def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
-    claim = a_nodeclaim(
-        name="batch-abcde",
-        pool="batch",
-        stage="",
-        requirements=(
-            a_requirement(CAPACITY_TYPE, "In", "spot"),
-            a_requirement(INSTANCE_TYPE, "In", "c7i.4xlarge", "c7i.8xlarge"),
-            a_requirement(ZONE, "In", "us-east-1b"),
-        ),
-    )
+    claim = a_nodeclaim(name="batch-abcde", pool="batch", stage="",
+                        requirements=(a_requirement(CAPACITY_TYPE, "In", "spot"),
+                                      a_requirement(INSTANCE_TYPE, "In", "c7i.4xlarge", "c7i.8xlarge"),
+                                      a_requirement(ZONE, "In", "us-east-1b")))  # fmt: skip
     history = ClusterHistory(claims=(GoneClaim(claim, NOW_NS),))
     expected = {OfferingKey("spot", name, "us-east-1b") for name in ("c7i.4xlarge", "c7i.8xlarge")}
     nameless = "InsufficientInstanceCapacity: There is no Spot capacity available that matches your request."

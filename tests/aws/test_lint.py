@@ -49,30 +49,22 @@ def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintS
     assert finding.fact.startswith(f"{FAMILY} {operator} [")
 
 
-def reserving_types(*names: str, **kubelet: Any) -> tuple[InstanceType, ...]:
-    facts = [instance_type_facts()[name] for name in names] if names else None
-    return instance_types(a_nodeclass(kubelet=kubelet), some_settings(), a_market(), facts=facts)
-
-
-def test_every_type_gone_is_an_error() -> None:
-    (finding,) = reserved_more_than_node("default", reserving_types(systemReserved={"ephemeral-storage": "20Gi"}))
-    assert finding.severity is LintSeverity.ERROR
-    assert "on 1392 of 1392 types" in finding.fact
-    assert "; and 1387 more)" in finding.fact
-
-
 def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:
     facts = [instance_type_facts()[name] for name in names] if names else None
     return instance_types(a_nodeclass(**spec), some_settings(), a_market(), facts=facts)
 
 
-def daemons(pods: int, result: tuple[InstanceType, ...]) -> dict[str, int]:
-    return {instance_type.name: pods for instance_type in result}
+def test_every_type_gone_is_an_error() -> None:
+    reserving = types(kubelet={"systemReserved": {"ephemeral-storage": "20Gi"}})
+    (finding,) = reserved_more_than_node("default", reserving)
+    assert finding.severity is LintSeverity.ERROR
+    assert "on 1392 of 1392 types" in finding.fact
+    assert "; and 1387 more)" in finding.fact
 
 
 def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
     allowed = types("m6g.medium", "m6g.large", "t3.nano")
-    (finding,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
+    (finding,) = too_few_pod_slots("general", allowed, dict.fromkeys((kind.name for kind in allowed), 11))
     assert finding.severity is LintSeverity.WARNING
     assert finding.object == "NodePool general"
     assert finding.fact == (

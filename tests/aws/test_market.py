@@ -17,6 +17,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 REGION = "us-east-1"
 NOW = parse_timestamp("2026-11-21T10:05:30Z")
 ZONES = (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6"))
+UNNAMED = SubnetZone("us-east-1c", "")
+OF_ANOTHER_ACCOUNT = (("us-east-1a", "use1-az6"), ("us-east-1c", "use1-az1"))
 
 
 def facts(**result: Any) -> RegionFacts:
@@ -50,22 +52,23 @@ class TestTypes:
 
 
 class TestMarket:
-    def test_a_zone_without_an_id_is_named_by_the_account(self) -> None:
-        result = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
-        market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=result)
-        assert market.zones_by_type == {"m5.large": {"us-east-1c"}}
-
-    def test_a_zone_with_unknown_id_is_assumed_to_offer_everything(self) -> None:
-        market = live_market(REGION, [SubnetZone("us-east-1z", "")], facts=facts(zone_ids_by_type={"m5.large": ()}))
-        assert market.zones_by_type == {"m5.large": {"us-east-1z"}}
-        assert market.zones_assumed == ("us-east-1z",)
-
-    def test_zone_names_of_another_account_are_ignored(self) -> None:
-        strange = (SubnetZone("us-east-1a", "use1-az6"), SubnetZone("us-east-1c", "use1-az1"))
-        result = facts(zone_ids_by_type={"m5.large": ("use1-az4", "use1-az1")}, zones=strange)
-        market = live_market(REGION, [*ZONES, SubnetZone("us-east-1c", "")], facts=result)
-        assert market.zones_by_type["m5.large"] == {"us-east-1a", "us-east-1c"}
-        assert market.zones_assumed == ("us-east-1c",)
+    @pytest.mark.parametrize(
+        ("zones", "names", "ids", "offering", "assumed"),
+        [
+            ((UNNAMED,), (("us-east-1c", "use1-az1"),), ("use1-az1",), {"us-east-1c"}, ()),
+            ((UNNAMED,), (), (), {"us-east-1c"}, ("us-east-1c",)),
+            ((*ZONES, UNNAMED), OF_ANOTHER_ACCOUNT, ("use1-az4", "use1-az1"), {"us-east-1a", "us-east-1c"},
+             ("us-east-1c",)),
+        ],
+        ids=["named by the account", "unknown, so everything is offered", "another account"],
+    )  # fmt: skip
+    def test_zones_without_an_id(
+        self, zones: Any, names: Any, ids: tuple[str, ...], offering: set[str], assumed: tuple[str, ...]
+    ) -> None:
+        named = tuple(SubnetZone(*name) for name in names)
+        market = live_market(REGION, zones, facts=facts(zone_ids_by_type={"m5.large": ids}, zones=named))
+        assert market.zones_by_type == {"m5.large": offering}
+        assert market.zones_assumed == assumed
 
     def test_on_demand_prices_override_the_regions_list(self) -> None:
         market = live_market(REGION, ZONES, facts=facts(on_demand={"m5.large": 0.1}))
@@ -79,13 +82,12 @@ class TestMarket:
         assert market.on_demand.price_per_hour == {"m5.large": 0.1}
         assert market.on_demand.region == "eu-west-1"
 
-    def test_spot_prices_by_zone_id(self) -> None:
-        market = live_market(REGION, ZONES, facts=facts(spot={"m5.large": {"use1-az4": 0.03, "use1-az9": 0.01}}))
-        assert market.spot_price_per_hour == {("m5.large", "us-east-1a"): 0.03}
-
-    def test_reservations_say_how_many_are_left(self) -> None:
+    def test_spot_prices_by_zone_id_and_reservations_by_what_is_left(self) -> None:
         reservation = AccountReservation("cr-1", "m5.large", "us-east-1a", "active", 10, 3)
-        assert live_market(REGION, ZONES, facts=facts(reservations=(reservation,))).instances_left == {"cr-1": 3}
+        spot = {"m5.large": {"use1-az4": 0.03, "use1-az9": 0.01}}
+        market = live_market(REGION, ZONES, facts=facts(spot=spot, reservations=(reservation,)))
+        assert market.spot_price_per_hour == {("m5.large", "us-east-1a"): 0.03}
+        assert market.instances_left == {"cr-1": 3}
 
     def test_karpenters_prices_win(self) -> None:
         result = facts(on_demand={"m5.large": 0.1}, spot={"m5.large": {"use1-az4": 0.03}})
@@ -95,15 +97,12 @@ class TestMarket:
         assert market.price("spot", "c5.large", "us-east-1b") is None
         assert market.on_demand.label == "us-east-1 list price of 2026-11-21"
 
-    def test_unavailable_offerings_in_used_zones_are_sold_out(self) -> None:
-        market = live_market(REGION, ZONES, metrics=KARPENTER)
-        assert set(market.sold_out) == {OfferingKey("spot", "m5.large", "us-east-1b")}
-
-    def test_with_overlays_only_availability_is_taken(self) -> None:
-        market = live_market(REGION, ZONES, metrics=KARPENTER, has_overlays=True)
+    def test_unavailable_offerings_in_used_zones_are_sold_out_and_with_overlays_nothing_else_is_taken(self) -> None:
+        for has_overlays in (False, True):
+            market = live_market(REGION, ZONES, metrics=KARPENTER, has_overlays=has_overlays)
+            assert set(market.sold_out) == {OfferingKey("spot", "m5.large", "us-east-1b")}
         assert market.price("on-demand", "m5.large", "us-east-1a") == 0.096
         assert market.spot_price_per_hour is None
-        assert market.sold_out
 
     def test_equal_metrics_share_a_market(self) -> None:
         result = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))

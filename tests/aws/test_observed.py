@@ -74,16 +74,10 @@ def test_nodes_with_other_labels_may_have_another_current_image(key: str) -> Non
 LABELS = st.dictionaries(
     st.sampled_from([ARCH, BETA_ARCH, ZONE, "topology.ebs.csi.aws.com/zone", "team"]), st.sampled_from("abc")
 )
-SELECTORS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "key": st.sampled_from([ARCH, BETA_ARCH, ZONE, "team", "never"]),
-            "operator": st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
-            "values": st.lists(st.sampled_from("abc"), min_size=1, max_size=2),
-        }
-    ),
-    max_size=2,
-)
+SELECTORS = st.lists(st.fixed_dictionaries({"key": st.sampled_from([ARCH, BETA_ARCH, ZONE, "team", "never"]),
+                                            "operator": st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+                                            "values": st.lists(st.sampled_from("abc"), min_size=1, max_size=2)}),
+                     max_size=2)  # fmt: skip
 
 
 @given(st.lists(SELECTORS, max_size=4), st.lists(LABELS, min_size=1, max_size=8))

@@ -61,14 +61,9 @@ def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
 def texts_that_differ(golden: dict[str, Any], case: TypesCase) -> list[str]:
     """Return where allocatable quantities are written otherwise than by Kubernetes."""
     facts = [instance_type_facts()[name] for name in golden["types"]]
-    resolved = instance_types(
-        case.nodeclass,
-        case.settings,
-        case.market,
-        facts=facts,
-        placement_group=case.placement_group,
-        discovered_memory_bytes=case.discovered_memory_bytes,
-    )
+    resolved = instance_types(case.nodeclass, case.settings, case.market, facts=facts,
+                              placement_group=case.placement_group,
+                              discovered_memory_bytes=case.discovered_memory_bytes)  # fmt: skip
     texts = {item.name: {name: str(amount) for name, amount in allocatable(item).items()} for item in resolved}
     return [
         f"{name}: Kubernetes writes {golden['types'][name]['strings']['allocatable']}, karptui {text}"

@@ -24,6 +24,7 @@ from karptui.aws.prices import (
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.kube.timestamps import parse_timestamp
 from tests.aws.builders import ZONES, a_market
+from tests.builders import present
 
 NOW = parse_timestamp("2026-11-21T10:05:30Z")
 KARPENTER = PriceOrigin(PriceSource.KARPENTER, NOW)
@@ -38,55 +39,42 @@ def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetri
     return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
 
 
-def test_a_spot_price_is_never_derived() -> None:
-    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04}),))
-    spot = book.price("m5.large", "a", "spot")
-    assert spot is not None
-    assert spot.per_hour == 0.04
-    assert book.price("m5.large", "b", "spot") is None
-    assert book.price("m5.large", "", "spot") is None
-
-
-def test_a_zones_own_on_demand_price_counts_before_the_regions() -> None:
-    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "on-demand"): 0.12}),))
-    prices = [book.price("m5.large", zone, "on-demand") for zone in "ab"]
-    assert [price and price.per_hour for price in prices] == [0.12, 0.1]
-
-
-def test_reserved_node_has_the_on_demand_price_and_an_origin() -> None:
-    book = NodePrices((table(on_demand={"m5.large": 0.1}),))
-    reserved = book.price("m5.large", "a", "reserved")
-    assert reserved is not None
-    assert (reserved.per_hour, reserved.is_reservation) == (0.1, True)
-    on_demand = book.price("m5.large", "a", "on-demand")
-    assert on_demand is not None
-    assert not on_demand.is_reservation
+def test_prices_of_zones_and_of_the_region() -> None:
+    """A spot price is never derived; a zone's own on-demand price counts before the region's."""
+    zonal = {("m5.large", "a", "on-demand"): 0.12, ("m5.large", "a", "spot"): 0.04}
+    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal=zonal),))
+    for kind, expected in (
+        ("spot", [0.04, None, None]),
+        ("on-demand", [0.12, 0.1, 0.1]),
+        ("reserved", [0.12, 0.1, 0.1]),
+    ):
+        prices = [book.price("m5.large", zone, kind) for zone in ("a", "b", "")]
+        assert [price and price.per_hour for price in prices] == expected
+        assert all(price.is_reservation is (kind == "reserved") for price in prices if price)
 
 
 def test_multiplier_and_surcharge() -> None:
     settings = PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01)
-    book = NodePrices((table(on_demand={"m5.large": 0.1}),), settings)
-    price = book.price("m5.large", "a", "on-demand")
-    assert price is not None
-    assert price.per_hour == pytest.approx(0.082)
-    assert price.listed_per_hour == 0.1
+    price = present(NodePrices((table(on_demand={"m5.large": 0.1}),), settings).price("m5.large", "a", "on-demand"))
+    assert (price.per_hour, price.listed_per_hour) == (pytest.approx(0.082), 0.1)
 
 
-def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too() -> None:
-    tables = (
-        table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04, ("c5.large", "a", "spot"): 0.03}),
-    )
-    book = NodePrices(tables)
-    on_demand = book.price("m5.large", "a", "on-demand", is_auto_mode=True)
-    spot = book.price("m5.large", "a", "spot", is_auto_mode=True)
-    assert on_demand is not None
-    assert spot is not None
-    assert (on_demand.per_hour, spot.per_hour) == (pytest.approx(0.112), pytest.approx(0.052))
-    assert book.price("c5.large", "a", "spot", is_auto_mode=True) is None
-    discounted = NodePrices(tables, PriceSettings(multiplier=0.5, auto_mode_share=0.2))
-    paid = discounted.price("m5.large", "a", "on-demand", is_auto_mode=True)
-    assert paid is not None
-    assert paid.per_hour == pytest.approx(0.07)
+@pytest.mark.parametrize(
+    ("instance_type", "kind", "settings", "expected"),
+    [
+        ("m5.large", "on-demand", PriceSettings(), 0.112),
+        ("m5.large", "spot", PriceSettings(), 0.052),
+        ("c5.large", "spot", PriceSettings(), None),
+        ("m5.large", "on-demand", PriceSettings(multiplier=0.5, auto_mode_share=0.2), 0.07),
+    ],
+)
+def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too(
+    instance_type: str, kind: str, settings: PriceSettings, expected: float | None
+) -> None:
+    zonal = {("m5.large", "a", "spot"): 0.04, ("c5.large", "a", "spot"): 0.03}
+    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal=zonal),), settings)
+    price = book.price(instance_type, "a", kind, is_auto_mode=True)
+    assert (price and price.per_hour) == (expected and pytest.approx(expected))
 
 
 @pytest.mark.parametrize("value", [-1.0, math.inf, math.nan])
@@ -109,34 +97,24 @@ def test_built_in_list_has_region_and_currency(region: str, list_region: str, cu
 
 
 def test_metrics_as_a_table() -> None:
-    table = table_from_metrics(
-        metrics(
-            {
-                ("m5.large", "a", "on-demand"): 0.1,
-                ("m5.large", "b", "on-demand"): 0.1,
-                ("m5.large", "a", "spot"): 0.04,
-                ("m5.large", "a", "reserved"): 1e-8,
-                ("c5.large", "a", "on-demand"): 0.2,
-                ("c5.large", "b", "on-demand"): 0.3,
-                ("p5.48xlarge", "a", "on-demand"): None,
-            }
-        ),
-        "eu-west-1",
-    )
-    assert table.origin == KARPENTER
-    assert table.on_demand == {"m5.large": 0.1}
-    assert table.per_hour("m5.large", "a", "spot") == 0.04
-    assert table.per_hour("c5.large", "b", "on-demand") == 0.3
-    assert table.per_hour("c5.large", "", "on-demand") is None
-    assert table.per_hour("m5.large", "a", "reserved") is None
+    prices: dict[tuple[str, str, str], float | None] = {
+        ("m5.large", "a", "on-demand"): 0.1, ("m5.large", "b", "on-demand"): 0.1, ("m5.large", "a", "spot"): 0.04,
+        ("m5.large", "a", "reserved"): 1e-8, ("c5.large", "a", "on-demand"): 0.2, ("c5.large", "b", "on-demand"): 0.3,
+        ("p5.48xlarge", "a", "on-demand"): None,
+    }  # fmt: skip
+    table = table_from_metrics(metrics(prices), "eu-west-1")
+    assert (table.origin, table.on_demand) == (KARPENTER, {"m5.large": 0.1})
+    expected = {
+        ("m5.large", "a", "spot"): 0.04, ("m5.large", "a", "reserved"): None, ("c5.large", "b", "on-demand"): 0.3,
+        ("c5.large", "", "on-demand"): None,
+    }  # fmt: skip
+    assert {key: table.per_hour(*key) for key in expected} == expected
 
 
 def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
-    table = table_from_metrics(
-        metrics({("m5.large", "a", "on-demand"): 0.1, ("m5.large", "a", "spot"): 0.1}), "us-east-1"
-    )
-    assert table.per_hour("m5.large", "a", "on-demand") == 0.1
-    assert table.per_hour("m5.large", "a", "spot") is None
+    unread = metrics({("m5.large", "a", "on-demand"): 0.1, ("m5.large", "a", "spot"): 0.1})
+    table = table_from_metrics(unread, "us-east-1")
+    assert [table.per_hour("m5.large", "a", kind) for kind in ("on-demand", "spot")] == [0.1, None]
 
 
 @pytest.mark.parametrize(

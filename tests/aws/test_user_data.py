@@ -78,25 +78,21 @@ def test_a_node_config() -> None:
     ]
 
 
-def test_each_mime_part_is_read_by_its_type() -> None:
-    texts = facts(MIME)
-    assert len(texts) == 2
-    assert "maxPods 58 (a script that edits the kubelet's configuration)" in texts[0]
-    assert "evictionHard memory.available 5% (NodeConfig)" in texts[1]
-
-
-def test_kubelet_flags_in_a_shell_script() -> None:
-    texts = facts(AL2_SCRIPT, alias="al2@latest")
-    assert "maxPods 110 (kubelet flags --max-pods)" in texts[0]
-    assert "kubeReserved cpu 250m, memory 1Gi" in texts[1]
-    assert "evictionHard memory.available 500Mi, nodefs.available 10%" in texts[2]
-
-
-def test_bottlerocket_settings() -> None:
-    texts = facts(BOTTLEROCKET, alias="bottlerocket@latest")
-    assert "maxPods 30 (settings.kubernetes)" in texts[0]
-    assert "kubeReserved memory 2Gi" in texts[1]
-    assert "evictionHard memory.available 20%" in texts[2]
+@pytest.mark.parametrize(
+    ("user_data", "alias", "parts"),
+    [
+        (MIME, "al2023@latest", ("maxPods 58 (a script that edits the kubelet's configuration)",
+                                 "evictionHard memory.available 5% (NodeConfig)")),
+        (AL2_SCRIPT, "al2@latest", ("maxPods 110 (kubelet flags --max-pods)", "kubeReserved cpu 250m, memory 1Gi",
+                                    "evictionHard memory.available 500Mi, nodefs.available 10%")),
+        (BOTTLEROCKET, "bottlerocket@latest", ("maxPods 30 (settings.kubernetes)", "kubeReserved memory 2Gi",
+                                               "evictionHard memory.available 20%")),
+    ],
+    ids=["each MIME part by its type", "kubelet flags in a shell script", "settings of Bottlerocket"],
+)  # fmt: skip
+def test_settings_of_each_format(user_data: str, alias: str, parts: tuple[str, ...]) -> None:
+    for text, part in zip(facts(user_data, alias=alias), parts, strict=True):
+        assert part in text
 
 
 def test_reservations_of_a_custom_image_are_compared() -> None:

@@ -40,12 +40,8 @@ READY = (consolidatable(),)
 def _fleet(
     *, node: Node | None = None, claim: NodeClaim | None = None, pool: NodePool | None = None, **objects: Any
 ) -> Fleet:
-    return a_fleet(
-        nodes=[node or a_node()],
-        nodeclaims=[claim or a_claim(conditions=READY)],
-        nodepools=[pool or a_nodepool(budgets=())],
-        **objects,
-    )
+    return a_fleet(nodes=[node or a_node()], nodeclaims=[claim or a_claim(conditions=READY)],
+                   nodepools=[pool or a_nodepool(budgets=())], **objects)  # fmt: skip
 
 
 def test_all_blocking_pods_are_blockers() -> None:

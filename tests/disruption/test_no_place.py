@@ -30,15 +30,10 @@ def _cluster(
     *, pods: Sequence[Pod], pools: Sequence[NodePool] | None = None, others: Sequence[Mapping[str, Any]] = ()
 ) -> Prepared:
     node = a_node(instance_type="m5.2xlarge", cpu="90", memory="300Gi")
-    return prepared(
-        nodes=[node, *(a_node(name=f"other-{i}", **fields) for i, fields in enumerate(others))],
-        nodeclaims=[
-            a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)),
-            *(a_claim(f"other-{i}", instance_type="m5.large") for i, _ in enumerate(others)),
-        ],
-        nodepools=pools or [a_nodepool(budgets=())],
-        pods=pods,
-    )
+    return prepared(nodes=[node, *(a_node(name=f"other-{i}", **fields) for i, fields in enumerate(others))],
+                    nodeclaims=[a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)),
+                                *(a_claim(f"other-{i}", instance_type="m5.large") for i, _ in enumerate(others))],
+                    nodepools=pools or [a_nodepool(budgets=())], pods=pods)  # fmt: skip
 
 
 def _verdict(cluster: Prepared) -> Verdict:

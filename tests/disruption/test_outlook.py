@@ -51,13 +51,9 @@ def _cluster(
     pool: NodePool | None = None,
     **objects: Any,
 ) -> Prepared:
-    return prepared(
-        nodes=nodes or [a_node(**BIG)],
-        nodeclaims=claims or [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))],
-        nodepools=[pool or a_nodepool(budgets=())],
-        pods=pods,
-        **objects,
-    )
+    return prepared(nodes=nodes or [a_node(**BIG)],
+                    nodeclaims=claims or [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))],
+                    nodepools=[pool or a_nodepool(budgets=())], pods=pods, **objects)  # fmt: skip
 
 
 def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -> RemovalResult:

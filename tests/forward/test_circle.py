@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from karptui.forward.result import Moment, Played, PodWait, Step, StepKind, circle_of
 from karptui.views.forward.sentences import headline
-from tests.builders import NOW_NS, SECOND_NS
+from tests.builders import NOW_NS, SECOND_NS, present
 
 
 def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_the_beginning: bool = False) -> Played:
@@ -17,37 +17,18 @@ def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_t
         look = "general c-8x" if number % 2 else "general s-8x"
         if name.startswith("new"):
             steps.append(Step(at_ns=at_ns - 1, kind=StepKind.READY, nodes=(name,)))
-        steps.append(
-            Step(
-                at_ns=at_ns,
-                kind=StepKind.DISRUPT,
-                method="SingleNodeConsolidation",
-                decision="replace",
-                nodes=(name,),
-                equivalence_keys=(name if is_first else look,),
-                evictions=2 if number % 2 else 3,
-            )
-        )
+        steps.append(Step(at_ns=at_ns, kind=StepKind.DISRUPT, method="SingleNodeConsolidation", decision="replace",
+                          nodes=(name,), equivalence_keys=(name if is_first else look,),
+                          evictions=2 if number % 2 else 3))  # fmt: skip
         series.append(Moment(at_ns, 9, 4.0 + number % 2 + rising * number, 0))
-    return Played(
-        from_ns=NOW_NS,
-        until_ns=NOW_NS + 3600 * SECOND_NS,
-        is_quiescent=is_quiescent,
-        steps=tuple(steps),
-        series=tuple(series),
-        kept=(),
-        assumptions=(),
-        not_modelled=(),
-    )
+    return Played(from_ns=NOW_NS, until_ns=NOW_NS + 3600 * SECOND_NS, is_quiescent=is_quiescent, steps=tuple(steps),
+                  series=tuple(series), kept=(), assumptions=(), not_modelled=())  # fmt: skip
 
 
 def test_commands_that_come_three_times_over_to_the_end_are_a_circle() -> None:
-    circle = circle_of(a_play(4))
-    assert circle is not None
-    assert circle.from_ns == NOW_NS + 90 * SECOND_NS
-    assert circle.period_ns == 60 * SECOND_NS
-    assert [step.evictions for step in circle.commands] == [2, 3]
-    assert circle.evictions == 5
+    circle = present(circle_of(a_play(4)))
+    assert (circle.from_ns, circle.period_ns) == (NOW_NS + 90 * SECOND_NS, 60 * SECOND_NS)
+    assert ([step.evictions for step in circle.commands], circle.evictions) == ([2, 3], 5)
 
 
 def test_what_comes_to_rest_or_becomes_cheaper_or_is_of_the_beginning_or_came_twice_is_none() -> None:

@@ -24,6 +24,7 @@ from tests.builders import (
     a_requirement,
     amounts,
     an_instance_type,
+    present,
 )
 from tests.forward.making import a_world, played, seconds, steps
 
@@ -37,21 +38,15 @@ def an_order(*types: InstanceType, **allowed: tuple[str, ...]) -> LaunchOrder:
     return LaunchOrder(a_nodepool(), types, requirements, {})
 
 
-def test_spot_comes_before_on_demand() -> None:
-    result = launch(an_order(BOTH, DEAR), NEWEST, name="new", now_ns=NOW_NS)
-    assert result is not None
-    assert result.labels[CAPACITY_TYPE] == SPOT
-    assert result.labels[INSTANCE_TYPE] == "m5.large"
-    assert result.labels[ZONE] == "us-east-1a", "the first zone of equal price"
-    assert result.labels[NODEPOOL] == "general"
-
-
-def test_requirements_hold() -> None:
-    result = launch(
-        an_order(BOTH, DEAR, capacity=("on-demand",), zone=("us-east-1b",)), NEWEST, name="new", now_ns=NOW_NS
-    )
-    assert result is not None
-    assert (result.labels[CAPACITY_TYPE], result.labels[ZONE]) == ("on-demand", "us-east-1b")
+@pytest.mark.parametrize(
+    ("allowed", "capacity_type", "zone"),
+    [({}, SPOT, "us-east-1a"), ({"capacity": ("on-demand",), "zone": ("us-east-1b",)}, "on-demand", "us-east-1b")],
+    ids=["spot first, in the first zone of equal price", "requirements hold"],
+)
+def test_the_offering_that_is_launched(allowed: dict[str, tuple[str, ...]], capacity_type: str, zone: str) -> None:
+    labels = present(launch(an_order(BOTH, DEAR, **allowed), NEWEST, name="new", now_ns=NOW_NS)).labels
+    expected = {CAPACITY_TYPE: capacity_type, INSTANCE_TYPE: "m5.large", ZONE: zone, NODEPOOL: "general"}
+    assert {key: labels[key] for key in expected} == expected
 
 
 def test_a_node_that_has_joined_already_is_kept() -> None:
@@ -126,16 +121,9 @@ def a_play(nodes: int, *looks: str) -> Played:
         )
         for look in looks
     )
-    return Played(
-        from_ns=NOW_NS,
-        until_ns=NOW_NS,
-        is_quiescent=True,
-        steps=(*steps, Step(at_ns=NOW_NS, kind=StepKind.BIND, nodes=(f"node-{nodes}",))),
-        series=(Moment(NOW_NS, nodes, nodes / 2, 0),),
-        kept=(),
-        assumptions=(),
-        not_modelled=(),
-    )
+    return Played(from_ns=NOW_NS, until_ns=NOW_NS, is_quiescent=True,
+                  steps=(*steps, Step(at_ns=NOW_NS, kind=StepKind.BIND, nodes=(f"node-{nodes}",))),
+                  series=(Moment(NOW_NS, nodes, nodes / 2, 0),), kept=(), assumptions=(), not_modelled=())  # fmt: skip
 
 
 def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_play() -> None:

@@ -184,22 +184,22 @@ def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
 STATIC = Settings(gates={"StaticCapacity": True})
 
 
-def test_nodes_that_are_missing_are_launched_at_once() -> None:
-    forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=3)]), settings=STATIC)
-    (launched,) = steps(forecast, StepKind.PROVISION)
-    assert (len(launched.claims), seconds(launched)) == (2, 0)
-    assert forecast.end.nodes == 3
-
-
-def test_without_the_gate_nothing_is_brought_to_replicas() -> None:
-    forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=3)]))
-    assert steps(forecast, StepKind.PROVISION) == []
-
-
-def test_no_more_than_the_limit_of_nodes_are_launched() -> None:
-    pool = a_nodepool(replicas=5, limits={"nodes": parse_quantity("2")})
-    forecast = played(a_world(a_pair("node-1"), nodepools=[pool]), settings=STATIC)
-    assert forecast.end.nodes == 2
+@pytest.mark.parametrize(
+    ("pool", "settings", "launched"),
+    [
+        ({"replicas": 3}, STATIC, [(2, 0)]),
+        ({"replicas": 3}, Settings(), []),
+        ({"replicas": 5, "limits": {"nodes": parse_quantity("2")}}, STATIC, [(1, 0)]),
+    ],
+    ids=["missing nodes at once", "without the gate", "no more than the limit of nodes"],
+)
+def test_static_nodepools_are_brought_to_their_replicas(
+    pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]
+) -> None:
+    forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(**pool)]), settings=settings)
+    provisioned = steps(forecast, StepKind.PROVISION)
+    assert [(len(step.claims), seconds(step)) for step in provisioned] == launched
+    assert settings is not STATIC or forecast.end.nodes == 1 + launched[0][0]
 
 
 def test_pods_of_daemonsets_have_nowhere_else_to_go() -> None:

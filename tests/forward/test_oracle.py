@@ -61,15 +61,8 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
         name = f"play-{seed}-{number}"
         snapshot = FleetGenerator(name, VERSION).snapshot(name)
         prepared = load(snapshot)
-        play = Play(
-            prepared.inventory,
-            prepared.given_types,
-            prepared.settings,
-            prepared.now_ns,
-            until_ns=prepared.now_ns + HORIZON_NS,
-            durations=INSTANT,
-            most_commands=MOST_LOOKS,
-        )
+        play = Play(prepared.inventory, prepared.given_types, prepared.settings, prepared.now_ns,
+                    until_ns=prepared.now_ns + HORIZON_NS, durations=INSTANT, most_commands=MOST_LOOKS)  # fmt: skip
         ours |= watched(play, name, Writer(snapshot, prepared.inventory), tmp_path)
     assert ours
     seen: dict[str, list[dict[str, str]]] = {name: [] for name in ours}

@@ -65,14 +65,8 @@ def pod_event(
     pod: str = "web-1",
     name: str = "",
 ) -> Event:
-    return an_event(
-        name=name or f"{pod}.{reason}",
-        about=f"Pod/default/{pod}",
-        reason=reason,
-        message=message,
-        source=source,
-        last_ns=NOW_NS - ago,
-    )
+    return an_event(name=name or f"{pod}.{reason}", about=f"Pod/default/{pod}", reason=reason, message=message,
+                    source=source, last_ns=NOW_NS - ago)  # fmt: skip
 
 
 class TestNames:
@@ -165,15 +159,10 @@ class TestTurns:
         from karptui.karpenter.instance_type import Offering
         from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 
-        offering = Offering(
-            requirements=(
-                a_requirement(CAPACITY_TYPE, "In", "reserved"),
-                a_requirement(ZONE, "In", "us-east-1a"),
-                a_requirement(RESERVATION_ID, "In", "r-1"),
-            ),
-            price_per_hour=0.0001,
-            reservation_capacity=room,
-        )
+        offering = Offering(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),
+                                          a_requirement(ZONE, "In", "us-east-1a"),
+                                          a_requirement(RESERVATION_ID, "In", "r-1")),
+                            price_per_hour=0.0001, reservation_capacity=room)  # fmt: skip
         kind = an_instance_type(name="m5.large", prices={"reserved": 1.0})
         types = (replace(kind, offerings=(offering,)),)
         pods = tuple(a_pod(name=f"web-{i}", cpu="1500m") for i in range(2))
@@ -257,12 +246,8 @@ class TestRemarks:
         elif claims:
             done = tuple(a_condition(kind) for kind in ("Launched", "Registered", "Initialized"))
             result = [a_nodeclaim(name="general-x", node="", conditions=done)]
-        outcome = report(
-            a_pod(created_ns=NOW_NS - SECOND_NS),
-            events=(nominated(ago=ago),),
-            nodeclaims=tuple(result),
-            nodes=tuple(a_node(name=name, cpu="10m") for name in nodes),
-        )
+        outcome = report(a_pod(created_ns=NOW_NS - SECOND_NS), events=(nominated(ago=ago),), nodeclaims=tuple(result),
+                         nodes=tuple(a_node(name=name, cpu="10m") for name in nodes))  # fmt: skip
         texts = [disagreement_text(disagreement) for disagreement in only(outcome).disagreements]
         assert texts == ([disagreement] if disagreement else [])
 

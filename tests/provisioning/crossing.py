@@ -313,15 +313,8 @@ class Cross:
     def _mark(self, thing: Json, kind: str) -> None:
         conditions = thing.setdefault("status", {}).setdefault("conditions", [])
         conditions[:] = [condition for condition in conditions if condition["type"] != kind]
-        conditions.append(
-            {
-                "type": kind,
-                "status": "True",
-                "reason": kind,
-                "message": "",
-                "lastTransitionTime": "2026-11-20T10:00:00Z",
-            }
-        )
+        conditions.append({"type": kind, "status": "True", "reason": kind, "message": "",
+                           "lastTransitionTime": "2026-11-20T10:00:00Z"})  # fmt: skip
 
     def ripen(self, base: Json) -> None:
         """Make every node one that may be disrupted."""

@@ -43,15 +43,9 @@ def claim_condition(o: Odd) -> None:
              "DisruptionReason", "InstanceTerminating", "VolumesDetached")  # fmt: skip
     kind = o.r.choice(kinds)
     conditions[:] = [condition for condition in conditions if condition["type"] != kind]
-    conditions.append(
-        {
-            "type": kind,
-            "status": o.r.choice(("True", "True", "False", "Unknown")),
-            "reason": o.r.choice((kind, "NodePoolDrifted", "RequirementsDrifted")),
-            "message": "",
-            "lastTransitionTime": o.r.choice(("2026-11-20T10:00:00Z", "2026-11-20T11:59:50Z")),
-        }
-    )
+    conditions.append({"type": kind, "status": o.r.choice(("True", "True", "False", "Unknown")),
+                       "reason": o.r.choice((kind, "NodePoolDrifted", "RequirementsDrifted")), "message": "",
+                       "lastTransitionTime": o.r.choice(("2026-11-20T10:00:00Z", "2026-11-20T11:59:50Z"))})  # fmt: skip
 
 
 def csi_node(o: Odd) -> None:

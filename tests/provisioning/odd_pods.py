@@ -34,14 +34,9 @@ def request(o: Odd) -> None:
 def node_amount(o: Odd) -> None:
     status = o.some(o.r.choice(("Node", "NodeClaim"))).setdefault("status", {})
     amounts = status.setdefault(o.r.choice(("allocatable", "capacity")), {})
-    key, values = o.r.choice(
-        (
-            ("memory", ("4000000000.5", "7.5Gi", "100.5", "8e9")),
-            ("cpu", ("1.9999", "3920m", "1e0", "0")),
-            ("pods", ("0", "2", "3.5")),
-            ("example.com/widget", ("0", "2")),
-        )
-    )
+    key, values = o.r.choice((("memory", ("4000000000.5", "7.5Gi", "100.5", "8e9")),
+                              ("cpu", ("1.9999", "3920m", "1e0", "0")), ("pods", ("0", "2", "3.5")),
+                              ("example.com/widget", ("0", "2"))))  # fmt: skip
     amounts[key] = o.r.choice(values)
 
 
@@ -128,18 +123,13 @@ def owner(o: Odd) -> None:
 
 def marks(o: Odd) -> None:
     meta = o.some(o.r.choice(("Pod", "Pod", "Node", "NodeClaim")))["metadata"]
-    key, values = o.r.choice(
-        (
-            ("karpenter.sh/do-not-disrupt", KEEPS),
-            ("karpenter.sh/do-not-disrupt", KEEPS),
-            ("controller.kubernetes.io/pod-deletion-cost", ("100", "-5", "x", "1e3", "2147483647")),
-            ("kubernetes.io/config.mirror", ("hash",)),
-            ("karpenter.sh/nodepool-hash", ("1", "2")),
-            ("karpenter.sh/nodepool-hash-version", ("v3", "v1")),
-            ("karpenter.sh/nodeclaim-termination-timestamp", ("2026-11-20T12:30:00Z", "2026-11-20T11:30:00Z")),
-            ("node.kubernetes.io/exclude-from-external-load-balancers", ("true",)),
-        )
-    )
+    key, values = o.r.choice((("karpenter.sh/do-not-disrupt", KEEPS), ("karpenter.sh/do-not-disrupt", KEEPS),
+                              ("controller.kubernetes.io/pod-deletion-cost", ("100", "-5", "x", "1e3", "2147483647")),
+                              ("kubernetes.io/config.mirror", ("hash",)), ("karpenter.sh/nodepool-hash", ("1", "2")),
+                              ("karpenter.sh/nodepool-hash-version", ("v3", "v1")),
+                              ("karpenter.sh/nodeclaim-termination-timestamp",
+                               ("2026-11-20T12:30:00Z", "2026-11-20T11:30:00Z")),
+                              ("node.kubernetes.io/exclude-from-external-load-balancers", ("true",))))  # fmt: skip
     meta["annotations"] = {**(meta.get("annotations") or {}), key: o.r.choice(values)}
 
 
@@ -265,15 +255,9 @@ def daemonset(o: Odd) -> None:
 def budget_of_pods(o: Odd) -> None:
     pod = o.pod()
     labels = pod["metadata"].get("labels") or {}
-    selector: Json | None = o.r.choice(
-        (
-            {"matchLabels": labels},
-            {"matchLabels": labels},
-            {},
-            {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
-            {"matchExpressions": [{"key": "zz", "operator": "DoesNotExist"}]},
-        )
-    )
+    selector: Json | None = o.r.choice(({"matchLabels": labels}, {"matchLabels": labels}, {},
+                                        {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+                                        {"matchExpressions": [{"key": "zz", "operator": "DoesNotExist"}]}))  # fmt: skip
     spec: Json = {"selector": selector, "maxUnavailable": o.r.choice((0, 1, "0%", "100%"))}
     if o.r.random() < 0.5:
         spec["unhealthyPodEvictionPolicy"] = o.r.choice(("AlwaysAllow", "IfHealthyBudget"))

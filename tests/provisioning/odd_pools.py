@@ -21,16 +21,10 @@ SCHEDULES: Final = (
 def capacity_type(o: Odd) -> None:
     offering = o.offering()
     rules = [requirement for requirement in offering["requirements"] if requirement["key"] != CAPACITY_TYPE]
-    chosen: Json | None = o.r.choice(
-        (
-            {"operator": "Exists"},
-            {"operator": "NotIn", "values": ["spot"]},
-            {"operator": "NotIn", "values": ["reserved"]},
-            {"operator": "NotIn", "values": ["on-demand", "spot"]},
-            {"operator": "DoesNotExist"},
-            None,
-        )
-    )
+    chosen: Json | None = o.r.choice(({"operator": "Exists"}, {"operator": "NotIn", "values": ["spot"]},
+                                      {"operator": "NotIn", "values": ["reserved"]},
+                                      {"operator": "NotIn", "values": ["on-demand", "spot"]},
+                                      {"operator": "DoesNotExist"}, None))  # fmt: skip
     offering["requirements"] = rules + ([{"key": CAPACITY_TYPE, **chosen}] if chosen else [])
     if o.r.random() < 0.4:
         offering["reservationCapacity"] = o.r.choice((0, 1, 2))

@@ -28,15 +28,9 @@ def make_daemonsets(s: Scenario) -> None:
             }
         if s.chance(0.15):
             template["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": s.pick(80, 443), "protocol": "TCP"}]
-        s.add(
-            "apps/v1",
-            "DaemonSet",
-            s.meta(f"ds-{i}", "ops"),
-            spec={
-                "selector": {"matchLabels": {"app": f"ds-{i}"}},
-                "template": {"metadata": {"labels": {"app": f"ds-{i}"}}, "spec": template},
-            },
-        )
+        s.add("apps/v1", "DaemonSet", s.meta(f"ds-{i}", "ops"),
+              spec={"selector": {"matchLabels": {"app": f"ds-{i}"}},
+                    "template": {"metadata": {"labels": {"app": f"ds-{i}"}}, "spec": template}})  # fmt: skip
 
 
 def amounts(it: Json) -> tuple[Json, Json]:
@@ -145,24 +139,11 @@ def make_claim(s: Scenario, name: str, labels: Json, *, pool: Json, it: Json, pr
     if state == "terminating":
         conditions.append({**conditions[0], "type": "InstanceTerminating", "reason": "InstanceTerminating"})
     template = pool["spec"]["template"]["spec"]
-    s.add(
-        "karpenter.sh/v1",
-        "NodeClaim",
-        metadata,
-        spec={
-            "nodeClassRef": template["nodeClassRef"],
-            "requirements": [],
-            "resources": {},
-            "taints": template.get("taints", []),
-            "startupTaints": template.get("startupTaints", []),
-        },
-        status={
-            "providerID": provider_id if s.chance(0.97) else "",
-            "capacity": capacity,
-            "allocatable": allocatable,
-            "conditions": conditions,
-        },
-    )
+    s.add("karpenter.sh/v1", "NodeClaim", metadata,
+          spec={"nodeClassRef": template["nodeClassRef"], "requirements": [], "resources": {},
+                "taints": template.get("taints", []), "startupTaints": template.get("startupTaints", [])},
+          status={"providerID": provider_id if s.chance(0.97) else "", "capacity": capacity, "allocatable": allocatable,
+                  "conditions": conditions})  # fmt: skip
 
 
 def fill(s: Scenario, i: int, node: str) -> None:
@@ -198,16 +179,7 @@ def fill(s: Scenario, i: int, node: str) -> None:
             spec["volumes"] = [volume(s)]
         s.add("v1", "Pod", metadata, spec=spec, status=status)
     if s.chance(0.15):
-        budget = s.pick(
-            {"maxUnavailable": 0},
-            {"maxUnavailable": "0%"},
-            {"minAvailable": "100%"},
-            {"maxUnavailable": 1},
-            {"minAvailable": 1},
-        )
-        s.add(
-            "policy/v1",
-            "PodDisruptionBudget",
-            s.meta(f"pdb-{i}", s.pick(*NAMESPACES)),
-            spec={"selector": {"matchLabels": {"app": s.pick(*APPS)}}, **budget},
-        )
+        budget = s.pick({"maxUnavailable": 0}, {"maxUnavailable": "0%"}, {"minAvailable": "100%"},
+                        {"maxUnavailable": 1}, {"minAvailable": 1})  # fmt: skip
+        s.add("policy/v1", "PodDisruptionBudget", s.meta(f"pdb-{i}", s.pick(*NAMESPACES)),
+              spec={"selector": {"matchLabels": {"app": s.pick(*APPS)}}, **budget})  # fmt: skip

@@ -184,13 +184,8 @@ def constraints(s: Scenario, app: str) -> Json:
     spec: Json = {}
     affinity: Json = {}
     if s.chance(0.2):
-        spec["nodeSelector"] = s.pick(
-            {ZONE: s.pick(*ZONES)},
-            {CAPACITY_TYPE: "spot"},
-            {"example.com/tier": "gold"},
-            {"example.com/team": "red"},
-            {HOSTNAME: "node-0"},
-        )
+        spec["nodeSelector"] = s.pick({ZONE: s.pick(*ZONES)}, {CAPACITY_TYPE: "spot"}, {"example.com/tier": "gold"},
+                                      {"example.com/team": "red"}, {HOSTNAME: "node-0"})  # fmt: skip
     if s.chance(0.3):
         affinity["nodeAffinity"] = node_affinity(s)
     if s.chance(0.2):
@@ -242,13 +237,8 @@ def make_pods(s: Scenario) -> None:
             document: dict[str, Any] = {**spec, **gates}
             if s.chance(0.1):
                 document["volumes"] = [volume(s, f"data-{k}") for k in range(s.pick(1, 1, 2))]
-            s.add(
-                "v1",
-                "Pod",
-                s.meta(f"w{w}-{i}", namespace, labels=labels, ownerReferences=[owner]),
-                spec=document,
-                status=status,
-            )
+            s.add("v1", "Pod", s.meta(f"w{w}-{i}", namespace, labels=labels, ownerReferences=[owner]), spec=document,
+                  status=status)  # fmt: skip
 
 
 def make_crowd(s: Scenario) -> None:

@@ -14,14 +14,9 @@ def make_storage(s: Scenario) -> None:
         }
         for _ in range(s.pick(0, 0, 1, 2))
     ]
-    s.add(
-        "storage.k8s.io/v1",
-        "StorageClass",
-        s.meta("late"),
-        provisioner=s.pick("ebs.csi.aws.com", "kubernetes.io/aws-ebs"),
-        volumeBindingMode="WaitForFirstConsumer",
-        allowedTopologies=topologies,
-    )
+    s.add("storage.k8s.io/v1", "StorageClass", s.meta("late"),
+          provisioner=s.pick("ebs.csi.aws.com", "kubernetes.io/aws-ebs"), volumeBindingMode="WaitForFirstConsumer",
+          allowedTopologies=topologies)  # fmt: skip
     s.add(
         "storage.k8s.io/v1", "StorageClass", s.meta("now"), provisioner="ebs.csi.aws.com", volumeBindingMode="Immediate"
     )
@@ -42,13 +37,8 @@ def make_claim(s: Scenario, i: int) -> None:
     }
     if bound:
         spec["volumeName"] = f"pv-{i}"
-    s.add(
-        "v1",
-        "PersistentVolumeClaim",
-        metadata,
-        spec=spec,
-        status={"phase": "Lost" if s.chance(0.03) else "Bound" if bound else "Pending"},
-    )
+    s.add("v1", "PersistentVolumeClaim", metadata, spec=spec,
+          status={"phase": "Lost" if s.chance(0.03) else "Bound" if bound else "Pending"})  # fmt: skip
     if bound and s.chance(0.95):
         make_volume(s, i)
 
@@ -60,12 +50,8 @@ def make_volume(s: Scenario, i: int) -> None:
         key = s.pick(*keys)
         values = ["node-0"] if key == HOSTNAME else s.r.sample(ZONES, s.pick(1, 1, 2))
         terms.append({"matchExpressions": [req(key, "In", *values)]})
-    source = s.pick(
-        {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": f"v{i}"}},
-        {"local": {"path": "/d"}},
-        {"hostPath": {"path": "/d"}},
-        {"awsElasticBlockStore": {"volumeID": f"v{i}"}},
-    )
+    source = s.pick({"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": f"v{i}"}}, {"local": {"path": "/d"}},
+                    {"hostPath": {"path": "/d"}}, {"awsElasticBlockStore": {"volumeID": f"v{i}"}})  # fmt: skip
     spec: Json = {"accessModes": ["ReadWriteOnce"], **source}
     if terms:
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
@@ -101,27 +87,10 @@ def make_buffers(s: Scenario) -> None:
         "image": "i",
         "resources": {"requests": {"cpu": s.pick("100m", "1"), "memory": "256Mi"}},
     }
-    s.add(
-        "v1",
-        "PodTemplate",
-        s.meta("spare", "default"),
-        template={"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container]}},
-    )
-    s.add(
-        "autoscaling.x-k8s.io/v1beta1",
-        "CapacityBuffer",
-        s.meta("spare", "default"),
-        spec={"podTemplateRef": {"name": "spare"}, "replicas": 2},
-        status={
-            "replicas": s.pick(1, 3),
-            "podTemplateRef": {"name": "spare"},
-            "conditions": [
-                {
-                    "type": "ReadyForProvisioning",
-                    "status": "True",
-                    "reason": "r",
-                    "lastTransitionTime": "2026-11-20T09:00:00Z",
-                }
-            ],
-        },
-    )
+    s.add("v1", "PodTemplate", s.meta("spare", "default"),
+          template={"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container]}})  # fmt: skip
+    s.add("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", s.meta("spare", "default"),
+          spec={"podTemplateRef": {"name": "spare"}, "replicas": 2},
+          status={"replicas": s.pick(1, 3), "podTemplateRef": {"name": "spare"},
+                  "conditions": [{"type": "ReadyForProvisioning", "status": "True", "reason": "r",
+                                  "lastTransitionTime": "2026-11-20T09:00:00Z"}]})  # fmt: skip

@@ -116,17 +116,9 @@ def make_types(s: Scenario) -> None:
             ]
             for offering in offerings:
                 offering["requirements"].append(req(f"{AWS}/capacity-reservation-id", "DoesNotExist"))
-            offerings.append(
-                {
-                    "requirements": [
-                        req(CAPACITY_TYPE, "In", "reserved"),
-                        req(ZONE, "In", zones[0]),
-                        req(f"{AWS}/capacity-reservation-id", "In", reservation),
-                    ],
-                    "price": price / 1e6,
-                    "reservationCapacity": s.pick(0, 1, 1, 2),
-                }
-            )
+            offerings.append({"requirements": [req(CAPACITY_TYPE, "In", "reserved"), req(ZONE, "In", zones[0]),
+                                               req(f"{AWS}/capacity-reservation-id", "In", reservation)],
+                              "price": price / 1e6, "reservationCapacity": s.pick(0, 1, 1, 2)})  # fmt: skip
         capacity = {
             "cpu": str(cpu), "memory": f"{cpu * s.pick(2, 4)}Gi", "pods": str(s.pick(3, 8, 29)),
             "ephemeral-storage": "20Gi",
@@ -139,15 +131,8 @@ def make_types(s: Scenario) -> None:
             "kubeReserved": {"cpu": s.pick("80m", "100m", "2"), "memory": "255Mi"},
             "evictionThreshold": {"memory": "100Mi"},
         }
-        s.types.append(
-            {
-                "name": name,
-                "requirements": requirements,
-                "capacity": capacity,
-                "overhead": overhead,
-                "offerings": offerings,
-            }
-        )
+        s.types.append({"name": name, "requirements": requirements, "capacity": capacity, "overhead": overhead,
+                        "offerings": offerings})  # fmt: skip
 
 
 POOL_REQUIREMENTS: list[Callable[[Scenario], Json]] = [
@@ -195,15 +180,8 @@ def make_pools(s: Scenario) -> None:
         if s.chance(0.6):
             whole["weight"] = s.pick(1, 10, 10, 50)
         if s.chance(0.3):
-            whole["limits"] = s.pick(
-                {"cpu": "4"},
-                {"cpu": "10"},
-                {"memory": "20Gi"},
-                {"nodes": "1"},
-                {"nodes": "0"},
-                {"nodes": "3", "cpu": "40"},
-                {"cpu": "100", "nvidia.com/gpu": "0"},
-            )
+            whole["limits"] = s.pick({"cpu": "4"}, {"cpu": "10"}, {"memory": "20Gi"}, {"nodes": "1"}, {"nodes": "0"},
+                                     {"nodes": "3", "cpu": "40"}, {"cpu": "100", "nvidia.com/gpu": "0"})  # fmt: skip
         if s.chance(0.06):
             whole["replicas"] = 2
         status = "False" if s.chance(0.06) else "True"

@@ -255,21 +255,11 @@ class TestEvents:
         assert "kubernetes.io/hostname is not allowed" in texts["Pod/default/odd"][0]
 
     def test_events_of_a_pod_with_two_messages_and_of_virtual_pods(self) -> None:
-        buffer = CapacityBuffer(
-            name="spare",
-            namespace="default",
-            pod_template_name="spare",
-            replicas=1,
-            has_spec_ref=True,
-            conditions=(a_condition("ReadyForProvisioning"),),
-        )
+        buffer = CapacityBuffer(name="spare", namespace="default", pod_template_name="spare", replicas=1,
+                                has_spec_ref=True, conditions=(a_condition("ReadyForProvisioning"),))  # fmt: skip
         templates = (PodTemplateObject(name="spare", namespace="default", template=a_pod_template()),)
-        inventory = Inventory(
-            nodepools=(a_nodepool(),),
-            capacity_buffers=(buffer,),
-            pod_templates=templates,
-            nodes=(a_node(), a_node(name="own", pool="")),
-        )
+        inventory = Inventory(nodepools=(a_nodepool(),), capacity_buffers=(buffer,), pod_templates=templates,
+                              nodes=(a_node(), a_node(name="own", pool="")))  # fmt: skip
         cluster = prepare(inventory, TYPES, Settings(gates={"CapacityBuffer": True}), NOW_NS)
         solution = solve(cluster)
         assert places(solution) == {"default/capacity-buffer-spare-1": "node-1"}

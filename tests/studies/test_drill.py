@@ -90,13 +90,8 @@ def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
 
 
 def test_a_volume_keeps_its_pod_in_the_zone() -> None:
-    claim = PersistentVolumeClaim(
-        name="data",
-        namespace="default",
-        volume_name="disk",
-        phase="Bound",
-        annotations={"pv.kubernetes.io/bind-completed": "yes"},
-    )
+    claim = PersistentVolumeClaim(name="data", namespace="default", volume_name="disk", phase="Bound",
+                                  annotations={"pv.kubernetes.io/bind-completed": "yes"})  # fmt: skip
     at_home = NodeSelectorTerm((a_requirement(ZONE, "In", A),))
     disk = PersistentVolume(name="disk", required_node_terms=(at_home,))
     volumes = (PodVolume("data", claim_name="data"),)

@@ -29,13 +29,8 @@ def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
     disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
     pairs = [a_pair(name, conditions=("Drifted",) if name in drifted else ()) for name in ("n0", "n1", "n2")]
-    on = base(
-        pool,
-        types=TYPES,
-        nodes=tuple(node for node, _ in pairs),
-        nodeclaims=tuple(claim for _, claim in pairs),
-        pods=tuple(a_pod(name=f"p{i}", node=f"n{i}", cpu="1500m") for i in range(3)),
-    )
+    on = base(pool, types=TYPES, nodes=tuple(node for node, _ in pairs), nodeclaims=tuple(claim for _, claim in pairs),
+              pods=tuple(a_pod(name=f"p{i}", node=f"n{i}", cpu="1500m") for i in range(3)))  # fmt: skip
     edit = SetField(GENERAL, ("spec", "template", "spec", "requirements"), ONLY_NEW)
     return plan(on, (edit,), horizon_ns=3600 * NS_PER_SECOND)
 

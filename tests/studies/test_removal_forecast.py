@@ -35,15 +35,10 @@ SIZE: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory":
 
 def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[JointRemoval, JointSaving]:
     """Return the joint removal of three protected nodes whose pods fit on two, and its savings by forecast."""
-    pool: NodePool = decoded(
-        a_manifest(
-            "NodePool",
-            "general",
-            api_version="karpenter.sh/v1",
-            spec={"disruption": {"consolidationPolicy": "WhenEmpty", "budgets": list(budgets)}},
-            status={"conditions": [{"type": "Ready", "status": "True"}]},
-        )
-    )
+    pool: NodePool = decoded(a_manifest("NodePool", "general", api_version="karpenter.sh/v1",
+                                        spec={"disruption": {"consolidationPolicy": "WhenEmpty",
+                                                             "budgets": list(budgets)}},
+                                        status={"conditions": [{"type": "Ready", "status": "True"}]}))  # fmt: skip
     protected = {"karpenter.sh/do-not-disrupt": "true"}
     conditions = (consolidatable(), drifted())
     inventory = Inventory(
@@ -114,15 +109,10 @@ def test_a_forecast_stands_while_its_removal_is_the_same() -> None:
 def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier: float) -> None:
     size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
     conditions = (consolidatable(), drifted())
-    pool: NodePool = decoded(
-        a_manifest(
-            "NodePool",
-            "general",
-            api_version="karpenter.sh/v1",
-            spec={"disruption": {"consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "0"}]}},
-            status={"conditions": [{"type": "Ready", "status": "True"}]},
-        )
-    )
+    pool: NodePool = decoded(a_manifest("NodePool", "general", api_version="karpenter.sh/v1",
+                                        spec={"disruption": {"consolidationPolicy": "WhenEmpty",
+                                                             "budgets": [{"nodes": "0"}]}},
+                                        status={"conditions": [{"type": "Ready", "status": "True"}]}))  # fmt: skip
     owner = an_owner(kind="ReplicaSet", name="web")
     inventory = Inventory(
         nodes=tuple(a_node(name=name, **size) for name in NAMES),
@@ -130,22 +120,12 @@ def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier:
         nodepools=(pool,),
         pods=tuple(a_pod(name=f"pod-{name}", node=name, cpu="3500m", owner=owner) for name in NAMES),
     )
-    base = WhatIfBase(
-        inventory,
-        lambda *_: TypesResult(TYPES, is_fixed=True),
-        Settings(),
-        NOW_NS,
-        prices=NodePrices(settings=PriceSettings(multiplier=multiplier)),
-    )
+    base = WhatIfBase(inventory, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS,
+                      prices=NodePrices(settings=PriceSettings(multiplier=multiplier)))  # fmt: skip
     findings = analyse_all(AnalysisSteps(base.prepared, 1)).findings
     blockers = [item for finding in findings.values() for item in finding.blockers if item.code is Code.BUDGET_ZERO]
-    objects = ChangedObjects(
-        {pod.key: pod for pod in inventory.pods},
-        {pool.name: pool},
-        {},
-        nodes=inventory.nodes,
-        nodeclaims=inventory.nodeclaims,
-    )
+    objects = ChangedObjects({pod.key: pod for pod in inventory.pods}, {pool.name: pool}, {}, nodes=inventory.nodes,
+                             nodeclaims=inventory.nodeclaims)  # fmt: skip
     remedies = blocker_remedies(blockers, objects, findings, NOW_NS)
     (tried,) = try_remedies(base, remedies, blockers)
     (forecast,) = RemedyForecasts(base).of(remedies, (tried,))

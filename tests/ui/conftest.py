@@ -70,13 +70,8 @@ def make_app() -> MakeApp:
         fleet: Fleet | None = None, *, source: FleetSource | None = None, usage: Any = None, **given: Any
     ) -> KarptuiApp:
         connect, context_names = given.pop("connect", None), given.pop("context_names", None)
-        return an_app(
-            source or FleetSource(fleet or a_fleet()),
-            clock=FrozenClock(NOW_NS),
-            evidence=price_evidence(usage),
-            config=Config(**{"node_sort": "name=asc", **given}),
-            connect=connect,
-            contexts=context_names,
-        )
+        return an_app(source or FleetSource(fleet or a_fleet()), clock=FrozenClock(NOW_NS),
+                      evidence=price_evidence(usage), config=Config(**{"node_sort": "name=asc", **given}),
+                      connect=connect, contexts=context_names)  # fmt: skip
 
     return make

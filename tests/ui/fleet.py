@@ -204,64 +204,25 @@ def _mocked_up() -> Fleet:
         fleet.add(Kind.NODEPOOL, NodePool(name=pool, consolidate_after_ns=0, conditions=conditions("Ready")))
     runners = a_node(fleet, "ip-10-0-71-204", pool="runners", type_="r6i.4xlarge", zone="eu-west-1a", age_ns=6 * HOUR)
     full = a_node(fleet, "ip-10-0-12-88", age_ns=76 * HOUR)
-    draining = a_node(
-        fleet,
-        "ip-10-0-90-13",
-        type_="c7i.4xlarge",
-        cap="spot",
-        zone="eu-west-1c",
-        age_ns=26 * HOUR,
-        deletion_ns=NOW_NS - 12 * MINUTE,
-        claim_conditions=(
-            *conditions("Launched", "Registered", "Initialized", "Consolidatable", at_ns=NOW_NS - 26 * HOUR),
-            Condition("Drained", "Unknown", "Draining", "Draining", NOW_NS - 12 * MINUTE),
-        ),
-        taints=(karpenter_labels.DISRUPTED_TAINT,),
-    )
+    draining = a_node(fleet, "ip-10-0-90-13", type_="c7i.4xlarge", cap="spot", zone="eu-west-1c", age_ns=26 * HOUR,
+                      deletion_ns=NOW_NS - 12 * MINUTE,
+                      claim_conditions=(*conditions("Launched", "Registered", "Initialized", "Consolidatable",
+                                                    at_ns=NOW_NS - 26 * HOUR),
+                                        Condition("Drained", "Unknown", "Draining", "Draining", NOW_NS - 12 * MINUTE)),
+                      taints=(karpenter_labels.DISRUPTED_TAINT,))  # fmt: skip
     spot = a_node(fleet, "ip-10-0-33-7", type_="m6a.2xlarge", cap="spot", zone="eu-west-1a", age_ns=9 * HOUR)
-    trino = a_node(
-        fleet,
-        "ip-10-0-5-160",
-        pool="trino",
-        type_="r5a.8xlarge",
-        zone="eu-west-1a",
-        age_ns=12 * 24 * HOUR,
-        claim_memory="239570Mi",
-    )
+    trino = a_node(fleet, "ip-10-0-5-160", pool="trino", type_="r5a.8xlarge", zone="eu-west-1a", age_ns=12 * 24 * HOUR,
+                   claim_memory="239570Mi")  # fmt: skip
     small = a_node(fleet, "ip-10-0-8-41", type_="c7a.xlarge", cap="spot", age_ns=40 * MINUTE)
-    a_node(
-        fleet,
-        "ip-10-0-44-2",
-        type_="m6a.2xlarge",
-        cap="spot",
-        age_ns=3 * HOUR,
-        node_conditions=(
-            Condition(
-                "Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", NOW_NS - 4 * MINUTE
-            ),
-        ),
-    )
-    cordoned = a_node(
-        fleet,
-        "ip-10-0-60-19",
-        type_="m6a.2xlarge",
-        age_ns=8 * 24 * HOUR,
-        is_unschedulable=True,
-        taints=(Taint("node.kubernetes.io/unschedulable", "NoSchedule"),),
-    )
-    gpu = a_node(
-        fleet,
-        "ip-10-0-21-3",
-        pool="gpu",
-        type_="g6.2xlarge",
-        cap="reserved",
-        zone="eu-west-1c",
-        age_ns=50 * HOUR,
-        claim_conditions=(
-            *conditions("Launched", "Registered", "Initialized"),
-            Condition("Drifted", "True", "NodePoolDrifted", "", NOW_NS - 2 * HOUR),
-        ),
-    )
+    a_node(fleet, "ip-10-0-44-2", type_="m6a.2xlarge", cap="spot", age_ns=3 * HOUR,
+           node_conditions=(Condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.",
+                                      NOW_NS - 4 * MINUTE),))  # fmt: skip
+    cordoned = a_node(fleet, "ip-10-0-60-19", type_="m6a.2xlarge", age_ns=8 * 24 * HOUR, is_unschedulable=True,
+                      taints=(Taint("node.kubernetes.io/unschedulable", "NoSchedule"),))  # fmt: skip
+    gpu = a_node(fleet, "ip-10-0-21-3", pool="gpu", type_="g6.2xlarge", cap="reserved", zone="eu-west-1c",
+                 age_ns=50 * HOUR,
+                 claim_conditions=(*conditions("Launched", "Registered", "Initialized"),
+                                   Condition("Drifted", "True", "NodePoolDrifted", "", NOW_NS - 2 * HOUR)))  # fmt: skip
     system = a_node(fleet, "ip-10-0-1-10", type_="m6a.2xlarge", age_ns=90 * 24 * HOUR, is_managed=False)
     a_node(
         fleet,
@@ -281,32 +242,16 @@ def _mocked_up() -> Fleet:
             ),
         ),
     )
-    fleet.add(
-        Kind.NODECLAIM,
-        NodeClaim(
-            name="general-x7k2p",
-            created_ns=NOW_NS - 38 * SECOND,
-            labels={karpenter_labels.NODEPOOL: "general"},
-            requests=amounts(cpu="6500m", memory="21Gi"),
-            conditions=(
-                Condition("Launched", "Unknown", "AwaitingReconciliation", "object is awaiting reconciliation"),
-            ),
-        ),
-    )
-    fleet.add(
-        Kind.NODECLAIM,
-        NodeClaim(
-            name="gpu-9fq4z",
-            created_ns=NOW_NS - 14 * MINUTE,
-            labels={karpenter_labels.NODEPOOL: "gpu"},
-            requests=amounts(cpu="7", memory="24Gi", gpu="1"),
-            conditions=(
-                Condition(
-                    "Launched", "Unknown", "InsufficientCapacityError", "no capacity for g6.2xlarge in eu-west-1c"
-                ),
-            ),
-        ),
-    )
+    fleet.add(Kind.NODECLAIM,
+              NodeClaim(name="general-x7k2p", created_ns=NOW_NS - 38 * SECOND,
+                        labels={karpenter_labels.NODEPOOL: "general"}, requests=amounts(cpu="6500m", memory="21Gi"),
+                        conditions=(Condition("Launched", "Unknown", "AwaitingReconciliation",
+                                              "object is awaiting reconciliation"),)))  # fmt: skip
+    fleet.add(Kind.NODECLAIM,
+              NodeClaim(name="gpu-9fq4z", created_ns=NOW_NS - 14 * MINUTE, labels={karpenter_labels.NODEPOOL: "gpu"},
+                        requests=amounts(cpu="7", memory="24Gi", gpu="1"),
+                        conditions=(Condition("Launched", "Unknown", "InsufficientCapacityError",
+                                              "no capacity for g6.2xlarge in eu-west-1c"),)))  # fmt: skip
     nodes = [runners, full, draining, spot, trino, small, cordoned, gpu, system]
     for index, node in enumerate(nodes):
         suffix = f"{index:02d}x"
@@ -314,39 +259,14 @@ def _mocked_up() -> Fleet:
         pods_of(
             fleet, "monitoring/DaemonSet/node-exporter", [f"node-exporter-{suffix}"], node, cpu="110m", memory="180Mi"
         )
-    pods_of(
-        fleet,
-        "gitlab/Job/ci-4711",
-        ["runner-7f2c4", "runner-9d0aa"],
-        runners,
-        memory="2Gi",
-        annotations={karpenter_labels.DO_NOT_DISRUPT: "true"},
-    )
-    pods_of(
-        fleet,
-        "web/ReplicaSet/front-5c9d8f",
-        [f"front-5c9d8f-{i:02d}" for i in range(44)],
-        full,
-        cpu="640m",
-        memory="1900Mi",
-    )
-    pods_of(
-        fleet,
-        "web/ReplicaSet/cart-77b6",
-        [f"cart-77b6-{i}" for i in range(4)],
-        draining,
-        cpu="500m",
-        memory="300Mi",
-        deletion_ns=NOW_NS - 11 * MINUTE,
-    )
-    pods_of(
-        fleet,
-        "web/ReplicaSet/search-6d4",
-        [f"search-6d4-{i:02d}" for i in range(12)],
-        spot,
-        cpu="270m",
-        memory="1200Mi",
-    )
+    pods_of(fleet, "gitlab/Job/ci-4711", ["runner-7f2c4", "runner-9d0aa"], runners, memory="2Gi",
+            annotations={karpenter_labels.DO_NOT_DISRUPT: "true"})  # fmt: skip
+    pods_of(fleet, "web/ReplicaSet/front-5c9d8f", [f"front-5c9d8f-{i:02d}" for i in range(44)], full, cpu="640m",
+            memory="1900Mi")  # fmt: skip
+    pods_of(fleet, "web/ReplicaSet/cart-77b6", [f"cart-77b6-{i}" for i in range(4)], draining, cpu="500m",
+            memory="300Mi", deletion_ns=NOW_NS - 11 * MINUTE)  # fmt: skip
+    pods_of(fleet, "web/ReplicaSet/search-6d4", [f"search-6d4-{i:02d}" for i in range(12)], spot, cpu="270m",
+            memory="1200Mi")  # fmt: skip
     pods_of(fleet, "trino/StatefulSet/trino-worker", ["trino-worker-0"], trino, cpu="30", memory="228Gi")
     pods_of(fleet, "web/ReplicaSet/small-1", ["small-1-a", "small-1-b"], small, cpu="250m", memory="500Mi")
     pods_of(fleet, "batch/Job/report-9", ["report-9-0"], cordoned, cpu="4", memory="20Gi")
@@ -363,16 +283,8 @@ def _mocked_up() -> Fleet:
         scheduled_ns=NOW_NS - 14 * MINUTE,
         scheduled_message="0/11 nodes are available: 9 Insufficient memory, 2 node(s) had untolerated taint",
     )
-    pods_of(
-        fleet,
-        "web/ReplicaSet/broken-1",
-        ["broken-1-a"],
-        spot,
-        cpu="50m",
-        memory="64Mi",
-        ready=False,
-        waiting_reason="CrashLoopBackOff",
-    )
+    pods_of(fleet, "web/ReplicaSet/broken-1", ["broken-1-a"], spot, cpu="50m", memory="64Mi", ready=False,
+            waiting_reason="CrashLoopBackOff")  # fmt: skip
     fleet.add(
         Kind.EVENT,
         Event(

@@ -75,18 +75,12 @@ def svg(lines: Sequence[Strip]) -> str:
                 letters.append(f'<text class="{name}" x="{at}" y="{y * HEIGHT + BASE}">{escape(piece[0])}</text>')
         written.append("".join(letters))
     width, height = max(line.cell_length for line in lines) * WIDTH, len(lines) * HEIGHT
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="{FONT_SIZE}">',
-            "<style>text{font-family:Fira Code,DejaVu Sans Mono,monospace;white-space:pre}",
-            *(f".{name}{{{ink}}}" for ink, name in names.items()),
-            "</style>",
-            *(f'<path fill="{ground}" d="{"".join(paths)}"/>' for ground, paths in sorted(grounds.items())),
-            *written,
-            "</svg>",
-            "",
-        )
-    )
+    return "\n".join(((f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+                       f'font-size="{FONT_SIZE}">'),
+                      "<style>text{font-family:Fira Code,DejaVu Sans Mono,monospace;white-space:pre}",
+                      *(f".{name}{{{ink}}}" for ink, name in names.items()), "</style>",
+                      *(f'<path fill="{ground}" d="{"".join(paths)}"/>' for ground, paths in sorted(grounds.items())),
+                      *written, "</svg>", ""))  # fmt: skip
 
 
 def _runs(line: Strip) -> Iterator[tuple[int, str, Style]]:

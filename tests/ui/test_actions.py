@@ -21,7 +21,7 @@ from karptui.screens.dialogs import LineScreen, PickScreen
 from karptui.session.actions import Actions, open_actions
 from karptui.whatif.edits import CordonNode, ObjectRef, PutObject, RemoveNode, ScaleWorkload, SetField
 from karptui.whatif.scenario import Scenario
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 from tests.ui.fleet import screen_text
 from tests.ui.stage import demo_app, running, settled
 from tests.ui.whatif.bench import begin
@@ -130,8 +130,7 @@ async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot, is_analysed=False)
         await pilot.press(*["space", "down"] * 3)
-        front = app.front
-        assert front is not None
+        front = present(app.front)
         claims = [key for _, key in operations_here(front)[Operation.DELETE]]
         assert len(claims) == 3
         word = f"{claims[0]} and 2 more"

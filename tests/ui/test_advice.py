@@ -18,7 +18,7 @@ from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.session.analyst import Analyst
 from tests import traps
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 from tests.story_e import story_evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, column, press, settled
@@ -97,8 +97,7 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypa
 async def test_a_rule_that_fails_is_named(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        report = app.follower.analyst.advice
-        assert report is not None
+        report = present(app.follower.analyst.advice)
         failed = AdviceReport(findings=report.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS)
         monkeypatch.setattr(Analyst, "advice", failed)
         app.poll_now()

@@ -18,6 +18,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
+from tests.builders import present
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
 from tests.ui.stage import front, press, running
@@ -43,16 +44,10 @@ def a_told_fleet() -> Fleet:
     """Return the fleet with budgets, and with events about its nodes."""
     fleet = a_fleet()
     for name, budgets in BUDGETS.items():
-        fleet.add(
-            Kind.NODEPOOL,
-            NodePool(
-                name=name,
-                consolidate_after_ns=0,
-                budgets=budgets,
-                node_class_ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
-                conditions=conditions("Ready"),
-            ),
-        )
+        fleet.add(Kind.NODEPOOL,
+                  NodePool(name=name, consolidate_after_ns=0, budgets=budgets,
+                           node_class_ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
+                           conditions=conditions("Ready")))  # fmt: skip
     told = (
         ("Node", "ip-10-0-90-13.eu-west-1.compute.internal", "FailedDraining", "Warning", 4, MINUTE),
         ("NodePool", "general", "DisruptionBlocked", "Normal", 41, 2 * MINUTE),
@@ -65,23 +60,11 @@ def a_told_fleet() -> Fleet:
         "daemonset overhead={cpu: 160m, memory: 308Mi, pods: 2}, no instance type satisfied resources",
     }
     for kind, name, reason, type_, count, ago_ns in told:
-        fleet.add(
-            Kind.EVENT,
-            Event(
-                name=f"{name}.{reason}",
-                namespace="trino" if kind == "Pod" else "default",
-                reason=reason,
-                message=messages[reason],
-                type=type_,
-                source="karpenter",
-                involved_kind=kind,
-                involved_name=name,
-                involved_namespace="trino" if kind == "Pod" else "",
-                count=count,
-                first_ns=NOW_NS - 2 * HOUR,
-                last_ns=NOW_NS - ago_ns,
-            ),
-        )
+        fleet.add(Kind.EVENT,
+                  Event(name=f"{name}.{reason}", namespace="trino" if kind == "Pod" else "default", reason=reason,
+                        message=messages[reason], type=type_, source="karpenter", involved_kind=kind,
+                        involved_name=name, involved_namespace="trino" if kind == "Pod" else "", count=count,
+                        first_ns=NOW_NS - 2 * HOUR, last_ns=NOW_NS - ago_ns))  # fmt: skip
     return fleet
 
 
@@ -89,8 +72,7 @@ async def test_budgets_claims_and_events_lead_to_nodes_and_messages(make_app: Ma
     app = make_app(a_told_fleet(), screen="budgets")
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "slash", *"left=0", "enter")
-        rows = front(app, BudgetsScreen).listing.rows
-        assert rows is not None
+        rows = present(front(app, BudgetsScreen).listing.rows)
         assert set(rows.keys) == {"general/Drifted", "general/Underutilized"} | {
             f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
         }

@@ -16,6 +16,7 @@ from karptui.screens.churn import ChurnScreen, ReplacementsScreen
 from karptui.screens.events import EventsScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
+from tests.builders import present
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import MINUTE, NOW_NS, SECOND, FleetSource, a_fleet, conditions
 from tests.ui.stage import press, running, settled
@@ -151,8 +152,7 @@ async def test_a_pool_and_a_claim_that_are_still_there_lead_to_nodes(make_app: M
         await press(pilot, "R")
         assert isinstance(app.screen, ReplacementsScreen)
         assert app.screen.table_title == "Replacements"
-        claim = app.screen.current_object()
-        assert claim is not None
+        claim = present(app.screen.current_object())
         assert claim[0] == "NodeClaim"
         await press(pilot, "c", "enter")
         assert isinstance(app.screen, NodeDetailScreen)

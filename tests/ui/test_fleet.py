@@ -59,15 +59,8 @@ def fleet_app(fleet: ToldFleet, source: Source | None = None, *, begins_with_fle
             raise SourceError("no such cluster")
         return StillDemo(clock)
 
-    return an_app(
-        source,
-        clock=clock,
-        config=Config(node_sort="name=asc"),
-        connect=connect,
-        contexts=lambda: NAMES,
-        fleet_of=lambda: fleet,
-        begins_with_fleet=begins_with_fleet,
-    )
+    return an_app(source, clock=clock, config=Config(node_sort="name=asc"), connect=connect, contexts=lambda: NAMES,
+                  fleet_of=lambda: fleet, begins_with_fleet=begins_with_fleet)  # fmt: skip
 
 
 async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldFleet) -> None:

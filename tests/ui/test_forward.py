@@ -11,7 +11,7 @@ from karptui.kube.units import clock_text
 from karptui.screens.forward import ForwardScreen, fault_of
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.session.answers import PlayMoment
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, pressing
@@ -33,8 +33,7 @@ async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: Karptu
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"forward", "enter")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        rows = app.screen.listing.rows
-        assert rows is not None
+        rows = present(app.screen.listing.rows)
         assert len(rows) > 1
         assert rows[0].cells[0].text in marked(app)
         await pressing("end")(pilot)

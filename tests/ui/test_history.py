@@ -12,6 +12,7 @@ from karptui.screens.history import HistoryScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import PREDICTION, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
+from tests.builders import present
 from tests.histories import BEGIN_NS, record_demo, write_marks
 from tests.ui.stage import column, front, history_app, running, worked
 
@@ -59,8 +60,7 @@ async def test_sums_rows_charts_and_the_share_of_right_predictions(history: Path
         app.run_command("filter pool=batch")
         await worked(pilot, is_analysed=False)
         assert screen.current.pool == "batch"
-        cost = screen.charts[0].chart
-        assert cost is not None
+        cost = present(screen.charts[0].chart)
         assert cost.lines[0].values == (1.0, 2.0, 3.0, 4.0, 5.0)
         app.run_command("about")
         await worked(pilot, is_analysed=False)

@@ -36,34 +36,20 @@ def hostile_fleet(text: str) -> Fleet:
         karpenter_labels.NODEPOOL: text, karpenter_labels.INSTANCE_TYPE: text, karpenter_labels.ZONE: text, text: text,
     }  # fmt: skip
     pair = (Condition("Ready", "False", text, text, NOW_NS), Condition(text, text, text, text))
-    fleet.add(
-        Kind.NODE,
-        Node(
-            name=text,
-            labels=labels,
-            taints=(Taint(text, text, text),),
-            conditions=pair,
-            allocatable=amounts(cpu="4", memory="8Gi", pods="58"),
-            capacity=amounts(cpu="4", memory="8Gi", pods="58"),
-            kubelet_version=text,
-            os_image=text,
-            provider_id=text,
-        ),
-    )
+    fleet.add(Kind.NODE,
+              Node(name=text, labels=labels, taints=(Taint(text, text, text),), conditions=pair,
+                   allocatable=amounts(cpu="4", memory="8Gi", pods="58"),
+                   capacity=amounts(cpu="4", memory="8Gi", pods="58"), kubelet_version=text, os_image=text,
+                   provider_id=text))  # fmt: skip
     fleet.add(
         Kind.NODECLAIM,
         NodeClaim(
             name=text, labels=labels, conditions=(Condition("Launched", "Unknown", text, text), *pair), image_id=text
         ),
     )
-    template = PodTemplate(
-        namespace=text,
-        labels=labels,
-        annotations={karpenter_labels.DO_NOT_DISRUPT: text},
-        owners=(OwnerReference(text, text, text, controller=True),),
-        images=(text,),
-        priority_class_name=text,
-    )
+    template = PodTemplate(namespace=text, labels=labels, annotations={karpenter_labels.DO_NOT_DISRUPT: text},
+                           owners=(OwnerReference(text, text, text, controller=True),), images=(text,),
+                           priority_class_name=text)  # fmt: skip
     fleet.add(
         Kind.POD,
         Pod(name=text, template=template, node_name=text, waiting_reason=text, scheduled_message=text, phase=text),

@@ -72,12 +72,8 @@ class StillTap(HistoryTap):
 def following(path: Path, source: Source | None = None) -> KarptuiApp:
     """Return the app over a cluster whose history is in a file; it is 14:02:00."""
     clock = FrozenClock(at(120))
-    return an_app(
-        source or StorySource(),
-        clock=clock,
-        evidence=story_evidence(),
-        tap_of=lambda _: StillTap(path, "prod", clock, Limits()),
-    )
+    return an_app(source or StorySource(), clock=clock, evidence=story_evidence(),
+                  tap_of=lambda _: StillTap(path, "prod", clock, Limits()))  # fmt: skip
 
 
 def top_line(app: KarptuiApp) -> str:
@@ -248,13 +244,9 @@ async def test_a_recording_of_one_moment_and_a_damaged_history_say_so(tmp_path: 
 async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do_not(path: Path) -> None:
     texts = []
     for _ in range(2):
-        app = an_app(
-            StorySource(),
-            clock=FrozenClock(at(120)),
-            evidence=story_evidence(),
-            tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits()),
-            connect=lambda _: StorySource(),
-        )
+        app = an_app(StorySource(), clock=FrozenClock(at(120)), evidence=story_evidence(),
+                     tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits()),
+                     connect=lambda _: StorySource())  # fmt: skip
         async with app.run_test(size=(160, 30)) as pilot:
             await pressing()(pilot)
             texts.append(notice(app))

@@ -33,13 +33,9 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
     api = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
     selector = {"matchLabels": labels}
-    safe_load["objects"].append(
-        {
-            **api,
-            "metadata": {"name": "web", "namespace": "shop", "uid": "sts"},
-            "spec": {"replicas": replicas, "serviceName": "web", "selector": selector, "template": template},
-        }
-    )
+    safe_load["objects"].append({**api, "metadata": {"name": "web", "namespace": "shop", "uid": "sts"},
+                                 "spec": {"replicas": replicas, "serviceName": "web", "selector": selector,
+                                          "template": template}})  # fmt: skip
     refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     safe_load["objects"] += [
         {

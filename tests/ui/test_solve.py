@@ -17,6 +17,7 @@ from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
+from tests.builders import present
 from tests.story_d import a_waiting_pod
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, pressing
@@ -107,8 +108,7 @@ async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pressing("colon", *typed("solve pending"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
-        listing = app.screen.listing.rows
-        assert listing is not None
+        listing = present(app.screen.listing.rows)
         first = [row for row in listing.items if row.place == "answer"]
         assert len(first) > 1
         assert all(row.text.strip() in screen_text(app) for row in first[:2])

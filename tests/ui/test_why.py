@@ -28,12 +28,8 @@ def make_story() -> MakeStory:
     """Return what makes the app over story E."""
 
     def make(**given: Any) -> KarptuiApp:
-        return an_app(
-            StorySource(),
-            config=Config(**{"node_sort": "name=asc", **given}),
-            clock=FrozenClock(NOW_NS),
-            evidence=story_evidence(),
-        )
+        return an_app(StorySource(), config=Config(**{"node_sort": "name=asc", **given}), clock=FrozenClock(NOW_NS),
+                      evidence=story_evidence())  # fmt: skip
 
     return make
 

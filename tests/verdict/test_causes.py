@@ -64,14 +64,8 @@ def text(finding: ClusterFinding) -> str:
     return sentence(finding, NOW_NS, {})
 
 
-CRASHING = ControllerPod(
-    key="kube-system/karpenter-a",
-    is_ready=False,
-    waiting_reason="CrashLoopBackOff",
-    exit_reason="OOMKilled",
-    restarts=11,
-    since_ns=NOW_NS - 35 * MINUTE_NS,
-)
+CRASHING = ControllerPod(key="kube-system/karpenter-a", is_ready=False, waiting_reason="CrashLoopBackOff",
+                         exit_reason="OOMKilled", restarts=11, since_ns=NOW_NS - 35 * MINUTE_NS)  # fmt: skip
 
 
 def test_karpenter_that_is_down_explains_pending_pods_and_has_no_next_command() -> None:
@@ -393,14 +387,8 @@ def test_pods_that_a_limit_holds_back_belong_to_the_limit() -> None:
 
 
 def test_a_daemonset_whose_pods_do_not_fit_is_the_cause_of_pods_next_to_it() -> None:
-    agent = PendingLine(
-        "ops/agent-*",
-        ("ops/agent-1", "ops/agent-2"),
-        NOW_NS - HOUR_NS,
-        cause=Cause.DAEMON,
-        owner="DaemonSet/ops/agent",
-        requests=amounts({"cpu": "1500m"}),
-    )
+    agent = PendingLine("ops/agent-*", ("ops/agent-1", "ops/agent-2"), NOW_NS - HOUR_NS, cause=Cause.DAEMON,
+                        owner="DaemonSet/ops/agent", requests=amounts({"cpu": "1500m"}))  # fmt: skip
     daemonsets = ("DaemonSet/ops/agent",)
     web = PendingLine("shop/web-*", ("shop/web-a",), NOW_NS, cause=Cause.UNPLACED, daemonsets=daemonsets)
     by_code = findings(pending=[agent, web])
@@ -517,14 +505,8 @@ def test_refused_replacements_tell_how_many_nodes_stay_drifted() -> None:
 
 
 def test_a_job_that_failed_is_named_with_the_evictions_of_its_pods() -> None:
-    loop = Loop(
-        kind=LoopKind.MOVED,
-        workload="Job/ml/sweep",
-        times=3,
-        first_ns=NOW_NS - HOUR_NS,
-        last_ns=NOW_NS,
-        moved_for=("Underutilized",),
-    )
+    loop = Loop(kind=LoopKind.MOVED, workload="Job/ml/sweep", times=3, first_ns=NOW_NS - HOUR_NS, last_ns=NOW_NS,
+                moved_for=("Underutilized",))  # fmt: skip
     report = AdviceReport(loops=(loop,))
     moved = "Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Underutilized)"
     assert text(findings(advice=report)[FindingCode.CHURN]) == moved

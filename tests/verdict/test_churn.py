@@ -102,14 +102,8 @@ def test_a_loop_of_an_unknown_nodepool_is_left_to_the_churn_screen() -> None:
 
 
 def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
-    loop = Loop(
-        kind=LoopKind.SHORT_LIVED,
-        pool="apps",
-        times=9,
-        first_ns=NOW_NS,
-        last_ns=NOW_NS,
-        reasons=((Removal.DRIFTED, 9),),
-    )
+    loop = Loop(kind=LoopKind.SHORT_LIVED, pool="apps", times=9, first_ns=NOW_NS, last_ns=NOW_NS,
+                reasons=((Removal.DRIFTED, 9),))  # fmt: skip
     claims = [
         a_nodeclaim(
             name=reason, created_ns=NOW_NS - hours * HOUR_NS, conditions=(a_condition("Drifted", reason=reason),)

@@ -223,13 +223,9 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     since = NOW_NS - minutes * MINUTE_NS
     draining = a_condition("Drained", status="Unknown", reason="Draining", since_ns=since)
     claims = [a_claim(instance_type="m5.2xlarge", deletion_ns=since, conditions=(draining,))]
-    objects = prepared(
-        nodes=[a_node(deletion_ns=since, **BIG)],
-        nodeclaims=claims,
-        nodepools=[a_nodepool(budgets=())],
-        pods=[a_pod(name="db-0", node="node-1", labels={"app": "db"}, created_ns=NOW_NS - DAY_NS)],
-        pdbs=[a_pdb(name="db", labels={"app": "db"})],
-    )
+    objects = prepared(nodes=[a_node(deletion_ns=since, **BIG)], nodeclaims=claims, nodepools=[a_nodepool(budgets=())],
+                       pods=[a_pod(name="db-0", node="node-1", labels={"app": "db"}, created_ns=NOW_NS - DAY_NS)],
+                       pdbs=[a_pdb(name="db", labels={"app": "db"})])  # fmt: skip
     event = an_event(about=f"Pod/default/{evicted}", reason="Evicted", message="Evicted pod: Drifted", source=source)
     pdb = told(analyse_all(AnalysisSteps(objects, 1)), claims, events=[event])[FindingCode.PDB]
     assert pdb.severity is severity

@@ -36,6 +36,7 @@ from karptui.views.why.detail import why_lines
 from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence
+from tests.builders import present
 from tests.builders.clusters import state_of
 from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
@@ -92,8 +93,7 @@ def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
 
 def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the row, its sentence and its values differ."""
-    findings = entry.findings
-    assert findings is not None
+    findings = present(entry.findings)
     text, values = why_label(findings.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
     sentence = _plain(why_sentence(entry, now_ns))
@@ -113,8 +113,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the lines of the detail differ from the row."""
-    result = entry.findings
-    assert result is not None
+    result = present(entry.findings)
     told = [_plain(line) for line in why_lines(entry, None, now_ns)]
     for lane in result.lanes:
         message = lane_message(result, lane, now_ns)
@@ -135,8 +134,7 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where Pods, the pods of the detail, and the blockers differ about what protects a pod."""
-    findings = entry.findings
-    assert findings is not None
+    findings = present(entry.findings)
     if entry.node is None or entry.is_deleting:
         return
     words = {"POD_DND": "do-not-disrupt", "PDB_MULTIPLE": "PDBs", "PDB_EXHAUSTED": "PDB"}
@@ -154,8 +152,7 @@ def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
     """Yield where WHY and Budgets differ about what is left."""
-    findings = entry.findings
-    assert findings is not None
+    findings = present(entry.findings)
     why = findings.why
     if why.code is not WhyCode.BUDGET:
         return
@@ -172,8 +169,7 @@ def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iter
     if sum(not entry.is_idle for entry in rows) != overview_of(view).counts["blockers"]:
         yield "the tab of Blockers counts other rows than stand there"
     for entry in nodes:
-        findings = entry.findings
-        assert findings is not None
+        findings = present(entry.findings)
         entries = [entry for entry in rows if entry.findings is findings]
         holding = sorted(entry.blocker.code for entry in entries if not entry.is_idle)
         if holding != sorted(
@@ -213,14 +209,12 @@ def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
 def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
     """Yield where Next and the rows of nodes differ about what goes."""
     assert view.analysis is not None
-    report = view.analysis.next
-    assert report is not None
+    report = present(view.analysis.next)
     listed = {entry.name: entry for entry in going_nodes(nodes)}
     commanded = {name for command in report.commands for name in command.node_names}
     cells = {column.heading.id: column for column in NEXT.columns}
     for entry in nodes:
-        findings = entry.findings
-        assert findings is not None
+        findings = present(entry.findings)
         if findings.why.code in (WhyCode.OK, WhyCode.WAITS) and findings.why.outcome is not None:
             if entry.name not in listed:
                 yield f"{entry.name}: {findings.why.code}, and Next does not list it"

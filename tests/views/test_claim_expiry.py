@@ -14,15 +14,8 @@ from tests.ui.fleet import HOUR, MINUTE, NOW_NS
 def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: int = 0) -> ClaimEntry:
     expire_after_ns = None if in_ns is None else 720 * HOUR
     born = NOW_NS - HOUR if in_ns is None else NOW_NS + in_ns - 720 * HOUR
-    return ClaimEntry(
-        NodeClaim(
-            name=name,
-            labels={karpenter_labels.NODEPOOL: pool},
-            created_ns=born,
-            expire_after_ns=expire_after_ns,
-            deletion_ns=deletion_ns,
-        )
-    )
+    return ClaimEntry(NodeClaim(name=name, labels={karpenter_labels.NODEPOOL: pool}, created_ns=born,
+                                expire_after_ns=expire_after_ns, deletion_ns=deletion_ns))  # fmt: skip
 
 
 def expiry_text(entries: list[ClaimEntry], pool: str = "general") -> str:

@@ -65,13 +65,8 @@ def held(code: Code, key: str, *, until_ns: int | None = None, blocks: frozenset
     return Blocker(code=code, object_key=key, until_ns=until_ns, blocks=methods)
 
 
-STARTING = entry(
-    node=None,
-    node_name="",
-    created_ns=NOW_NS - 38 * SECOND,
-    labels={},
-    conditions=(Condition("Launched", "Unknown", "AwaitingReconciliation"),),
-)
+STARTING = entry(node=None, node_name="", created_ns=NOW_NS - 38 * SECOND, labels={},
+                 conditions=(Condition("Launched", "Unknown", "AwaitingReconciliation"),))  # fmt: skip
 REFUSED = entry(
     node=None, node_name="", conditions=(Condition("Launched", "Unknown", "InsufficientCapacityError", "no capacity"),)
 )
@@ -244,14 +239,8 @@ def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
 
 
 def test_sort_and_filter() -> None:
-    expiring = entry(
-        DRIFTED,
-        expire_after_ns=3 * HOUR,
-        deletion_ns=0,
-        name="general-b",
-        created_ns=NOW_NS - HOUR,
-        conditions=(*GROWN, DRIFTED),
-    )
+    expiring = entry(DRIFTED, expire_after_ns=3 * HOUR, deletion_ns=0, name="general-b", created_ns=NOW_NS - HOUR,
+                     conditions=(*GROWN, DRIFTED))  # fmt: skip
     leaving = entry(deletion_ns=NOW_NS - HOUR, termination_grace_period_ns=GRACE_NS, name="general-c")
     unborn = entry(created_ns=0, conditions=(), deletion_ns=NOW_NS, name="general-d")
     odd = entry(created_ns=0, name="general-e")

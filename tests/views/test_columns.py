@@ -28,6 +28,7 @@ from karptui.views.solve import TABLE as SOLVE
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.timeouts import TABLE as TIMEOUTS
 from karptui.views.values import TABLE as POLICIES
+from tests.builders import present
 
 ROOT: Final = Path(__file__).parents[2]
 SAID_BY_ANOTHER: Final = {
@@ -46,8 +47,7 @@ COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "even
 
 
 def _tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_json_schemas", ROOT / "tools" / "make_json_schemas.py")
-    assert spec is not None
+    spec = present(importlib.util.spec_from_file_location("make_json_schemas", ROOT / "tools" / "make_json_schemas.py"))
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
@@ -119,19 +119,13 @@ def _value(name: str, after: str = "") -> Value[str]:
     return Value(name, lambda item, _: f"{name}:{item}", str, after=after)
 
 
-TABLE: Final[TableSpec[str]] = TableSpec(
-    "things",
-    (
-        _column("a", _value("a"), _value("aa")),
-        _column("b", _value("b", after="e")),
-        _column("c", _value("c", after="aa"), _value("cc")),
-        _column("e", _value("e", after="cc")),
-    ),
-    key=str,
-    default_sort=Sort("a"),
-    text=str,
-    more_values=(Value("size", lambda item, _: len(item), int, "Letters.", after="b", flat=lambda size: f"{size}!"),),
-)
+TABLE: Final[TableSpec[str]] = TableSpec("things",
+                                         (_column("a", _value("a"), _value("aa")), _column("b", _value("b", after="e")),
+                                          _column("c", _value("c", after="aa"), _value("cc")),
+                                          _column("e", _value("e", after="cc"))),
+                                         key=str, default_sort=Sort("a"), text=str,
+                                         more_values=(Value("size", lambda item, _: len(item), int, "Letters.",
+                                                            after="b", flat=lambda size: f"{size}!"),))  # fmt: skip
 
 
 def test_published_orders_stay_where_columns_move() -> None:

@@ -74,14 +74,8 @@ def test_clusters_that_need_attention_are_first_and_unknown_numbers_are_dashes()
     assert [cells[0] for cells in shown][:3] == ["gone␛[31m", "errs", "warns"]
     assert shown[0][1:] == ["-", "-", "-", "-", "-", "n/a", "✘ refused ␛[2J"]
     assert shown[1][1:] == ["10", "2.50", "0.50", "3", "1.15.0", "0s", "✘ Disruption is paused"]
-    notable = build_rows(
-        TABLE,
-        rows,
-        query=parse_query("", TABLE.subject),
-        sort=TABLE.default_sort,
-        is_notable_only=True,
-        now_ns=NOW_NS,
-    )
+    notable = build_rows(TABLE, rows, query=parse_query("", TABLE.subject), sort=TABLE.default_sort,
+                         is_notable_only=True, now_ns=NOW_NS)  # fmt: skip
     assert len(notable) == 3
 
 

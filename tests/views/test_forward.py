@@ -21,28 +21,14 @@ from karptui.views.forward.sentences import (
 from karptui.views.row import Pieces
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
-DELETED = Step(
-    at_ns=NOW_NS + MINUTE_NS,
-    kind=StepKind.DISRUPT,
-    method="Emptiness",
-    decision="delete",
-    nodes=("a", "b", "c", "d"),
-    savings_per_hour=0.5,
-    evictions=3,
-)
+DELETED = Step(at_ns=NOW_NS + MINUTE_NS, kind=StepKind.DISRUPT, method="Emptiness", decision="delete",
+               nodes=("a", "b", "c", "d"), savings_per_hour=0.5, evictions=3)  # fmt: skip
 
 
 def a_play(*steps: Step, moments: tuple[Moment, ...], is_quiescent: bool = True) -> Played:
-    return Played(
-        from_ns=NOW_NS,
-        until_ns=NOW_NS + MINUTE_NS,
-        is_quiescent=is_quiescent,
-        steps=steps,
-        series=moments,
-        kept=(KeptNode("x", "POD_DND", "Pod/a/b"), KeptNode("y", "POD_DND"), KeptNode("z", "NODE_DND")),
-        assumptions=("pods take their time",),
-        not_modelled=("spot",),
-    )
+    return Played(from_ns=NOW_NS, until_ns=NOW_NS + MINUTE_NS, is_quiescent=is_quiescent, steps=steps, series=moments,
+                  kept=(KeptNode("x", "POD_DND", "Pod/a/b"), KeptNode("y", "POD_DND"), KeptNode("z", "NODE_DND")),
+                  assumptions=("pods take their time",), not_modelled=("spot",))  # fmt: skip
 
 
 BEFORE, AFTER = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS, 3, 2.0, 1)
@@ -192,16 +178,8 @@ def test_a_step_before_and_after_the_edit_is_one_row() -> None:
 
 
 def test_what_chance_changes_is_said_in_one_line() -> None:
-    spread = Spread(
-        seeds=5,
-        seed=3,
-        nodes=(39, 46),
-        price_per_hour=(29.65, 29.92),
-        evictions=(217, 217),
-        pending=(0, 0),
-        commands=(31, 33),
-        same_commands=1,
-    )
+    spread = Spread(seeds=5, seed=3, nodes=(39, 46), price_per_hour=(29.65, 29.92), evictions=(217, 217),
+                    pending=(0, 0), commands=(31, 33), same_commands=1)  # fmt: skip
     assert spread_text(spread) == (
         "5 seeds: 39 to 46 nodes, $29.65/h to $29.92/h, 217 evictions; their commands differ;"
         " shown: the likeliest, seed 3"

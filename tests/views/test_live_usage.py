@@ -14,7 +14,7 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.nodes.detail import resource_lines, usage_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.usage import usage_note
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod, present
 from tests.ui.fleet import status
 
 GIB = 1 << 30
@@ -75,8 +75,7 @@ def test_a_node_beside_its_requests() -> None:
     ],
 )
 def test_among_the_sources(live: LiveUsage, phase: str, why: str) -> None:
-    row = usage_row(live, NOW_NS)
-    assert row is not None
+    row = present(usage_row(live, NOW_NS))
     assert (row.phase, row.kind, row.count) == (phase, "Live usage", len(live.pods) + len(live.nodes))
     assert row.last_error.startswith(why)
     assert usage_row(NO_LIVE_USAGE, NOW_NS) is None

@@ -26,8 +26,7 @@ def test_the_next_command() -> None:
     for _ in steps.survey():
         pass
     steps.simulate_next_pass()
-    values = report_values(ClusterView(view.state, view.statuses, view, analysis=steps.analysis))
-    assert values is not None
+    values = present(report_values(ClusterView(view.state, view.statuses, view, analysis=steps.analysis)))
     assert values["asked"][3:] == [
         {"method": "MultiNodeConsolidation", "candidates": 3},
         {"method": "SingleNodeConsolidation", "candidates": 3},
@@ -53,8 +52,7 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
         analysis = replace(
             AnalysisSteps(prepare_view(view, NOW_NS)[0], 1).analysis, next=NextReport("Drift", "Drifted", commands)
         )
-        values = report_values(ClusterView(view.state, view.statuses, view, analysis=analysis))
-        assert values is not None
+        values = present(report_values(ClusterView(view.state, view.statuses, view, analysis=analysis)))
         return values["savings_per_hour"], [command["savings_per_hour"] for command in values["commands"]]
 
     first, command = NextCommand("terminate-first", ("a",), (), None), NextCommand("replace", ("b",), (), -0.238)

@@ -382,16 +382,11 @@ def test_facts_name_every_condition_taint_and_label() -> None:
     )
     assert "drain deadline 24h" in "\n".join(lines_of(fact_lines(entry_of("71-204"), NOW_NS)))
     assert "does not manage this node" in "\n".join(lines_of(fact_lines(entry_of("10-0-1-10"), NOW_NS)))
-    odd = NodeEntry(
-        node(
-            conditions=(
-                *conditions("MemoryPressure", "!KernelDeadlock", "!Ready", "Consolidatable", "!Drifted"),
-                Condition("DiskPressure", "Unknown", "NodeStatusUnknown"),
-            ),
-            taints=(Taint("a", "NoExecute", "b"),),
-        ),
-        claim(conditions=conditions("!Consolidatable"), expire_after_ns=MINUTE),
-    )
+    odd = NodeEntry(node(conditions=(*conditions("MemoryPressure", "!KernelDeadlock", "!Ready", "Consolidatable",
+                                                 "!Drifted"),
+                                     Condition("DiskPressure", "Unknown", "NodeStatusUnknown")),
+                         taints=(Taint("a", "NoExecute", "b"),)),
+                    claim(conditions=conditions("!Consolidatable"), expire_after_ns=MINUTE))  # fmt: skip
     text = "\n".join(lines_of(fact_lines(odd, NOW_NS)))
     for part in (
         "✘ MemoryPressure",

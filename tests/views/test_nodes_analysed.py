@@ -18,14 +18,8 @@ def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
     assert ENTRY.claim is not None
     assert ENTRY.findings is not None
     since_ns = NOW_NS - 10 * MINUTE_NS
-    deleting = replace(
-        ENTRY,
-        claim=replace(ENTRY.claim, deletion_ns=since_ns),
-        findings=replace(
-            ENTRY.findings,
-            why=replace(ENTRY.findings.why, code=WhyCode.DELETING),
-            drain=DrainState(DrainStage.DELETING, since_ns),
-        ),
-    )
+    deleting = replace(ENTRY, claim=replace(ENTRY.claim, deletion_ns=since_ns),
+                       findings=replace(ENTRY.findings, why=replace(ENTRY.findings.why, code=WhyCode.DELETING),
+                                        drain=DrainState(DrainStage.DELETING, since_ns)))  # fmt: skip
     assert text_of(explain_node(deleting, NOW_NS)).startswith("deleting  deleting for 10m, its drain has not begun")
     assert node_details(deleting) == ()

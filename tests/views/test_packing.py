@@ -64,16 +64,9 @@ FULLER = replace(KEPT, pods=(*KEPT.pods, Block(1_000, 0)))
 GONE = a_bin("ip-10-0-0-2")
 NEW = a_bin("m6i.2xlarge", cpu=8_000)
 OTHER = a_bin("ip-10-0-0-9", "batch")
-FOUND = Packed(
-    nodes=(
-        PackedNode(before=OTHER, after=OTHER),
-        PackedNode(before=KEPT, after=FULLER),
-        PackedNode(before=GONE),
-        PackedNode(after=NEW, is_launched=True),
-    ),
-    left_out=1,
-    waiting_before=2,
-)
+FOUND = Packed(nodes=(PackedNode(before=OTHER, after=OTHER), PackedNode(before=KEPT, after=FULLER),
+                      PackedNode(before=GONE), PackedNode(after=NEW, is_launched=True)),
+               left_out=1, waiting_before=2)  # fmt: skip
 
 
 def text_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:

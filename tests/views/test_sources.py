@@ -9,6 +9,7 @@ from karptui.session.status import KindStatus
 from karptui.sources.source import Phase, SourceStatus
 from karptui.views.row import Tone
 from karptui.views.sources import no_rows, notice, overall
+from tests.builders import present
 
 SECOND = 1_000_000_000
 NOW_NS = 1_795_521_607 * SECOND
@@ -51,13 +52,8 @@ def test_the_worst_of_all_kinds_is_said(statuses: list[SourceStatus], text: str,
 
 
 FORBIDDEN = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden.")
-GONE = status(
-    Kind.POD,
-    Phase.DISCONNECTED,
-    last_error="connection refused\x1b[2J",
-    retry_at_ns=NOW_NS + SECOND,
-    last_contact_ns=NOW_NS - 42 * SECOND,
-)
+GONE = status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused\x1b[2J", retry_at_ns=NOW_NS + SECOND,
+              last_contact_ns=NOW_NS - 42 * SECOND)  # fmt: skip
 UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: must be text, is a number")
 
 
@@ -93,8 +89,7 @@ def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
     gone: dict[str, KindStatus] = {
         kind: status(kind, Phase.DISCONNECTED, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()
     }
-    pair = notice(gone, {}, NOW_NS)
-    assert pair is not None
+    pair = present(notice(gone, {}, NOW_NS))
     assert pair[0].endswith("What you see is from 11:59:25Z.")
 
 

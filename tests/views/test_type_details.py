@@ -18,6 +18,7 @@ from karptui.session.types_of_pools import TypesOfPool
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import note_of, reason_lines
 from tests import builders
+from tests.builders import present
 from tests.builders.clusters import state_of
 from tests.stories import plain_text, pool_of, stories_view, type_of
 from tests.views.test_types import a_type, offering
@@ -27,13 +28,9 @@ AMIS = [{"id": "ami-1", "requirements": [{"key": "kubernetes.io/arch", "operator
 
 
 def a_nodeclass(**spec: Any) -> NodeClass:
-    return NodeClass(
-        name="default",
-        group="karpenter.k8s.aws",
-        kind="EC2NodeClass",
-        spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
-        status={"subnets": SUBNETS, "amis": AMIS},
-    )
+    return NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass",
+                     spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
+                     status={"subnets": SUBNETS, "amis": AMIS})  # fmt: skip
 
 
 def a_pool(*families: str, **fields: Any) -> Any:
@@ -55,13 +52,8 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
         instance_type="r5a.8xlarge", capacity={"cpu": "32", "memory": "250000Mi", "pods": "234"}, memory="246000Mi"
     )
     claim = builders.a_nodeclaim(instance_type="r5a.8xlarge", image_id="ami-1")
-    view = view_of(
-        a_nodeclass(),
-        nodepools=(a_pool("r5a"),),
-        nodes=(node,),
-        nodeclaims=(claim,),
-        pods=(builders.a_pod(memory="248000Mi"),),
-    )
+    view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), nodes=(node,), nodeclaims=(claim,),
+                   pods=(builders.a_pod(memory="248000Mi"),))  # fmt: skip
     pool = general(view)
     entry = type_of(pool, "r5a.8xlarge")
     account = plain_text(account_lines(entry, pool.fit(entry), view.evidence.overhead_origin))
@@ -141,8 +133,7 @@ def test_an_overlaid_price_says_so() -> None:
         evidence=Evidence(instance_types=(a_type("a", overlaid),)),
     )
     pool = general(view)
-    price = pool.types[0].on_demand
-    assert price is not None
+    price = present(pool.types[0].on_demand)
     assert (price.per_hour, price.origin.label) == (0.4, "NodeOverlay")
     assert "prices by a NodeOverlay, not those that AWS bills" in plain_text([title_pieces(pool.entry, pool.types[0])])
 

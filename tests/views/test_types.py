@@ -29,6 +29,7 @@ from karptui.views.types.ledger import account_lines, fit_lines, observed_lines,
 from karptui.views.types.pools import TABLE, aws_sentence, filter_lines, finding_lines, note_of, reason_lines
 from tests import builders
 from tests.aws.builders import a_nodeclass
+from tests.builders import present
 from tests.builders.clusters import state_of
 from tests.stories import AT_NS, plain_text, pool_of, stories_view, type_of
 
@@ -54,14 +55,9 @@ def big() -> TypeEntry:
 
 
 def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available: bool = True) -> Offering:
-    return Offering(
-        requirements=(
-            builders.a_requirement("topology.kubernetes.io/zone", "In", zone),
-            builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type),
-        ),
-        price_per_hour=price,
-        is_available=is_available,
-    )
+    return Offering(requirements=(builders.a_requirement("topology.kubernetes.io/zone", "In", zone),
+                                  builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type)),
+                    price_per_hour=price, is_available=is_available)  # fmt: skip
 
 
 # Story D
@@ -80,8 +76,7 @@ def test_story_d_account() -> None:
 
 
 def test_story_d_fit() -> None:
-    fit = trino().fit(big())
-    assert fit is not None
+    fit = present(trino().fit(big()))
     assert fit.short["memory"] == parse_quantity("6846Mi")
     assert fit.overhead_percent == 0.0488
     assert fit.next_type is not None
@@ -253,24 +248,11 @@ def test_a_nodeclass_of_which_nothing_is_known() -> None:
 
 def test_off_aws_types_are_what_nodes_report() -> None:
     pool = builders.a_nodepool(node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "default"))
-    view = a_view(
-        pool=pool,
-        nodes=(
-            builders.a_node(
-                instance_type="Standard_D4s_v5",
-                zone="eastus-1",
-                memory="13Gi",
-                capacity={"cpu": "4", "memory": "16Gi", "pods": "110"},
-            ),
-            builders.a_node(
-                name="node-2",
-                instance_type="Standard_D4s_v5",
-                zone="eastus-2",
-                memory="12Gi",
-                capacity={"cpu": "4", "memory": "15Gi", "pods": "110"},
-            ),
-        ),
-    )
+    view = a_view(pool=pool,
+                  nodes=(builders.a_node(instance_type="Standard_D4s_v5", zone="eastus-1", memory="13Gi",
+                                         capacity={"cpu": "4", "memory": "16Gi", "pods": "110"}),
+                         builders.a_node(name="node-2", instance_type="Standard_D4s_v5", zone="eastus-2", memory="12Gi",
+                                         capacity={"cpu": "4", "memory": "15Gi", "pods": "110"})))  # fmt: skip
     entry = pool_of(view, "general")
     (only,) = entry.types
     assert (only.name, only.is_left, only.ledger, only.on_demand) == ("Standard_D4s_v5", True, None, None)

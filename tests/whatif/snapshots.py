@@ -16,6 +16,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.snapshot.objects import Manifest, ObjectPile
 from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.builders import present
 from tests.goldens_loading import GOLDENS, scenarios
 
 FOLDER = GOLDENS / "karpenter-1.14.1"
@@ -73,6 +74,5 @@ def _given(types: TypesResult, *_: object) -> TypesResult:
 
 def decoded(manifest: dict[str, Any]) -> Any:
     """Return the domain value of a manifest."""
-    kind = kind_of(manifest["apiVersion"], manifest["kind"])
-    assert kind is not None
+    kind = present(kind_of(manifest["apiVersion"], manifest["kind"]))
     return KindReader(kind, api_version=manifest["apiVersion"], api_kind=manifest["kind"]).convert(manifest)

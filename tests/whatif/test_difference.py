@@ -82,14 +82,8 @@ def node(name: str, **fields: Any) -> tuple[Any, Any]:
 
 def fleet(*pods: Any, nodes: int = 2, manifests: tuple[dict[str, Any], ...] = (POOL,), **fields: Any) -> WhatIfBase:
     pairs = [node(f"node-{i + 1}") for i in range(nodes)]
-    return base(
-        *manifests,
-        types=TYPES,
-        pods=pods,
-        nodes=tuple(result for result, _ in pairs),
-        nodeclaims=tuple(claim for _, claim in pairs),
-        **fields,
-    )
+    return base(*manifests, types=TYPES, pods=pods, nodes=tuple(result for result, _ in pairs),
+                nodeclaims=tuple(claim for _, claim in pairs), **fields)  # fmt: skip
 
 
 def consolidatable(start: WhatIfBase) -> WhatIfBase:
@@ -375,12 +369,8 @@ def test_why_nothing_is_disrupted() -> None:
     assert next_lines(replay(fleet(), Replay.NEXT)).because.startswith("no node passes the gates")
     launching = a_nodeclaim(name="new", provider_id="")
     paused = fleet(nodes=0, manifests=(POOL,))
-    paused = WhatIfBase(
-        replace(paused.inventory, nodeclaims=(replace(launching, provider_id=""),)),
-        lambda *_: paused.types,
-        paused.settings,
-        NOW_NS,
-    )
+    paused = WhatIfBase(replace(paused.inventory, nodeclaims=(replace(launching, provider_id=""),)),
+                        lambda *_: paused.types, paused.settings, NOW_NS)  # fmt: skip
     assert "have no provider ID: new" in next_lines(replay(paused, Replay.NEXT)).because
 
 
@@ -604,14 +594,9 @@ def test_from_scratch_keeps_the_nodes_of_static_nodepools() -> None:
     static = another("static", replicas=1)
     static["spec"].pop("weight")
     pairs = [node("kept", pool="static"), node("gone")]
-    start = base(
-        POOL,
-        static,
-        types=TYPES,
-        nodes=tuple(result for result, _ in pairs),
-        nodeclaims=tuple(claim for _, claim in pairs),
-        pods=(*running(1, "kept", cpu="1"), *running(1, "gone", cpu="1")),
-    )
+    start = base(POOL, static, types=TYPES, nodes=tuple(result for result, _ in pairs),
+                 nodeclaims=tuple(claim for _, claim in pairs),
+                 pods=(*running(1, "kept", cpu="1"), *running(1, "gone", cpu="1")))  # fmt: skip
     outcome = replay(start, Replay.SCRATCH)
     assert [pod.key for pod in outcome.waiting] == ["default/gone-0"]
     assert outcome.pools["static"].nodes == 1

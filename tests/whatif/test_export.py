@@ -32,6 +32,7 @@ from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.yaml.splice import set_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import UnwritableError, as_document, ordered, write_scalar
+from tests.builders import present
 from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
 from tests.whatif.yaml.yaml_texts import MAPPINGS
 
@@ -138,8 +139,7 @@ def test_a_merge_patch_makes_the_new_object(old: dict[str, Any], new: dict[str, 
 
 
 def strategic(change: Any) -> dict[str, Any]:
-    kind = shipped_schemas().get("apps/v1", "Deployment")
-    assert kind is not None
+    kind = present(shipped_schemas().get("apps/v1", "Deployment"))
     new = deepcopy(DEPLOYMENT)
     change(new["spec"]["template"]["spec"])
     patch = strategic_patch(DEPLOYMENT, new, kind.schema)

@@ -117,14 +117,8 @@ def test_a_pod_template_survives_as_a_document(family: str) -> None:
         pods = base_of(document).inventory.pods
         for pod in {(id(pod.template), pod.volumes): pod for pod in pods}.values():
             template = pod.template
-            read = read_template(
-                template_document(template, pod.volumes),
-                kind="Pod",
-                key=pod.key,
-                namespace=template.namespace,
-                owners=template.owners,
-                is_typed=False,
-            )
+            read = read_template(template_document(template, pod.volumes), kind="Pod", key=pod.key,
+                                 namespace=template.namespace, owners=template.owners, is_typed=False)  # fmt: skip
             differing = [
                 name
                 for name in template.__struct_fields__

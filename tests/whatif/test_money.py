@@ -72,13 +72,7 @@ def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
         InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),
         InstanceType(name="m5.xlarge", requirements=(), capacity={}, offerings=dearer),
     )
-    node = NewNode(
-        pool_name="general",
-        book=Reckoned(types),
-        type_names=("m5.large", "m5.xlarge"),
-        requirements=Requirements([Requirement.of(CAPACITY_TYPE, "In", ("spot", "on-demand"))]),
-        requests={},
-        pods=(),
-        annotations={},
-    )
+    node = NewNode(pool_name="general", book=Reckoned(types), type_names=("m5.large", "m5.xlarge"),
+                   requirements=Requirements([Requirement.of(CAPACITY_TYPE, "In", ("spot", "on-demand"))]), requests={},
+                   pods=(), annotations={})  # fmt: skip
     assert cost_of_new_node(NodePrices((LISTED,)), node) == cost

@@ -21,7 +21,7 @@ from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Opening, Replay, Scenario, opening_for, opening_for_all, ref_of
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 
 
 @pytest.fixture(scope="module")
@@ -162,15 +162,13 @@ def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings
     base = base_of(shown, NOW_NS)
     going = {state.name for state in base.prepared.states if state.claim is None or state.is_marked_for_deletion}
     told = total_of(entry for entry in shown.node_entries if entry.name not in going and entry.claim is not None)
-    difference = asked(shown, Scenario())[0].difference
-    assert difference is not None
+    difference = present(asked(shown, Scenario())[0].difference)
     assert difference.before.launched == 0
     assert difference.before.price_per_hour == pytest.approx(told.per_hour)
     assert (told.unpriced, difference.before.unpriced) == (0, 0)
 
 
 def test_what_nobody_tells_a_price_of_is_bounded(view: ClusterView) -> None:
-    difference = asked(view, Scenario())[0].difference
-    assert difference is not None
+    difference = present(asked(view, Scenario())[0].difference)
     assert difference.before.unpriced > 0
     assert difference.before.unpriced_at_most_per_hour > 0

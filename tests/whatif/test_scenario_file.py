@@ -24,6 +24,7 @@ from karptui.whatif.field_path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Replay, Scenario, read_scenarios, write_scenarios
 from karptui.whatif.sheet import TYPING, History, Sheet, joined, scenario_of, sheet_of, with_document
 from karptui.whatif.yaml.tree import parse
+from tests.builders import present
 
 TEXT = """
 name: more cpu for general
@@ -185,11 +186,9 @@ def test_a_document_takes_the_place_of_its_own() -> None:
 
 def test_steps_go_back_and_on_again() -> None:
     history = History("a").push("b", "weight").push("c", "limit")
-    back = history.undo()
-    assert back is not None
+    back = present(history.undo())
     assert (back[0].present, back[1]) == ("b", "limit")
-    again = back[0].redo()
-    assert again is not None
+    again = present(back[0].redo())
     assert (again[0], again[1]) == (history, "limit")
     assert history.redo() is None
     assert History("a").undo() is None
@@ -214,7 +213,6 @@ def test_undoing_everything_and_doing_it_again_changes_nothing(steps: list[tuple
         moved, count = back[0], count + 1
     assert moved.present == -1
     for _ in range(count):
-        forward = moved.redo()
-        assert forward is not None
+        forward = present(moved.redo())
         moved = forward[0]
     assert moved == history

@@ -50,15 +50,10 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
             CAPACITY_TYPE: option.capacity_type,
         }  # fmt: skip
         node = a_node(name=f"new-{index}", pool=result.nodepool_name, instance_type=option.name, labels=labels)
-        claim = replace(
-            a_nodeclaim(name=f"claim-{index}", labels=labels),
-            node_name=node.name,
-            provider_id=node.provider_id,
-            created_ns=start.now_ns + index % 2 * SECOND_NS,
-            requests=result.requests,
-            requirements=(NodeSelectorRequirement(INSTANCE_TYPE, "In", names),),
-            conditions=(a_condition("Launched"),),
-        )
+        claim = replace(a_nodeclaim(name=f"claim-{index}", labels=labels), node_name=node.name,
+                        provider_id=node.provider_id, created_ns=start.now_ns + index % 2 * SECOND_NS,
+                        requests=result.requests, requirements=(NodeSelectorRequirement(INSTANCE_TYPE, "In", names),),
+                        conditions=(a_condition("Launched"),))  # fmt: skip
         claims.append(claim)
         nodes.append(node)
         places.update((pod.uid, node.name) for pod in result.pods)
@@ -66,13 +61,8 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
         replace(pod, node_name=places[pod.uid], phase="Running", scheduled_reason="") if pod.uid in places else pod
         for pod in start.inventory.pods
     )
-    inventory = replace(
-        start.inventory,
-        pods=pods,
-        nodes=(*start.inventory.nodes, *nodes),
-        nodeclaims=(*start.inventory.nodeclaims, *claims),
-        **changes,
-    )
+    inventory = replace(start.inventory, pods=pods, nodes=(*start.inventory.nodes, *nodes),
+                        nodeclaims=(*start.inventory.nodeclaims, *claims), **changes)  # fmt: skip
     return WhatIfBase(inventory, lambda *_: start.types, start.settings, start.now_ns + HOUR_NS)
 
 

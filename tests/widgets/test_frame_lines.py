@@ -16,6 +16,7 @@ from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.widgets.key_line import Key, KeyLine, fit
 from karptui.widgets.tab_line import TabLine
 from karptui.widgets.top_bar import TopBar
+from tests.builders import present
 from tests.widgets.harness import WidgetApp
 
 FACTS = (
@@ -75,8 +76,7 @@ async def test_the_version_takes_the_room_that_is_left() -> None:
 
 def test_a_version_that_is_not_modelled_says_by_which_it_is() -> None:
     assert version_fact("") is None
-    told = version_fact("1.13.2")
-    assert told is not None
+    told = present(version_fact("1.13.2"))
     assert (told.text, told.short) == ("Karpenter 1.13.2, modelled by 1.14.1", "v1.13.2 ≠ 1.14.1")
     assert told.tone is Tone.WARNING
 

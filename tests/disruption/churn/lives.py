@@ -32,14 +32,8 @@ def a_leaver(
     conditions = [a_condition(text, since_ns=ago(born)) for text in reached]
     if why:
         conditions.append(a_condition("DisruptionReason", reason=why, since_ns=ago(left + 1)))
-    return a_nodeclaim(
-        name=name,
-        node=f"node-{name}",
-        stage=stage,
-        conditions=conditions,
-        created_ns=ago(born),
-        **{"deletion_ns": ago(left), **f},
-    )
+    return a_nodeclaim(name=name, node=f"node-{name}", stage=stage, conditions=conditions, created_ns=ago(born),
+                       **{"deletion_ns": ago(left), **f})  # fmt: skip
 
 
 def gone(claim: NodeClaim, minutes: float = 9) -> GoneClaim:

@@ -121,32 +121,24 @@ def test_one_launch_takes_back_one_removal() -> None:
     assert {name: life.claim for name, life in lives.items()} == {"a": "back"}
 
 
-def test_drift_replaces_by_the_same_as_it_should() -> None:
+def test_drift_replaces_by_the_same_and_young_nodes_once_as_it_should() -> None:
     left = [a_life(name, born=900, left=30, why=Removal.DRIFTED) for name in "abc"]
     assert loops_of(*left, *(a_life(f"new-{name}", born=31) for name in "abc")) == []
-
-
-def test_one_change_replaces_young_nodes_once() -> None:
     rollout = [a_life(name, born=20, left=left, why=Removal.DRIFTED) for name, left in (("a", 15), ("b", 12), ("c", 9))]
     assert loops_of(*rollout) == []
-    assert loops_of(*rollout, a_life("new-a", born=16, left=5, why=Removal.DRIFTED, made_for=Removal.DRIFTED)) == [
-        LoopKind.SHORT_LIVED
-    ]
-    assert loops_of(*rollout, a_life("new-b", born=13, left=5, why=Removal.DRIFTED)) == [LoopKind.SHORT_LIVED]
+    for name, born, fields in (("new-a", 16, {"made_for": Removal.DRIFTED}), ("new-b", 13, {})):
+        again = a_life(name, born=born, left=5, why=Removal.DRIFTED, **fields)
+        assert loops_of(*rollout, again) == [LoopKind.SHORT_LIVED]
 
 
 def test_claims_that_never_join() -> None:
-    failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "ab"]
+    failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "abd"]
     never = a_life("c", born=40, left=25, why=Removal.NEVER_REGISTERED)
-    assert loops_of(*failed, never) == [LoopKind.NEVER_JOINED]
-    (loop,) = pool_loops({"general": [*failed, a_life("d", born=7, left=5, why=Removal.LAUNCH_FAILED,
-                                                      instance_type="")]}, Succession((), 0))  # fmt: skip
-    assert loop.instance_type == ""
-
-
-def test_unknown_lifetimes_are_no_loop() -> None:
-    never = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
-    (loop,) = pool_loops({"general": never}, Succession((), 0))
+    assert loops_of(*failed[:2], never) == [LoopKind.NEVER_JOINED]
+    (loop,) = pool_loops({"general": failed}, Succession((), 0))
+    assert (loop.instance_type, loop.median_life_ns) == ("", MINUTE_NS)
+    undated = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
+    (loop,) = pool_loops({"general": undated}, Succession((), 0))
     assert loop.median_life_ns is None
 
 
@@ -166,11 +158,9 @@ def test_workloads_that_are_moved_again_and_again() -> None:
 
 
 def test_the_window_begins_at_the_oldest_information() -> None:
-    assert ChurnWindow(NOW_NS).since_ns == NOW_NS
-    assert ChurnWindow(NOW_NS).length_ns == 0
-    assert ChurnWindow(NOW_NS, ago(60)).length_ns == HOUR_NS
-    assert ChurnWindow(NOW_NS, ago(60), ago(90)).since_ns == ago(90)
-    assert ChurnWindow(NOW_NS, NOW_NS + 1).length_ns == 0
+    windows = [ChurnWindow(NOW_NS), ChurnWindow(NOW_NS, ago(60)), ChurnWindow(NOW_NS, ago(60), ago(90))]
+    assert [window.since_ns for window in windows] == [NOW_NS, ago(60), ago(90)]
+    assert [window.length_ns for window in (*windows[:2], ChurnWindow(NOW_NS, NOW_NS + 1))] == [0, HOUR_NS, 0]
 
 
 def test_report_of_a_pool_with_a_churn_loop() -> None:

@@ -10,6 +10,7 @@ from karptui.whatif.edits import ObjectRef, RemoveNode
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS
 from karptui.whatif.scenario import Opening, Replay
 from karptui.whatif.yaml.tree import Document
+from tests.builders import present
 from tests.screens.whatif.hand import Listener
 
 POOL = ObjectRef("NodePool", "general")
@@ -23,9 +24,7 @@ def quick(whatif: WhatIf) -> QuickEdits:
 async def the_pool(whatif: WhatIf) -> Document:
     if whatif.documents.parsed.find(POOL) is None:
         await whatif.open(Opening("more", (POOL,)))
-    document = whatif.documents.parsed.find(POOL)
-    assert document is not None
-    return document
+    return present(whatif.documents.parsed.find(POOL))
 
 
 async def test_a_document_that_cannot_be_read_is_not_edited(
@@ -42,8 +41,7 @@ async def test_a_document_that_cannot_be_read_is_not_edited(
 
 async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: QuickEdits) -> None:
     document = await the_pool(whatif)
-    capacity = control_of("quick/nodepool.capacity-type").quick
-    assert capacity is not None
+    capacity = present(control_of("quick/nodepool.capacity-type").quick)
     quick.put_toggles(capacity, document, {"spot", "on-demand"}, {"reserved"})
     after = await the_pool(whatif)
     assert capacity.current(after.body or {}) == "reserved"

@@ -148,18 +148,9 @@ def test_headings() -> None:
 
 
 def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
-    return BlockerEntry(
-        Blocker(
-            code=Code.BUDGET_ZERO,
-            node_name=node,
-            claim_name=node,
-            object_kind="NodePool",
-            object_key="web",
-            value=node,
-            is_wanted=is_wanted,
-        ),
-        0,
-    )
+    return BlockerEntry(Blocker(code=Code.BUDGET_ZERO, node_name=node, claim_name=node, object_kind="NodePool",
+                                object_key="web", value=node, is_wanted=is_wanted),
+                        0)  # fmt: skip
 
 
 def test_what_no_method_wants_to_pass_shares_a_row() -> None:
@@ -187,13 +178,8 @@ def test_groups_keep_their_order_while_nothing_changes() -> None:
         key: msgspec.structs.replace(findings, outlook=None, freed_before=findings.freed)
         for key, findings in view.analysis.findings.items()
     }
-    waiting = ClusterView(
-        view.state,
-        view.statuses,
-        view,
-        evidence=view.evidence,
-        analysis=msgspec.structs.replace(view.analysis, findings=again, simulated=0),
-    )
+    waiting = ClusterView(view.state, view.statuses, view, evidence=view.evidence,
+                          analysis=msgspec.structs.replace(view.analysis, findings=again, simulated=0))  # fmt: skip
     assert [entry.key for entry in grouped(blocker_entries(waiting), BlockerGrouping.OWNER, Folding())] == first
 
 

@@ -49,6 +49,7 @@ from tests.builders import (
     amounts,
     an_instance_type,
     an_owner,
+    present,
 )
 from tests.builders.clusters import state_of
 from tests.stories import plain_text
@@ -168,8 +169,7 @@ class TestGates:
     )
     def test_the_pool_that_the_pod_names(self, fields: Mapping[str, Any]) -> None:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
-        result = furthest(explained(a_pod(**fields), a_nodepool(), idle))
-        assert result is not None
+        result = present(furthest(explained(a_pod(**fields), a_nodepool(), idle)))
         assert (result.nodepool, miss_text(result)) == ("idle", "no compatible instance type is available")
 
 
@@ -371,13 +371,8 @@ SPOT_ELSEWHERE = replace(
     ),
 )
 IN_1A, IN_1B = (a_requirement(ZONE, "In", f"us-east-1{zone}") for zone in "ab")
-BOUND = PersistentVolumeClaim(
-    name="data",
-    namespace="default",
-    volume_name="pv",
-    phase="Bound",
-    annotations={"pv.kubernetes.io/bind-completed": "yes"},
-)
+BOUND = PersistentVolumeClaim(name="data", namespace="default", volume_name="pv", phase="Bound",
+                              annotations={"pv.kubernetes.io/bind-completed": "yes"})  # fmt: skip
 KEYS = ("company.io/a", "company.io/b")
 ONE_OF_BOTH = tuple(
     an_instance_type(name=name, requirements=(a_requirement(KEYS[0], "In", a), a_requirement(KEYS[1], "In", b)))

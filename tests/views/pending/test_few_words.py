@@ -72,14 +72,10 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
 
 def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() -> None:
     reference = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default")
-    inventory = Inventory(
-        pods=(a_pod(cpu="64"),),
-        nodepools=(a_nodepool(node_class_ref=reference),),
-        nodes=(a_node(instance_type="c-4x"),),
-        events=(
-            an_event(message="Failed to schedule pod, no instance type has enough resources, requirements=a In [b]"),
-        ),
-    )
+    inventory = Inventory(pods=(a_pod(cpu="64"),), nodepools=(a_nodepool(node_class_ref=reference),),
+                          nodes=(a_node(instance_type="c-4x"),),
+                          events=(an_event(message=("Failed to schedule pod, no instance type has enough "
+                                                    "resources, requirements=a In [b]")),))  # fmt: skip
     types = offered_types(inventory, Settings(), Evidence()).types
     [group] = report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)).groups
     assert now_text(group).startswith("? general: Karpenter says no instance type has enough resources (cpu short by")

@@ -41,13 +41,9 @@ def waiting(*names: str, zone: str = "") -> Pod:
     return a_pod(name="report-0", namespace="db", volumes=volumes, node_selector=selector)
 
 
-STATE = a_state(
-    a=(a_term(ZONE, "us-east-1a"),),
-    b=(a_term(ZONE, "us-east-1b"),),
-    either=(a_term(ZONE, "us-east-1a"), a_term(ZONE, "us-east-1c")),
-    rack=(a_term(LABEL, "7"),),
-    everywhere=(),
-)
+STATE = a_state(a=(a_term(ZONE, "us-east-1a"),), b=(a_term(ZONE, "us-east-1b"),),
+                either=(a_term(ZONE, "us-east-1a"), a_term(ZONE, "us-east-1c")), rack=(a_term(LABEL, "7"),),
+                everywhere=())  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from karptui.views.wrapping import wrapped_below
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
+from tests.builders import present
 from tests.views.whatif.differences import (
     GENERAL,
     NOWHERE,
@@ -154,16 +155,11 @@ def test_what_an_edit_changed_stands_above_pods_that_wait_all_the_same() -> None
 
 
 def test_pods_that_gain_or_change_their_place() -> None:
-    lines = result_lines(
-        a_difference(
-            now_fit=(MoveLine("Job/ci/run", NOWHERE, GENERAL, ("ci/run-1", "ci/run-2")),),
-            moves=(MoveLine("", OLD_NODE, GENERAL, ("web/x",)), MoveLine("", ABSENT, OLD_NODE, ("web/y",))),
-            nodes=(
-                NodeLine("ip-10-0-8-41.ec2.internal", "general", ("web/y",), True),
-                NodeLine("n", "", ("a/b",), False),
-            ),
-        )
-    )
+    lines = result_lines(a_difference(now_fit=(MoveLine("Job/ci/run", NOWHERE, GENERAL, ("ci/run-1", "ci/run-2")),),
+                                      moves=(MoveLine("", OLD_NODE, GENERAL, ("web/x",)),
+                                             MoveLine("", ABSENT, OLD_NODE, ("web/y",))),
+                                      nodes=(NodeLine("ip-10-0-8-41.ec2.internal", "general", ("web/y",), True),
+                                             NodeLine("n", "", ("a/b",), False))))  # fmt: skip
     assert texts(lines) == [
         "Placed now: 2 pods",
         "  ✔ ci/run (2 pods of the Job)  → a new node of general",
@@ -215,8 +211,7 @@ def test_drift_is_told_by_cause() -> None:
 def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
     changed = a_difference(pools=(replace(a_pool(), nodes_after=a_pool().nodes_before + 2),))
     lines, sums = (*pool_lines(changed), ResultLine("trust", ())), totals_lines(changed)
-    rows = beside(lines, sums, 200)
-    assert rows is not None
+    rows = present(beside(lines, sums, 200))
     pool = f"pool/{changed.pools[0].name}"
     assert [row.key for row in rows] == ["pools", pool, *(f"pools/figures-{n}" for n in range(2, len(sums))), "trust"]
     at = {text(row.pieces).index(text(line).split()[0]) for row, line in zip(rows[1:], sums[1:], strict=False)}
@@ -230,14 +225,9 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
     command = CommandLine("Emptiness", "delete", ("n1",), (), 0.5)
     replace = CommandLine("Drift", "replace", ("n2",), (("general", "m7i.large"),), 0.0)
     open_ended = CommandLine("StaticDrift", "replace", ("n3",), (("general", ""),), None)
-    lines = result_lines(
-        a_difference(
-            mode=Replay.NEXT,
-            budgets=(BudgetChange("general", "Drifted", None, 1, None, 0),),
-            next_before=NextLines((), "every budget is used up"),
-            next_after=NextLines((command, replace, open_ended)),
-        )
-    )
+    lines = result_lines(a_difference(mode=Replay.NEXT, budgets=(BudgetChange("general", "Drifted", None, 1, None, 0),),
+                                      next_before=NextLines((), "every budget is used up"),
+                                      next_after=NextLines((command, replace, open_ended))))  # fmt: skip
     assert texts(lines) == [
         "Karpenter's next command, edited  saves $0.5000/h+",
         "    Emptiness: delete n1  saves $0.5000/h",

@@ -68,15 +68,11 @@ def test_pods_find_a_place_and_what_that_costs() -> None:
 
 def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
     types = (a_type("c7i.4xlarge"), a_type("m7i.4xlarge", 0.4))
-    difference = placed(
-        claims=(a_claim("web/a", types=types),),
-        nodes=(NodeLine("n1.ec2.internal", "general", ("web/b",), True),),
-        now_fit=(
-            MoveLine("Deployment/web/front", ABSENT, GENERAL, ("web/a",)),
-            MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/b",)),
-        ),
-        after=totals(nodes=63, launched=1, price_per_hour=25.1),
-    )
+    difference = placed(claims=(a_claim("web/a", types=types),),
+                        nodes=(NodeLine("n1.ec2.internal", "general", ("web/b",), True),),
+                        now_fit=(MoveLine("Deployment/web/front", ABSENT, GENERAL, ("web/a",)),
+                                 MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/b",))),
+                        after=totals(nodes=63, launched=1, price_per_hour=25.1))  # fmt: skip
     assert answer_text(difference) == (
         "2 new pods of web/front fit on 1 new node of general, c7i.4xlarge or more expensive and n1: +$0.10/h (+0.4%)."
     )

@@ -29,6 +29,7 @@ from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 from karptui.whatif.yaml.tree import Problem, ProblemSeverity, parse
+from tests.builders import present
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
 
 POOL = ObjectRef("NodePool", "general")
@@ -102,8 +103,7 @@ def test_of_several_problems_on_a_line_the_worst_is_shown() -> None:
 
 def test_controls_show_fields_settings_and_other_edits() -> None:
     parsed = parse(TEXT)
-    document = focused(parsed, 3)
-    assert document is not None
+    document = present(focused(parsed, 3))
     body = msgspec.json.decode(msgspec.json.encode(document.body))
     body["spec"]["weight"] = 40
     edits = (TakeOut("m5*"), SetSetting("RESERVED_ENIS", "2"), SetSetting("FEATURE_GATES.NodeRepair", "true"))

@@ -52,13 +52,9 @@ def a_blocker(code: Code, **fields: Any) -> Blocker:
 
 
 def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
-    text = lines(
-        detail=detail(
-            GateCheck(Gate.NODE_DND, is_open=False, message="the node says so"),
-            GateCheck(Gate.POD_DND, is_open=False, message="a pod", object_key="Pod/a/b"),
-            GateCheck(Gate.PDB_MULTIPLE, is_open=True),
-        )
-    )
+    text = lines(detail=detail(GateCheck(Gate.NODE_DND, is_open=False, message="the node says so"),
+                               GateCheck(Gate.POD_DND, is_open=False, message="a pod", object_key="Pod/a/b"),
+                               GateCheck(Gate.PDB_MULTIPLE, is_open=True)))  # fmt: skip
     assert text[2:5] == [" ✘ node annotation  the node says so", " ✘ protected pods  a/b", " ✔ no pod with two PDBs"]
 
 
@@ -71,14 +67,10 @@ def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first
 
 
 def test_rules_of_the_nodepool() -> None:
-    shut = replace(
-        FOUND,
-        blockers=(
-            a_blocker(Code.WHEN_EMPTY_POLICY, message="WhenEmpty, but not empty"),
-            a_blocker(Code.CONSOLIDATION_DISABLED, message="consolidation disabled"),
-            a_blocker(Code.NO_ZONE_LABEL, message="no zone"),
-        ),
-    )
+    shut = replace(FOUND,
+                   blockers=(a_blocker(Code.WHEN_EMPTY_POLICY, message="WhenEmpty, but not empty"),
+                             a_blocker(Code.CONSOLIDATION_DISABLED, message="consolidation disabled"),
+                             a_blocker(Code.NO_ZONE_LABEL, message="no zone")))  # fmt: skip
     text = lines(shut, detail())
     assert " – policy  WhenEmpty, but not empty" in text
     assert not any("consolidateAfter has passed" in line for line in text)

@@ -65,9 +65,7 @@ def view() -> ClusterView:
 
 
 def entry(view: ClusterView, name: str) -> NodeEntry:
-    node = view.node_of(NODES[name])
-    assert node is not None
-    return node
+    return present(view.node_of(NODES[name]))
 
 
 def text_of(pieces: Pieces) -> str:

@@ -27,7 +27,7 @@ from karptui.whatif.drift.hashes import EC2_NODECLASS_SPEC, NODEPOOL_TEMPLATE, e
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, PutObject, SetField, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import HOUR_NS, NOW_NS, a_condition, a_nodeclaim, an_instance_type
+from tests.builders import HOUR_NS, NOW_NS, a_condition, a_nodeclaim, an_instance_type, present
 from tests.whatif.edits.test_apply import GENERAL, NODECLASS, POOL
 from tests.whatif.snapshots import base, decoded
 
@@ -218,8 +218,7 @@ def test_instance_types_that_are_no_longer_there() -> None:
         assert model.of(start.inventory.nodeclaims[1]) is None
     assert gained(start, TakeOut()) == [], "offerings that are out for now drift nothing"
     moved = claim(labels={ZONE: "us-east-1z"})
-    drift = DriftModel(cluster(moved), cluster(moved)).of(moved)
-    assert drift is not None
+    drift = present(DriftModel(cluster(moved), cluster(moved)).of(moved))
     assert drift.because == "on-demand m5.large in us-east-1z is no longer an offering"
 
 
@@ -239,8 +238,7 @@ def test_the_next_disruption_sees_the_drift() -> None:
     side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h"),))
     assert with_drift(start.inventory, start, apply(start, ())) is start.inventory
     first, second = with_drift(side.inventory, start, side).nodeclaims
-    drifted = first.condition("Drifted")
-    assert drifted is not None
+    drifted = present(first.condition("Drifted"))
     assert drifted.reason == "NodePoolDrifted"
     assert second is start.inventory.nodeclaims[1]
     later = copy.deepcopy(POOL)

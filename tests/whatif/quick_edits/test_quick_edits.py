@@ -36,6 +36,7 @@ from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.splice import EditRefusedError, get_value
 from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document
+from tests.builders import present
 from tests.whatif.schema.objects import DEPLOYMENT, EC2_KIND, NODE_POOL, PDB
 
 POD: dict[str, Any] = {
@@ -444,8 +445,7 @@ def test_adds_a_daemonset() -> None:
     after = add_daemonset(POOL, "agent", cpu="200m", memory="256Mi")
     assert check(after, shipped_schemas()).problems == ()
     assert after.startswith(POOL)
-    document = parse(after).find(ObjectRef("DaemonSet", "agent", "kube-system"))
-    assert document is not None
+    document = present(parse(after).find(ObjectRef("DaemonSet", "agent", "kube-system")))
     requests = value_at(document.body or {}, ("spec", "template", "spec", "containers", 0, "resources", "requests"))
     assert requests == {"cpu": "200m", "memory": "256Mi"}
     with pytest.raises(EditRefusedError):

@@ -67,12 +67,8 @@ def _objects(inventory: Inventory) -> ChangedObjects:
 def objects(
     *pods: Pod, pools: Sequence[NodePool] = (), pdbs: Sequence[PodDisruptionBudget] = (), workloads: Sequence[str] = ()
 ) -> ChangedObjects:
-    return ChangedObjects(
-        pods={pod.key: pod for pod in pods},
-        nodepools={pool.name: pool for pool in pools},
-        pdbs={pdb.key: pdb for pdb in pdbs},
-        workloads=frozenset(workloads),
-    )
+    return ChangedObjects(pods={pod.key: pod for pod in pods}, nodepools={pool.name: pool for pool in pools},
+                          pdbs={pdb.key: pdb for pdb in pdbs}, workloads=frozenset(workloads))  # fmt: skip
 
 
 def by_kind(

@@ -13,7 +13,7 @@ from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
 from karptui.whatif.remedies.pending.remedy import Attempt, AttemptStep, RemedyKind, attempt, ref_of
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
-from tests.builders import a_daemonset, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
+from tests.builders import a_daemonset, a_pod, a_pod_template, a_requirement, amounts, an_instance_type, present
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, fields_of, find_remedies, of_kind
 
 WEB = LabelSelector((("app", "web"),))
@@ -145,6 +145,5 @@ class TestSearch:
         )
         pools, types = [a_pool(limits=amounts({"cpu": "2"}))], (an_instance_type(name="m5.large", cpu="2"),)
         edits = (SetField(ref_of(first), ("spec", "nodeSelector"), None),)
-        gain = attempt(a_base(first, other, pools=pools, types=types), edits, (first,), {first.key})
-        assert gain is not None
+        gain = present(attempt(a_base(first, other, pools=pools, types=types), edits, (first,), {first.key}))
         assert (gain.placed, gain.displaced) == (1, (other.key,))

@@ -9,23 +9,16 @@ from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.write import as_document
+from tests.builders import present
 
 from .objects import DEPLOYMENT, EC2_KIND, NODE_POOL
 
-KNOWN = KnownValues(
-    labels={
-        "topology.kubernetes.io/zone": ("us-east-1b", "us-east-1a"),
-        "karpenter.k8s.aws/instance-family": ("c7i", "m5"),
-        "team": ("a", "10", "9"),
-        "flag": ("true",),
-    },
-    node_pools=("general", "gpu"),
-    node_classes={"EC2NodeClass": ("default",), "KWOKNodeClass": ("kwok",)},
-    namespaces=("ci",),
-    workloads=("web",),
-    priority_classes=("high",),
-    taints=("dedicated",),
-)
+KNOWN = KnownValues(labels={"topology.kubernetes.io/zone": ("us-east-1b", "us-east-1a"),
+                            "karpenter.k8s.aws/instance-family": ("c7i", "m5"), "team": ("a", "10", "9"),
+                            "flag": ("true",)},
+                    node_pools=("general", "gpu"),
+                    node_classes={"EC2NodeClass": ("default",), "KWOKNodeClass": ("kwok",)}, namespaces=("ci",),
+                    workloads=("web",), priority_classes=("high",), taints=("dedicated",))  # fmt: skip
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: x\nspec:\n"
 AFFINITY = (
     "kind: Pod\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
@@ -184,8 +177,7 @@ def test_details_say_what_a_field_is() -> None:
 def test_lists_of_lists_and_unknown_places() -> None:
     inner = {"type": "array", "items": {"type": "string", "enum": ["a"]}}
     schema = {"type": "object", "properties": {"x": {"type": "array", "items": inner}, "y": {"type": "array"}}}
-    pool = shipped_schemas().get("karpenter.sh/v1", "NodePool")
-    assert pool is not None
+    pool = present(shipped_schemas().get("karpenter.sh/v1", "NodePool"))
     from dataclasses import replace
 
     schemas = Schemas(kinds={("v1", "A"): replace(pool, schema=schema, kind="A", api_version="v1")})

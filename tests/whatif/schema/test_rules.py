@@ -11,6 +11,7 @@ from karptui.whatif.field_path import Path
 from karptui.whatif.schema.rules import FAILED, MISSING, UNREADABLE, escape, evaluate, rule_violations
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validation import object_violations
+from tests.builders import present
 
 from .objects import CAPACITY_BUFFER, EC2_KIND, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
 
@@ -291,8 +292,7 @@ def changed(base: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
 
 
 def findings_of(body: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[tuple[Path, str]]:
-    kind = shipped_schemas("1.14.1").get(body["apiVersion"], body["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas("1.14.1").get(body["apiVersion"], body["kind"]))
     violations, unchecked = object_violations(body, kind, old)
     assert unchecked == ()
     return [(violation.path, violation.message) for violation in violations]

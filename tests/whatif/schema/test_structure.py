@@ -7,6 +7,7 @@ import pytest
 from karptui.whatif.schema.formats import compiled, go_pattern, pattern_words
 from karptui.whatif.schema.schema import with_defaults
 from karptui.whatif.schema.structure import structure_violations
+from tests.builders import present
 
 TEXT = {"type": "string"}
 QUANTITY = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
@@ -124,8 +125,7 @@ def test_patterns_take_no_longer_than_their_text() -> None:
 
 def test_patterns_mean_what_they_mean_in_go() -> None:
     assert go_pattern(r"^a\$[$^]\z$") == r"^a\$[$^]\Z\Z"
-    pattern = compiled("^a$")
-    assert pattern is not None
+    pattern = present(compiled("^a$"))
     assert not pattern.search("a\n")
     assert compiled("(") is None
     assert pattern_words("^x$") == "text that matches ^x$"

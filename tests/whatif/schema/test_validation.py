@@ -14,6 +14,7 @@ from karptui.whatif.schema.schema import Origin, Schemas, object_meta, schemas_f
 from karptui.whatif.schema.validation import check
 from karptui.whatif.yaml.tree import ProblemSeverity, parse
 from karptui.whatif.yaml.write import as_document
+from tests.builders import present
 
 from .mutations import mutate
 from .objects import EC2_KIND, NODE_POOL, OBJECTS
@@ -159,8 +160,7 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     }
     unnamed = {**spec, "names": {}}
     schemas = schemas_from_crds([{"spec": spec}, {"spec": unnamed}, {}])
-    pool = schemas.get("karpenter.sh/v1", "NodePool")
-    assert pool is not None
+    pool = present(schemas.get("karpenter.sh/v1", "NodePool"))
     assert pool.origin is Origin.CLUSTER
     assert (pool.resource, pool.namespaced) == ("nodepools.karpenter.sh", False)
     assert schemas.versions("NodePool") == ("karpenter.sh/v1",)
@@ -199,8 +199,7 @@ def test_each_version_has_schemas_of_its_own() -> None:
 )
 def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, texts: list[str]) -> None:
     text = as_document(EC2_KIND)
-    body = parse(text).documents[0].body
-    assert body is not None
+    body = present(parse(text).documents[0].body)
     whole = as_document({**body, "spec": {**body["spec"], "kubelet": yaml.safe_load(kubelet)}})
     messages = [message for _, _, message in seen(whole, shipped_schemas(version))]
     assert len(messages) == len(texts)
@@ -214,8 +213,7 @@ def test_shipped_schemas_know_their_kinds() -> None:
     assert ("CronJob", "cronjobs.batch", True, True) in names
     assert ("EC2NodeClass", "ec2nodeclasses.karpenter.k8s.aws", False, False) in names
     assert {"labels", "annotations", "name"} <= set(object_meta()["properties"])
-    deployment = schemas.get("apps/v1", "Deployment")
-    assert deployment is not None
+    deployment = present(schemas.get("apps/v1", "Deployment"))
     strategy = deployment.schema["properties"]["spec"]["properties"]["strategy"]
     assert strategy["x-kubernetes-patch-strategy"] == "retainKeys"
     assert "rollingUpdate" in strategy["properties"]

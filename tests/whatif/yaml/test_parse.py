@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from karptui.kube.yaml_reader import MAX_DEPTH, YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.yaml.tree import ProblemSeverity, find, nearest, parse
+from tests.builders import present
 
 from .yaml_texts import texts
 
@@ -144,16 +145,14 @@ def test_underlines_the_first_of_several_lines() -> None:
 def test_places_are_counted_in_characters() -> None:
     document = parse("a: 😀\nb: 'é'  # x\n").documents[0]
     assert document.root is not None
-    node = find(document.root, ("b",))
-    assert node is not None
+    node = present(find(document.root, ("b",)))
     assert document.text[node.start : node.end] == "'é'"
 
 
 def test_finds_nodes_by_path() -> None:
     document = parse("spec:\n  taints:\n  - key: a\n").documents[0]
     assert document.root is not None
-    result = find(document.root, ("spec", "taints", 0, "key"))
-    assert result is not None
+    result = present(find(document.root, ("spec", "taints", 0, "key")))
     assert result.value == "a"
     assert find(document.root, ("spec", "taints", 1, "key")) is None
     assert find(document.root, ("spec", "limits", "cpu")) is None

@@ -12,6 +12,7 @@ from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import Path
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, append_item, get_value, remove_item, set_value
 from karptui.whatif.yaml.tree import parse
+from tests.builders import present
 
 from .yaml_texts import NAMES, VALUES, texts
 
@@ -93,8 +94,7 @@ def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.Data
 
 def assert_lines_kept(before: str, after: str, path: Path) -> None:
     """Lines outside the field's own are the same, comments included."""
-    root = parse(before).documents[0].root
-    assert root is not None
+    root = present(parse(before).documents[0].root)
     first, last = span(before, root, path)
     old, new = before.splitlines(), after.splitlines()
     assert new[:first] == old[:first]

@@ -8,28 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["spec", "limits", "cpu", "key", "values", "a.b/c-d", "taints", "x", "name", "with space"])
-TEXTS = st.sampled_from(
-    [
-        "a",
-        "In",
-        "100m",
-        "yes",
-        "12",
-        "",
-        "a b",
-        "a: b",
-        "# no",
-        "-x",
-        "- x",
-        "it's",
-        'say "hi"',
-        "*",
-        "1e3",
-        "12:30",
-        "é😀",
-        "~",
-    ]
-)
+TEXTS = st.sampled_from(["a", "In", "100m", "yes", "12", "", "a b", "a: b", "# no", "-x", "- x", "it's", 'say "hi"',
+                         "*", "1e3", "12:30", "é😀", "~"])  # fmt: skip
 SCALARS = st.one_of(TEXTS, st.integers(-5, 5000), st.booleans(), st.sampled_from([0.5, -1.25, 1e-7]))
 VALUES: st.SearchStrategy[Any] = st.recursive(
     SCALARS,
