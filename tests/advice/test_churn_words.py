@@ -36,20 +36,16 @@ BACK = (
 WENT = "between 11:00Z and 11:55Z, because their nodes were removed; "
 
 
-@pytest.mark.parametrize(
-    ("loop", "fact"),
-    [
-        (SHORT, f"{TOOK.format(3)} (Underutilized 3); half of them lived at most 9m."),
-        (DRIFTED, f"{TOOK.format(4)} (Drifted 4)."),
-        (SAME, f"{BACK}, mostly m5.large."),
-        (a_loop(LoopKind.SAME_TYPE), f"{BACK}."),
-        (FAILED,
-         "3 NodeClaims of general were deleted between 11:00Z and 11:55Z without becoming nodes (LaunchFailed 3)."),
-        (MOVED, "Pods of Deployment web/front had to move 3 times " + WENT + "it has 1 pod."),
-        (a_loop(LoopKind.MOVED, pool="", workload="Pod/ci/job", reasons=()),
-         "Pods of Pod ci/job had to move 3 times " + WENT + "none of them exists now."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("loop", "fact"), [
+    (SHORT, f"{TOOK.format(3)} (Underutilized 3); half of them lived at most 9m."),
+    (DRIFTED, f"{TOOK.format(4)} (Drifted 4)."),
+    (SAME, f"{BACK}, mostly m5.large."),
+    (a_loop(LoopKind.SAME_TYPE), f"{BACK}."),
+    (FAILED, "3 NodeClaims of general were deleted between 11:00Z and 11:55Z without becoming nodes (LaunchFailed 3)."),
+    (MOVED, "Pods of Deployment web/front had to move 3 times " + WENT + "it has 1 pod."),
+    (a_loop(LoopKind.MOVED, pool="", workload="Pod/ci/job", reasons=()),
+     "Pods of Pod ci/job had to move 3 times " + WENT + "none of them exists now."),
+])  # fmt: skip
 def test_facts(loop: Loop, fact: str) -> None:
     assert loop_fact(loop) == fact
 

@@ -48,27 +48,23 @@ def test_without_the_gate_there_are_no_reserved_offerings() -> None:
 INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}
 
 
-@pytest.mark.parametrize(
-    ("name", "spec", "group", "reason"),
-    [
-        ("m5.large", {}, None, None),
-        ("a1.large", {}, None, "a1 types cannot boot AL2023"),
-        ("a1.large", {"alias": "al2@latest"}, None, None),
-        ("m1.small", {"networkInterfaces": []}, None, "networkInterfaces need an Elastic Network Adapter"),
-        ("m5.large", {"networkInterfaces": [INTERFACE]}, None, None),
-        ("m5.large", {"networkInterfaces": [{**INTERFACE, "networkCardIndex": 1}]}, None, "has no network card 1"),
-        ("m5.large", {"networkInterfaces": [{**INTERFACE, "deviceIndex": 3}]}, None,
-         "network card 0 has no device index 3"),
-        ("m5.large", {"networkInterfaces": [{**INTERFACE, "interfaceType": "efa-only"}]}, None,
-         "has 0 EFA interfaces, 1 are requested"),
-        ("m5.large", {"cpuOptions": {"nestedVirtualization": "enabled"}}, None,
-         "does not support nested virtualization"),
-        ("m5.large", {"cpuOptions": {"nestedVirtualization": "disabled"}}, None, None),
-        ("t3.large", {}, PlacementGroup("pg-1", "cluster"), "does not support cluster placement groups"),
-        ("m5.metal", {"connectionTracking": {}}, None, "connection tracking needs the Nitro hypervisor"),
-        ("m5.large", {"connectionTracking": {}}, None, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "spec", "group", "reason"), [
+    ("m5.large", {}, None, None),
+    ("a1.large", {}, None, "a1 types cannot boot AL2023"),
+    ("a1.large", {"alias": "al2@latest"}, None, None),
+    ("m1.small", {"networkInterfaces": []}, None, "networkInterfaces need an Elastic Network Adapter"),
+    ("m5.large", {"networkInterfaces": [INTERFACE]}, None, None),
+    ("m5.large", {"networkInterfaces": [{**INTERFACE, "networkCardIndex": 1}]}, None, "has no network card 1"),
+    ("m5.large", {"networkInterfaces": [{**INTERFACE, "deviceIndex": 3}]}, None,
+     "network card 0 has no device index 3"),
+    ("m5.large", {"networkInterfaces": [{**INTERFACE, "interfaceType": "efa-only"}]}, None,
+     "has 0 EFA interfaces, 1 are requested"),
+    ("m5.large", {"cpuOptions": {"nestedVirtualization": "enabled"}}, None, "does not support nested virtualization"),
+    ("m5.large", {"cpuOptions": {"nestedVirtualization": "disabled"}}, None, None),
+    ("t3.large", {}, PlacementGroup("pg-1", "cluster"), "does not support cluster placement groups"),
+    ("m5.metal", {"connectionTracking": {}}, None, "connection tracking needs the Nitro hypervisor"),
+    ("m5.large", {"connectionTracking": {}}, None, None),
+])  # fmt: skip
 def test_compatibility(name: str, spec: dict[str, Any], group: PlacementGroup | None, reason: str | None) -> None:
     nodeclass = a_nodeclass(**spec)
     assert incompatibility(instance_type_facts()[name], nodeclass, group) == reason

@@ -89,20 +89,17 @@ def _unread(text: str, field: str, kind: str) -> str:
     return _refused(text, field, kind, "ParsedKubeletConfig")
 
 
-@pytest.mark.parametrize(
-    ("kubelet", "refusal", "unread"),
-    [
-        ({"cpuCFSQuota": 1}, _refused("number", "cpuCFSQuota", "bool"), _unread("number", "cpuCFSQuota", "bool")),
-        ({"podsPerCore": "4", "shutdownGracePeriod": -1}, _refused("number", "shutdownGracePeriod", "string"),
-         _unread("string", "podsPerCore", "int32")),
-        ({"evictionMaxPodGracePeriod": "x", "maxPods": [1]}, _refused("string", "evictionMaxPodGracePeriod", "int32"),
-         _unread("array", "maxPods", "int32")),
-        ({"evictionSoftGracePeriod": 7}, _refused("number", "evictionSoftGracePeriod", "map[string]string"),
-         _unread("number", "evictionSoftGracePeriod", "map[string]v1.Duration")),
-        ({"shutdownGracePeriod": None}, 'time: invalid duration ""', ""),
-        ({"MaxPods": [1], "maxPods": 5}, 'unknown field "MaxPods"', _unread("array", "maxPods", "int32")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kubelet", "refusal", "unread"), [
+    ({"cpuCFSQuota": 1}, _refused("number", "cpuCFSQuota", "bool"), _unread("number", "cpuCFSQuota", "bool")),
+    ({"podsPerCore": "4", "shutdownGracePeriod": -1}, _refused("number", "shutdownGracePeriod", "string"),
+     _unread("string", "podsPerCore", "int32")),
+    ({"evictionMaxPodGracePeriod": "x", "maxPods": [1]}, _refused("string", "evictionMaxPodGracePeriod", "int32"),
+     _unread("array", "maxPods", "int32")),
+    ({"evictionSoftGracePeriod": 7}, _refused("number", "evictionSoftGracePeriod", "map[string]string"),
+     _unread("number", "evictionSoftGracePeriod", "map[string]v1.Duration")),
+    ({"shutdownGracePeriod": None}, 'time: invalid duration ""', ""),
+    ({"MaxPods": [1], "maxPods": 5}, 'unknown field "MaxPods"', _unread("array", "maxPods", "int32")),
+])  # fmt: skip
 def test_error_of_a_types_decoder_takes_precedence(kubelet: dict[str, Any], refusal: str, unread: str) -> None:
     """Hold what ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1, answer."""
     assert rule_breaks(kubelet) == (f"spec.kubelet: {refusal}",)

@@ -52,16 +52,12 @@ class TestTypes:
 
 
 class TestMarket:
-    @pytest.mark.parametrize(
-        ("zones", "names", "ids", "offering", "assumed"),
-        [
-            ((UNNAMED,), (("us-east-1c", "use1-az1"),), ("use1-az1",), {"us-east-1c"}, ()),
-            ((UNNAMED,), (), (), {"us-east-1c"}, ("us-east-1c",)),
-            ((*ZONES, UNNAMED), OF_ANOTHER_ACCOUNT, ("use1-az4", "use1-az1"), {"us-east-1a", "us-east-1c"},
-             ("us-east-1c",)),
-        ],
-        ids=["named by the account", "unknown, so everything is offered", "another account"],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("zones", "names", "ids", "offering", "assumed"), [
+        ((UNNAMED,), (("us-east-1c", "use1-az1"),), ("use1-az1",), {"us-east-1c"}, ()),
+        ((UNNAMED,), (), (), {"us-east-1c"}, ("us-east-1c",)),
+        ((*ZONES, UNNAMED), OF_ANOTHER_ACCOUNT, ("use1-az4", "use1-az1"), {"us-east-1a", "us-east-1c"},
+         ("us-east-1c",)),
+    ], ids=["named by the account", "unknown, so everything is offered", "another account"])  # fmt: skip
     def test_zones_without_an_id(
         self, zones: Any, names: Any, ids: tuple[str, ...], offering: set[str], assumed: tuple[str, ...]
     ) -> None:
@@ -151,17 +147,11 @@ class TestPrices:
         assert book.price("r5.large", "us-east-1a", "spot") is None
 
 
-@pytest.mark.parametrize(
-    ("statuses", "sentence"),
-    [
-        ([], ""),
-        ([FactStatus(phase=FactPhase.LIVE), FactStatus(phase=FactPhase.OFF, sentence="not asked for")], ""),
-        ([FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no credentials")] * 2, "no credentials"),
-        (
-            [FactStatus(phase=FactPhase.CACHED, sentence="a"), FactStatus(phase=FactPhase.UNAVAILABLE, sentence="b")],
-            "",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("statuses", "sentence"), [
+    ([], ""),
+    ([FactStatus(phase=FactPhase.LIVE), FactStatus(phase=FactPhase.OFF, sentence="not asked for")], ""),
+    ([FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no credentials")] * 2, "no credentials"),
+    ([FactStatus(phase=FactPhase.CACHED, sentence="a"), FactStatus(phase=FactPhase.UNAVAILABLE, sentence="b")], ""),
+])  # fmt: skip
 def test_one_message_per_cause(statuses: list[FactStatus], sentence: str) -> None:
     assert shared_sentence(statuses) == sentence

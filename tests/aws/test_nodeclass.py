@@ -33,18 +33,15 @@ def test_ami_family(spec: dict[str, Any], family: object) -> None:
     assert parse_spec_and_status("default", spec, {}).family == family
 
 
-@pytest.mark.parametrize(
-    ("spec", "status", "sentence"),
-    [
-        ({"kubelet": {"podsPerCore": "many"}}, {}, "spec.kubelet.podsPerCore: must be a whole number, is text"),
-        ({"kubelet": {"kubeReserved": {"cpu": 1}}}, {},
-         "spec.kubelet.kubeReserved.cpu: must be text, is a number: write it in quotes"),
-        ({"blockDeviceMappings": {}}, {}, "spec.blockDeviceMappings: must be a list, is an object"),
-        ({}, {"subnets": [{"zone": 1}]}, "status.subnets[0].zone: must be text, is a number: write it in quotes"),
-        ({"amiSelectorTerms": [{"alias": "al2023"}]}, {}, "alias 'al2023' is not one of al2, al2023, bottlerocket"),
-        ({"amiSelectorTerms": [{"alias": "debian@latest"}]}, {}, "alias 'debian@latest' is not one of"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "status", "sentence"), [
+    ({"kubelet": {"podsPerCore": "many"}}, {}, "spec.kubelet.podsPerCore: must be a whole number, is text"),
+    ({"kubelet": {"kubeReserved": {"cpu": 1}}}, {},
+     "spec.kubelet.kubeReserved.cpu: must be text, is a number: write it in quotes"),
+    ({"blockDeviceMappings": {}}, {}, "spec.blockDeviceMappings: must be a list, is an object"),
+    ({}, {"subnets": [{"zone": 1}]}, "status.subnets[0].zone: must be text, is a number: write it in quotes"),
+    ({"amiSelectorTerms": [{"alias": "al2023"}]}, {}, "alias 'al2023' is not one of al2, al2023, bottlerocket"),
+    ({"amiSelectorTerms": [{"alias": "debian@latest"}]}, {}, "alias 'debian@latest' is not one of"),
+])  # fmt: skip
 def test_invalid_values_are_reported(spec: dict[str, Any], status: dict[str, Any], sentence: str) -> None:
     with pytest.raises(NodeClassError) as caught:
         parse_spec_and_status("gpu", spec, status)

@@ -17,18 +17,14 @@ def test_cpu_by_tiers(vcpus: int, millis: int) -> None:
     assert kube_reserved_cpu_millis(vcpus) == millis
 
 
-@pytest.mark.parametrize(
-    ("kubelet", "sentence"),
-    [
-        ({"evictionHard": {"memory.available": ""}},
-         "spec.kubelet.evictionHard[memory.available]: '' is not a quantity"),
-        ({"evictionHard": {"memory.available": "5 %"}}, "'5 %' is not a percentage"),
-        ({"evictionHard": {"nodefs.available": "inf%"}}, "'inf%' is not a percentage"),
-        ({"evictionHard": {"nodefs.available": "1e999%"}}, "'1e999%' is not a percentage"),
-        ({"systemReserved": {"memory": "1 GiB"}}, "spec.kubelet.systemReserved[memory]: '1 GiB' is not a quantity"),
-        ({"kubeReserved": {"cpu": "half"}}, "spec.kubelet.kubeReserved[cpu]: 'half' is not a quantity"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kubelet", "sentence"), [
+    ({"evictionHard": {"memory.available": ""}}, "spec.kubelet.evictionHard[memory.available]: '' is not a quantity"),
+    ({"evictionHard": {"memory.available": "5 %"}}, "'5 %' is not a percentage"),
+    ({"evictionHard": {"nodefs.available": "inf%"}}, "'inf%' is not a percentage"),
+    ({"evictionHard": {"nodefs.available": "1e999%"}}, "'1e999%' is not a percentage"),
+    ({"systemReserved": {"memory": "1 GiB"}}, "spec.kubelet.systemReserved[memory]: '1 GiB' is not a quantity"),
+    ({"kubeReserved": {"cpu": "half"}}, "spec.kubelet.kubeReserved[cpu]: 'half' is not a quantity"),
+])  # fmt: skip
 def test_values_that_crash_karpenter_are_reported(kubelet: dict[str, Any], sentence: str) -> None:
     nodeclass = a_nodeclass(kubelet=kubelet)
     with pytest.raises(NodeClassError) as caught:

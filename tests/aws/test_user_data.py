@@ -78,18 +78,15 @@ def test_a_node_config() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("user_data", "alias", "parts"),
-    [
-        (MIME, "al2023@latest", ("maxPods 58 (a script that edits the kubelet's configuration)",
-                                 "evictionHard memory.available 5% (NodeConfig)")),
-        (AL2_SCRIPT, "al2@latest", ("maxPods 110 (kubelet flags --max-pods)", "kubeReserved cpu 250m, memory 1Gi",
-                                    "evictionHard memory.available 500Mi, nodefs.available 10%")),
-        (BOTTLEROCKET, "bottlerocket@latest", ("maxPods 30 (settings.kubernetes)", "kubeReserved memory 2Gi",
-                                               "evictionHard memory.available 20%")),
-    ],
-    ids=["each MIME part by its type", "kubelet flags in a shell script", "settings of Bottlerocket"],
-)  # fmt: skip
+@pytest.mark.parametrize(("user_data", "alias", "parts"), [
+    (MIME, "al2023@latest",
+     ("maxPods 58 (a script that edits the kubelet's configuration)", "evictionHard memory.available 5% (NodeConfig)")),
+    (AL2_SCRIPT, "al2@latest",
+     ("maxPods 110 (kubelet flags --max-pods)", "kubeReserved cpu 250m, memory 1Gi",
+      "evictionHard memory.available 500Mi, nodefs.available 10%")),
+    (BOTTLEROCKET, "bottlerocket@latest",
+     ("maxPods 30 (settings.kubernetes)", "kubeReserved memory 2Gi", "evictionHard memory.available 20%")),
+], ids=["each MIME part by its type", "kubelet flags in a shell script", "settings of Bottlerocket"])  # fmt: skip
 def test_settings_of_each_format(user_data: str, alias: str, parts: tuple[str, ...]) -> None:
     for text, part in zip(facts(user_data, alias=alias), parts, strict=True):
         assert part in text

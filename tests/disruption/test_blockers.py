@@ -105,39 +105,21 @@ def test_since_when_a_budget_is_exhausted_or_two_select_a_pod() -> None:
 TAINTED = a_node(taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),))
 
 
-@pytest.mark.parametrize(
-    ("fleet", "code", "since_ns", "until_ns", "value"),
-    [
-        (
-            _fleet(
-                node=TAINTED,
-                claim=a_claim(conditions=(a_condition("DisruptionReason", reason="Drifted", since_ns=NOW_NS - 1),)),
-            ),
-            "IN_COMMAND", NOW_NS - 1, None, "Drifted",
-        ),
-        (
-            _fleet(node=a_node(is_initialized=False), claim=a_claim(stage="Registered", created_ns=NOW_NS - MINUTE_NS)),
-            "NOT_INITIALIZED", NOW_NS - MINUTE_NS, None, "",
-        ),
-        (
-            _fleet(node=a_node(is_initialized=False), claim=a_nodeclaim(name="claim-node-1", conditions=())),
-            "NOT_INITIALIZED", NOW_NS - HOUR_NS, None, "",
-        ),
-        (_fleet(node=a_node(annotations=PROTECTED)), "NODE_DND", None, None, "true"),
-        (
-            _fleet(events=[an_event(reason="Nominated", message="schedule on: node/node-1", last_ns=NOW_NS)]),
-            "NOMINATED", None, NOW_NS + 20 * SECOND_NS, "",
-        ),
-        (
-            _fleet(node=a_node(pool="old"), claim=a_claim(pool="old")),
-            "NODEPOOL_UNRESOLVED", None, None, "old",
-        ),
-        (
-            _fleet(claim=a_claim(deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS)),
-            "DELETING", NOW_NS - MINUTE_NS, NOW_NS + 59 * MINUTE_NS, "",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fleet", "code", "since_ns", "until_ns", "value"), [
+    (_fleet(node=TAINTED,
+            claim=a_claim(conditions=(a_condition("DisruptionReason", reason="Drifted", since_ns=NOW_NS - 1),))),
+     "IN_COMMAND", NOW_NS - 1, None, "Drifted"),
+    (_fleet(node=a_node(is_initialized=False), claim=a_claim(stage="Registered", created_ns=NOW_NS - MINUTE_NS)),
+     "NOT_INITIALIZED", NOW_NS - MINUTE_NS, None, ""),
+    (_fleet(node=a_node(is_initialized=False), claim=a_nodeclaim(name="claim-node-1", conditions=())),
+     "NOT_INITIALIZED", NOW_NS - HOUR_NS, None, ""),
+    (_fleet(node=a_node(annotations=PROTECTED)), "NODE_DND", None, None, "true"),
+    (_fleet(events=[an_event(reason="Nominated", message="schedule on: node/node-1", last_ns=NOW_NS)]), "NOMINATED",
+     None, NOW_NS + 20 * SECOND_NS, ""),
+    (_fleet(node=a_node(pool="old"), claim=a_claim(pool="old")), "NODEPOOL_UNRESOLVED", None, None, "old"),
+    (_fleet(claim=a_claim(deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS)), "DELETING",
+     NOW_NS - MINUTE_NS, NOW_NS + 59 * MINUTE_NS, ""),
+])  # fmt: skip
 def test_gates_as_blockers(fleet: Fleet, code: str, since_ns: int | None, until_ns: int | None, value: str) -> None:
     blocker = blockers_of(fleet)[code]
     assert (blocker.since_ns, blocker.until_ns, blocker.value) == (since_ns, until_ns, value)

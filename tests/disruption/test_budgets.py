@@ -33,13 +33,10 @@ def test_values_that_are_no_number(value: str) -> None:
         scaled(value, 10)
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        DisruptionBudget("ten"), DisruptionBudget("1", "0 0 * * 7", "1h"), DisruptionBudget("1", None, "1h"),
-        DisruptionBudget("1", "0 0 * * *", "1d"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("budget", [
+    DisruptionBudget("ten"), DisruptionBudget("1", "0 0 * * 7", "1h"), DisruptionBudget("1", None, "1h"),
+    DisruptionBudget("1", "0 0 * * *", "1d"),
+])  # fmt: skip
 def test_invalid_budget_closes_the_pool_for_every_reason(budget: DisruptionBudget) -> None:
     line = DisruptionBudget(budget.nodes, budget.schedule, budget.duration, ("Empty",))
     state = _state(DisruptionBudget("100%"), line)

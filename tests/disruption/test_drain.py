@@ -53,30 +53,27 @@ def _state(*, node: Node | None = None, claim: NodeClaim | None = None, **object
     return drain_state(fleet, fleet.nodes[0])
 
 
-@pytest.mark.parametrize(
-    ("node", "claim", "stage"),
-    [
-        (a_node(), a_claim(), DrainStage.IDLE),
-        (a_node(), a_claim(conditions=(drifted(),)), DrainStage.WANTED),
-        (a_node(), a_claim(conditions=(consolidatable(),)), DrainStage.WANTED),
-        (TAINTED, a_claim(conditions=(IN_COMMAND,)), DrainStage.COMMANDED),
-        (a_node(), a_claim(conditions=(IN_COMMAND,)), DrainStage.IDLE),
-        (a_node(), a_claim(**DELETED), DrainStage.DELETING),
-        (a_node(), a_claim(**DELETED, conditions=(STARTED,)), DrainStage.DRAINING),
-        (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), DrainStage.VOLUMES),
-        (a_node(),
-         a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached", status="Unknown"))),
-         DrainStage.VOLUMES),
-        (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached"))),
-         DrainStage.INSTANCE),
-        (a_node(),
-         a_claim(**DELETED,
-                 conditions=(a_condition("Drained"),
-                             a_condition("VolumesDetached", status="False", reason="TerminationGracePeriodElapsed"))),
-         DrainStage.INSTANCE),
-        (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), DrainStage.INSTANCE),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("node", "claim", "stage"), [
+    (a_node(), a_claim(), DrainStage.IDLE),
+    (a_node(), a_claim(conditions=(drifted(),)), DrainStage.WANTED),
+    (a_node(), a_claim(conditions=(consolidatable(),)), DrainStage.WANTED),
+    (TAINTED, a_claim(conditions=(IN_COMMAND,)), DrainStage.COMMANDED),
+    (a_node(), a_claim(conditions=(IN_COMMAND,)), DrainStage.IDLE),
+    (a_node(), a_claim(**DELETED), DrainStage.DELETING),
+    (a_node(), a_claim(**DELETED, conditions=(STARTED,)), DrainStage.DRAINING),
+    (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), DrainStage.VOLUMES),
+    (a_node(),
+     a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached", status="Unknown"))),
+     DrainStage.VOLUMES),
+    (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached"))),
+     DrainStage.INSTANCE),
+    (a_node(),
+     a_claim(**DELETED,
+             conditions=(a_condition("Drained"),
+                         a_condition("VolumesDetached", status="False", reason="TerminationGracePeriodElapsed"))),
+     DrainStage.INSTANCE),
+    (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), DrainStage.INSTANCE),
+])  # fmt: skip
 def test_stages(node: Node, claim: NodeClaim, stage: DrainStage) -> None:
     assert _state(node=node, claim=claim).stage is stage
 
@@ -198,30 +195,27 @@ def _expiring(at_ns: int) -> NodeClaim:
     return a_claim(**DELETED, created_ns=at_ns - DAY_NS, expire_after_ns=DAY_NS)
 
 
-@pytest.mark.parametrize(
-    ("claim", "objects", "initiator"),
-    [
-        (a_claim(), {}, None),
-        (a_claim(**DELETED, conditions=(IN_COMMAND,)), {}, Initiator.DRIFTED),
-        (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Other"),)), {}, Initiator.MANUAL),
-        (a_claim(**DELETED, annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:00:02Z"}), {}, Initiator.REPAIR),
-        (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Unhealthy"),),
-                 annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:10:00Z"}),
-         {}, Initiator.REPAIR),
-        (a_claim(**DELETED, termination_grace_period_ns=0), {}, Initiator.MANUAL),
-        (a_claim(**DELETED), {"events": [an_event(about="NodeClaim/claim-node-1", reason="SpotInterrupted")]},
-         Initiator.INTERRUPTION),
-        (a_claim(**DELETED),
-         {"events": [an_event(about="Node/other", reason="SpotInterrupted"),
-                     an_event(about="Pod/default/node-1", reason="SpotInterrupted")]},
-         Initiator.MANUAL),
-        (_expiring(NOW_NS - HOUR_NS - 30 * SECOND_NS), {}, Initiator.EXPIRY),
-        (_expiring(NOW_NS + HOUR_NS), {}, Initiator.MANUAL),
-        (a_claim(**DELETED), {"nodepools": ()}, Initiator.NODEPOOL_DELETED),
-        (a_claim(**DELETED), {"nodepools": (a_nodepool(deletion_ns=NOW_NS),)}, Initiator.NODEPOOL_DELETED),
-        (a_claim(**DELETED), {"nodepools": (a_nodepool(replicas=1),)}, Initiator.STATIC_SCALE_DOWN),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("claim", "objects", "initiator"), [
+    (a_claim(), {}, None),
+    (a_claim(**DELETED, conditions=(IN_COMMAND,)), {}, Initiator.DRIFTED),
+    (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Other"),)), {}, Initiator.MANUAL),
+    (a_claim(**DELETED, annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:00:02Z"}), {}, Initiator.REPAIR),
+    (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Unhealthy"),),
+             annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:10:00Z"}),
+     {}, Initiator.REPAIR),
+    (a_claim(**DELETED, termination_grace_period_ns=0), {}, Initiator.MANUAL),
+    (a_claim(**DELETED), {"events": [an_event(about="NodeClaim/claim-node-1", reason="SpotInterrupted")]},
+     Initiator.INTERRUPTION),
+    (a_claim(**DELETED),
+     {"events": [an_event(about="Node/other", reason="SpotInterrupted"),
+                 an_event(about="Pod/default/node-1", reason="SpotInterrupted")]},
+     Initiator.MANUAL),
+    (_expiring(NOW_NS - HOUR_NS - 30 * SECOND_NS), {}, Initiator.EXPIRY),
+    (_expiring(NOW_NS + HOUR_NS), {}, Initiator.MANUAL),
+    (a_claim(**DELETED), {"nodepools": ()}, Initiator.NODEPOOL_DELETED),
+    (a_claim(**DELETED), {"nodepools": (a_nodepool(deletion_ns=NOW_NS),)}, Initiator.NODEPOOL_DELETED),
+    (a_claim(**DELETED), {"nodepools": (a_nodepool(replicas=1),)}, Initiator.STATIC_SCALE_DOWN),
+])  # fmt: skip
 def test_the_initiator_of_a_deletion(claim: NodeClaim, objects: Mapping[str, Any], initiator: Initiator | None) -> None:
     assert _state(claim=claim, **objects).initiator is initiator
 

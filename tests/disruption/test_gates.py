@@ -58,22 +58,19 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
         assert first_failure(fleet, node_of(fleet)) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "document"),
-    [
-        ("true", {}),
-        ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
-        ("30m",
-         [("DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
-           "disruptable")]),
-        ("1d",
-         [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse "1d" as '
-           'a duration: time: unknown unit "d" in duration "1d", ignoring annotation')]),
-        ("0s",
-         [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: duration "0s" must be '
-           'positive, ignoring annotation')]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "document"), [
+    ("true", {}),
+    ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
+    ("30m",
+     [("DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
+       "disruptable")]),
+    ("1d",
+     [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse "1d" as a '
+       'duration: time: unknown unit "d" in duration "1d", ignoring annotation')]),
+    ("0s",
+     [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: duration "0s" must be '
+       'positive, ignoring annotation')]),
+])  # fmt: skip
 def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))

@@ -62,17 +62,14 @@ def test_shortage_has_an_amount() -> None:
     assert ", memory " in text
 
 
-@pytest.mark.parametrize(
-    ("fields", "pool", "words"),
-    [
-        ({"node_selector": {labels.ARCH: "arm64"}}, {},
-         "no instance type of NodePool general has kubernetes.io/arch=arm64"),
-        ({"node_selector": {"team": "data"}}, {}, "no node of NodePool general matches team"),
-        ({}, {"taints": (Taint("ci", "NoSchedule", "true"),)},
-         "it does not tolerate ci=true:NoSchedule of NodePool general"),
-        ({}, {"limits": {"cpu": parse_quantity("1")}}, "the limits of NodePool general leave no room for another node"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fields", "pool", "words"), [
+    ({"node_selector": {labels.ARCH: "arm64"}}, {},
+     "no instance type of NodePool general has kubernetes.io/arch=arm64"),
+    ({"node_selector": {"team": "data"}}, {}, "no node of NodePool general matches team"),
+    ({}, {"taints": (Taint("ci", "NoSchedule", "true"),)},
+     "it does not tolerate ci=true:NoSchedule of NodePool general"),
+    ({}, {"limits": {"cpu": parse_quantity("1")}}, "the limits of NodePool general leave no room for another node"),
+])  # fmt: skip
 def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any], words: str) -> None:
     place = _reason(pods=[a_pod(**HERE, cpu="100m", **fields)], pools=[a_nodepool(budgets=(), **pool)])
     assert cause_text(place) == words
@@ -161,31 +158,27 @@ def _short(resource: str, need: str, room: str) -> Shortage:
 BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5", "3800m"),))
 
 
-@pytest.mark.parametrize(
-    ("no_place", "text"),
-    [
-        (NoPlace("a/b", uninitialized_node="n1"),
-         "Karpenter schedules it to n1, which does not count before it is initialized"),
-        (NoPlace("a/b"), "no NodePool has a launchable instance type"),
-        (NoPlace("a/b", pools=(PoolMiss("x", "instance types"),)),
-         "no instance type of NodePool x has labels, capacity and offering"),
-        (NoPlace("a/b", pools=(PoolMiss("x", "taints"), PoolMiss("y", "taints"))),
-         "it does not tolerate the taints of any of 2 NodePools"),
-        (NoPlace("a/b", pools=(PoolMiss("x", "topology"), PoolMiss("y", "topology"))),
-         "spread or affinity rules allow no domain in any of 2 NodePools"),
-        (NoPlace("a/b", pools=(PoolMiss("x", "requirements", asked=("zone In [a b]",)),)),
-         "no node of NodePool x matches zone In [a b]"),
-        (NoPlace("a/b", pools=(BIG_MISS,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),
-        (NoPlace("a/b", pools=(PoolMiss("arm", "taints", asked=("team=x",)), BIG_MISS),
-                 nodes=(("room", 7), ("taints", 2))),
-         ("the nearest type of NodePool general is m5.xlarge, short of cpu 1200m; other NodePools: 1 taints; 9 "
-          "nodes tried: 7 room · 2 taints")),
-        (NoPlace("a/b", pools=tuple(PoolMiss(name, "taints", asked=("team=x",)) for name in "xyz")),
-         "it does not tolerate team=x of any of 3 NodePools"),
-        (NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{labels.ZONE} DoesNotExist",)),)),
-         "no zone satisfies both volumes and zone rules, so no node of NodePool general accepts it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("no_place", "text"), [
+    (NoPlace("a/b", uninitialized_node="n1"),
+     "Karpenter schedules it to n1, which does not count before it is initialized"),
+    (NoPlace("a/b"), "no NodePool has a launchable instance type"),
+    (NoPlace("a/b", pools=(PoolMiss("x", "instance types"),)),
+     "no instance type of NodePool x has labels, capacity and offering"),
+    (NoPlace("a/b", pools=(PoolMiss("x", "taints"), PoolMiss("y", "taints"))),
+     "it does not tolerate the taints of any of 2 NodePools"),
+    (NoPlace("a/b", pools=(PoolMiss("x", "topology"), PoolMiss("y", "topology"))),
+     "spread or affinity rules allow no domain in any of 2 NodePools"),
+    (NoPlace("a/b", pools=(PoolMiss("x", "requirements", asked=("zone In [a b]",)),)),
+     "no node of NodePool x matches zone In [a b]"),
+    (NoPlace("a/b", pools=(BIG_MISS,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),
+    (NoPlace("a/b", pools=(PoolMiss("arm", "taints", asked=("team=x",)), BIG_MISS), nodes=(("room", 7), ("taints", 2))),
+     ("the nearest type of NodePool general is m5.xlarge, short of cpu 1200m; other NodePools: 1 taints; 9 nodes "
+      "tried: 7 room · 2 taints")),
+    (NoPlace("a/b", pools=tuple(PoolMiss(name, "taints", asked=("team=x",)) for name in "xyz")),
+     "it does not tolerate team=x of any of 3 NodePools"),
+    (NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{labels.ZONE} DoesNotExist",)),)),
+     "no zone satisfies both volumes and zone rules, so no node of NodePool general accepts it"),
+])  # fmt: skip
 def test_cause_text(no_place: NoPlace, text: str) -> None:
     assert cause_text(no_place) == text
 

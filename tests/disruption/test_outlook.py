@@ -200,52 +200,24 @@ RIPENING = a_claim(instance_type="m5.2xlarge")
 """A NodeClaim that consolidation does not want yet."""
 
 
-@pytest.mark.parametrize(
-    ("cluster", "code", "outcome"),
-    [
-        (_cluster(pool=a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))), "BUDGET_ZERO", Outcome.DELETE),
-        (
-            _cluster(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claims=[RIPENING]),
-            "CONSOLIDATE_AFTER",
-            Outcome.DELETE,
-        ),
-        (
-            _cluster(pool=a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY), pods=[a_pod(node="node-1")]),
-            "WHEN_EMPTY_POLICY",
-            Outcome.REPLACE,
-        ),
-        (_cluster(claims=[RIPENING], pods=[a_pod(node="node-1", annotations=PROTECTED)]), "POD_DND", Outcome.NO),
-        (
-            _cluster(pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]),
-            "POD_DND",
-            Outcome.NO,
-        ),
-        (_cluster(nodes=[a_node(is_initialized=False)]), "NOT_INITIALIZED", Outcome.UNKNOWN),
-        (_cluster(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]), "NODEPOOL_UNRESOLVED", Outcome.UNKNOWN),
-        (
-            _cluster(
-                claims=[a_claim(deletion_ns=NOW_NS)], pods=[a_pod(node="node-1", annotations=PROTECTED)]
-            ),
-            "POD_DND",
-            Outcome.DELETE,
-        ),
-        (
-            _cluster(
-                claims=[a_claim(deletion_ns=NOW_NS)],
-                pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"],
-            ),
-            "POD_DND",
-            Outcome.NO,
-        ),
-        (
-            _cluster(
-                pool=a_nodepool(budgets=(), is_ready=False), pods=[a_pod(node="node-1", annotations=PROTECTED)]
-            ),
-            "POD_DND",
-            Outcome.NO,
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cluster", "code", "outcome"), [
+    (_cluster(pool=a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))), "BUDGET_ZERO", Outcome.DELETE),
+    (_cluster(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claims=[RIPENING]), "CONSOLIDATE_AFTER",
+     Outcome.DELETE),
+    (_cluster(pool=a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY), pods=[a_pod(node="node-1")]),
+     "WHEN_EMPTY_POLICY", Outcome.REPLACE),
+    (_cluster(claims=[RIPENING], pods=[a_pod(node="node-1", annotations=PROTECTED)]), "POD_DND", Outcome.NO),
+    (_cluster(pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]), "POD_DND", Outcome.NO),
+    (_cluster(nodes=[a_node(is_initialized=False)]), "NOT_INITIALIZED", Outcome.UNKNOWN),
+    (_cluster(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]), "NODEPOOL_UNRESOLVED", Outcome.UNKNOWN),
+    (_cluster(claims=[a_claim(deletion_ns=NOW_NS)], pods=[a_pod(node="node-1", annotations=PROTECTED)]), "POD_DND",
+     Outcome.DELETE),
+    (_cluster(claims=[a_claim(deletion_ns=NOW_NS)],
+              pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]),
+     "POD_DND", Outcome.NO),
+    (_cluster(pool=a_nodepool(budgets=(), is_ready=False), pods=[a_pod(node="node-1", annotations=PROTECTED)]),
+     "POD_DND", Outcome.NO),
+])  # fmt: skip
 def test_outcomes_without_a_blocker(cluster: Prepared, code: str, outcome: Outcome) -> None:
     assert _without(cluster, code=code).outcome is outcome
 

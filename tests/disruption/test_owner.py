@@ -28,29 +28,23 @@ def origin(
     return OriginIndex(OwnerIndex(workloads)).of(pod)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (origin("front-0", "StatefulSet", "front-5"), "StatefulSet/ci/front-5"),
-        (origin("x", "Job", "nightly-29384920"), "CronJob/ci/nightly"),
-        (origin("x", "Job", "nightly-29384920", workloads=()), "Job/ci/nightly"),
-        (origin("x", "Job", "ci-4711"), "Job/ci/ci"),
-        (origin("x", "Job", "migrate"), "Job/ci/migrate"),
-        (origin("x", "ReplicaSet", "front-5c9d8b7f6", labels={"pod-template-hash": "5c9d8b7f6"}),
-         "Deployment/ci/front"),
-        (origin("x", "ReplicaSet", "front-5c9d8b7f6"), "ReplicaSet/ci/front-5c9d8b7f6"),
-        (origin("x", "ReplicaSet", "front", labels={"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
-        (origin("runner-7f2c4"), "Pod/ci/runner"),
-        (origin("plain"), "Pod/ci/plain"),
-        (origin("x", "EphemeralRunner", "arc-x2-abcd1-runner-z9k2p",
-                labels={"actions.github.com/scale-set-name": "arc"}),
-         "EphemeralRunner/ci/arc"),
-        (origin("x", "Workflow", "etl-x7k2p", labels={"workflows.argoproj.io/workflow": "etl-x7k2p"}),
-         "Workflow/ci/etl"),
-        (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": "build"}), "TaskRun/ci/build"),
-        (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": ""}), "TaskRun/ci/build-run"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    (origin("front-0", "StatefulSet", "front-5"), "StatefulSet/ci/front-5"),
+    (origin("x", "Job", "nightly-29384920"), "CronJob/ci/nightly"),
+    (origin("x", "Job", "nightly-29384920", workloads=()), "Job/ci/nightly"),
+    (origin("x", "Job", "ci-4711"), "Job/ci/ci"),
+    (origin("x", "Job", "migrate"), "Job/ci/migrate"),
+    (origin("x", "ReplicaSet", "front-5c9d8b7f6", labels={"pod-template-hash": "5c9d8b7f6"}), "Deployment/ci/front"),
+    (origin("x", "ReplicaSet", "front-5c9d8b7f6"), "ReplicaSet/ci/front-5c9d8b7f6"),
+    (origin("x", "ReplicaSet", "front", labels={"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
+    (origin("runner-7f2c4"), "Pod/ci/runner"),
+    (origin("plain"), "Pod/ci/plain"),
+    (origin("x", "EphemeralRunner", "arc-x2-abcd1-runner-z9k2p", labels={"actions.github.com/scale-set-name": "arc"}),
+     "EphemeralRunner/ci/arc"),
+    (origin("x", "Workflow", "etl-x7k2p", labels={"workflows.argoproj.io/workflow": "etl-x7k2p"}), "Workflow/ci/etl"),
+    (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": "build"}), "TaskRun/ci/build"),
+    (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": ""}), "TaskRun/ci/build-run"),
+])  # fmt: skip
 def test_rules_in_their_order(text: str, expected: str) -> None:
     assert text == expected
 

@@ -111,17 +111,14 @@ class TestTurns:
         assert group.cause is cause
         assert words in waiting_sentence(group)
 
-    @pytest.mark.parametrize(
-        ("given", "types", "text"),
-        [
-            ({"pods": (a_pod(node_selector={"kubernetes.io/hostname": "x"}),)}, TYPES,
-             "✘ refused: using label kubernetes.io/hostname is not allowed"),
-            ({"nodepools": (a_nodepool(is_ready=False),)}, TYPES, "✘ no NodePool accepts pods"),
-            ({"nodepools": (), "unread": frozenset({"NodePool"})}, (), "NodePools not read"),
-            ({}, (), f"✘ {NO_TYPES}"),
-            ({"nodes": (a_node(),)}, TYPES, "→ node-1 of general"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("given", "types", "text"), [
+        ({"pods": (a_pod(node_selector={"kubernetes.io/hostname": "x"}),)}, TYPES,
+         "✘ refused: using label kubernetes.io/hostname is not allowed"),
+        ({"nodepools": (a_nodepool(is_ready=False),)}, TYPES, "✘ no NodePool accepts pods"),
+        ({"nodepools": (), "unread": frozenset({"NodePool"})}, (), "NodePools not read"),
+        ({}, (), f"✘ {NO_TYPES}"),
+        ({"nodes": (a_node(),)}, TYPES, "→ node-1 of general"),
+    ])  # fmt: skip
     def test_the_text_of_a_row(self, given: dict[str, Any], types: tuple[InstanceType, ...], text: str) -> None:
         inventory = Inventory(**{"pods": (a_pod(),), "nodepools": (a_nodepool(),), **given})
         group = only(report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)))
@@ -251,24 +248,21 @@ class TestRemarks:
         texts = [disagreement_text(disagreement) for disagreement in only(outcome).disagreements]
         assert texts == ([disagreement] if disagreement else [])
 
-    @pytest.mark.parametrize(
-        ("given", "text"),
-        [
-            ({"events": (pod_event("Nominated", "who knows", ago=HOUR_NS),)}, "nominated 60m ago, still pending"),
-            ({"events": (pod_event("Nominated", "who knows", ago=SECOND_NS),)}, ""),
-            ({"pod": a_pod(cpu="64"), "events": (nominated(ago=30 * SECOND_NS),)},
-             "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable"),
-            ({"events": (pod_event("FailedScheduling"),)},
-             "Karpenter found it unschedulable 60s ago; computed now it fits on a new node in general"),
-            ({"events": (pod_event("FailedScheduling"),), "nodes": (a_node(),)},
-             "Karpenter found it unschedulable 60s ago; computed now it fits on node-1"),
-            ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),
-                         pod_event("FailedScheduling"))},
-             "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
-            ({"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
-             "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("given", "text"), [
+        ({"events": (pod_event("Nominated", "who knows", ago=HOUR_NS),)}, "nominated 60m ago, still pending"),
+        ({"events": (pod_event("Nominated", "who knows", ago=SECOND_NS),)}, ""),
+        ({"pod": a_pod(cpu="64"), "events": (nominated(ago=30 * SECOND_NS),)},
+         "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable"),
+        ({"events": (pod_event("FailedScheduling"),)},
+         "Karpenter found it unschedulable 60s ago; computed now it fits on a new node in general"),
+        ({"events": (pod_event("FailedScheduling"),), "nodes": (a_node(),)},
+         "Karpenter found it unschedulable 60s ago; computed now it fits on node-1"),
+        ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),
+                     pod_event("FailedScheduling"))},
+         "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
+        ({"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
+         "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"),
+    ])  # fmt: skip
     def test_what_karpenter_says_or_does_otherwise(self, given: dict[str, Any], text: str) -> None:
         pod = given.get("pod", a_pod(created_ns=NOW_NS - SECOND_NS))
         group = only(report(pod, **{name: value for name, value in given.items() if name != "pod"}))

@@ -149,19 +149,16 @@ ABOVE = "couldn't assign flavors to pod set main: insufficient quota for cpu in 
 IN_USE = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a, 4 more needed"
 
 
-@pytest.mark.parametrize(
-    ("about", "message", "seconds", "gates", "text"),
-    [
-        ("PodGroup/default/web", FULL, 5, (), f"volcano does not admit PodGroup web: {FULL}"),
-        ("PodGroup/default/web", FULL, 600, (), ""),
-        ("PodGroup/other/web", FULL, 5, (), ""),
-        ("PodGroup/default/db", FULL, 5, (), ""),
-        ("PodGroup/default/web", "1/1 tasks in gang unschedulable: pod group is not ready", 5, (), ""),
-        ("Workload/default/llm-5c", ABOVE, 3000, ("kueue.x-k8s.io/admission",),
-         f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}"),
-        ("Workload/default/llm-5c", IN_USE, 60, ("kueue.x-k8s.io/admission",), ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("about", "message", "seconds", "gates", "text"), [
+    ("PodGroup/default/web", FULL, 5, (), f"volcano does not admit PodGroup web: {FULL}"),
+    ("PodGroup/default/web", FULL, 600, (), ""),
+    ("PodGroup/other/web", FULL, 5, (), ""),
+    ("PodGroup/default/db", FULL, 5, (), ""),
+    ("PodGroup/default/web", "1/1 tasks in gang unschedulable: pod group is not ready", 5, (), ""),
+    ("Workload/default/llm-5c", ABOVE, 3000, ("kueue.x-k8s.io/admission",),
+     f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}"),
+    ("Workload/default/llm-5c", IN_USE, 60, ("kueue.x-k8s.io/admission",), ""),
+])  # fmt: skip
 def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
     about: str, message: str, seconds: int, gates: tuple[str, ...], text: str
 ) -> None:

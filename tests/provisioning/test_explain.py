@@ -243,21 +243,18 @@ def running(**fields: Any) -> dict[str, Any]:
 
 
 class TestNodes:
-    @pytest.mark.parametrize(
-        ("pod", "fields", "gate", "words"),
-        [
-            (a_pod(), {"taints": (DEDICATED,)}, PlacementGate.TAINTS, "dedicated=x:NoSchedule"),
-            (a_pod(cpu="3"), {}, PlacementGate.ROOM, "cpu 3 > 1930m"),
-            (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi > 7Gi"),
-            (a_pod(node_selector={ZONE: "us-east-1b"}), {}, PlacementGate.REQUIREMENTS, "us-east-1b"),
-            (a_pod(node_selector={"team": "x"}), {}, PlacementGate.REQUIREMENTS, '"team"'),
-            (a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)), {},
-             PlacementGate.TOPOLOGY, "pod affinity does not allow it here"),
-            (a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)), {}, PlacementGate.TOPOLOGY,
-             "no domain"),
-            (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, PlacementGate.ROOM, "more than it has"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("pod", "fields", "gate", "words"), [
+        (a_pod(), {"taints": (DEDICATED,)}, PlacementGate.TAINTS, "dedicated=x:NoSchedule"),
+        (a_pod(cpu="3"), {}, PlacementGate.ROOM, "cpu 3 > 1930m"),
+        (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi > 7Gi"),
+        (a_pod(node_selector={ZONE: "us-east-1b"}), {}, PlacementGate.REQUIREMENTS, "us-east-1b"),
+        (a_pod(node_selector={"team": "x"}), {}, PlacementGate.REQUIREMENTS, '"team"'),
+        (a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)), {}, PlacementGate.TOPOLOGY,
+         "pod affinity does not allow it here"),
+        (a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)), {}, PlacementGate.TOPOLOGY,
+         "no domain"),
+        (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, PlacementGate.ROOM, "more than it has"),
+    ])  # fmt: skip
     def test_why_a_node_does_not_take_a_pod(
         self, pod: Pod, fields: dict[str, Any], gate: PlacementGate, words: str
     ) -> None:

@@ -104,23 +104,18 @@ def test_ranks_share_a_place_at_one_price() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("pod", "left"),
-    [
-        ({"memory": "7Gi"}, {"small", "large"}),
-        ({"memory": "12Gi"}, {"large"}),
-        ({"memory": "12Gi", "node_selector": {"node.kubernetes.io/instance-type": "large"}}, {"small", "large"}),
-        ({"memory": "12Gi", "node_selector": {"karpenter.sh/nodepool": "another"}}, {"small", "large"}),
-        ({"memory": "12Gi",
-          "required_node_terms": (NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In",
-                                                                           "spot"),)),
-                                  NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In",
-                                                                           "on-demand"),)))},
-         {"large"}),
-        ({"memory": "12Gi", "node": "node-1"}, {"small", "large"}),
-    ],
-    ids=["small", "large", "asks for large", "another pool", "second term", "bound"],
-)  # fmt: skip
+@pytest.mark.parametrize(("pod", "left"), [
+    ({"memory": "7Gi"}, {"small", "large"}),
+    ({"memory": "12Gi"}, {"large"}),
+    ({"memory": "12Gi", "node_selector": {"node.kubernetes.io/instance-type": "large"}}, {"small", "large"}),
+    ({"memory": "12Gi", "node_selector": {"karpenter.sh/nodepool": "another"}}, {"small", "large"}),
+    ({"memory": "12Gi",
+      "required_node_terms": (NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In", "spot"),)),
+                              NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In",
+                                                                       "on-demand"),)))},
+     {"large"}),
+    ({"memory": "12Gi", "node": "node-1"}, {"small", "large"}),
+], ids=["small", "large", "asks for large", "another pool", "second term", "bound"])  # fmt: skip
 def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
     result = types_of_pool(a_type("small"), a_type("large", memory="16Gi"), pods=(builders.a_pod(**pod),))
     assert {verdict.instance_type.name for verdict in result.left} == left

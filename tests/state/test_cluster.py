@@ -13,50 +13,27 @@ from tests.builders.clusters import state_of
 from tests.state.stories import after, told
 
 
-@pytest.mark.parametrize(
-    ("what", "nodes", "claims", "expected"),
-    [
-        ("the same providerID", [a_node()], [a_nodeclaim()], {"node-1": "general-abcde"}),
-        (
-            "providerID wins over the name that the claim reports",
-            [a_node(provider_id="aws:///a/i-1")],
-            [a_nodeclaim(name="right", node="other", provider_id="aws:///a/i-1"), a_nodeclaim(name="wrong")],
-            {"node-1": "right"},
-        ),
-        (
-            "a node without providerID is found by name",
-            [a_node(provider_id="")],
-            [a_nodeclaim()],
-            {"node-1": "general-abcde"},
-        ),
-        (
-            "a claim without providerID is found by name",
-            [a_node()],
-            [a_nodeclaim(provider_id="")],
-            {"node-1": "general-abcde"},
-        ),
-        (
-            "a node that came back under an old name is another machine",
-            [a_node(provider_id="aws:///a/i-2")],
-            [a_nodeclaim(provider_id="aws:///a/i-1")],
-            {},
-        ),
-        ("a claim that has only been launched", [], [a_nodeclaim(stage="Launched")], {}),
-        ("a node that Karpenter does not manage", [a_node(pool="")], [], {}),
-        (
-            "of several claims for one name the latest, and those being deleted last",
-            [a_node(provider_id="")],
-            [
-                a_nodeclaim(name="old", created_ns=NOW_NS - 9 * HOUR_NS),
-                a_nodeclaim(name="new", created_ns=NOW_NS - HOUR_NS),
-                a_nodeclaim(name="leaving", created_ns=NOW_NS, deletion_ns=NOW_NS),
-            ],
-            {"node-1": "new"},
-        ),
-        ("two nodes that say they are the same machine", [a_node(), a_node(name="b", provider_id="aws:///us-east-1a/node-1")],
-            [a_nodeclaim()], {"node-1": "general-abcde", "b": "general-abcde"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("what", "nodes", "claims", "expected"), [
+    ("the same providerID", [a_node()], [a_nodeclaim()], {"node-1": "general-abcde"}),
+    ("providerID wins over the name that the claim reports", [a_node(provider_id="aws:///a/i-1")],
+     [a_nodeclaim(name="right", node="other", provider_id="aws:///a/i-1"), a_nodeclaim(name="wrong")],
+     {"node-1": "right"}),
+    ("a node without providerID is found by name", [a_node(provider_id="")], [a_nodeclaim()],
+     {"node-1": "general-abcde"}),
+    ("a claim without providerID is found by name", [a_node()], [a_nodeclaim(provider_id="")],
+     {"node-1": "general-abcde"}),
+    ("a node that came back under an old name is another machine", [a_node(provider_id="aws:///a/i-2")],
+     [a_nodeclaim(provider_id="aws:///a/i-1")], {}),
+    ("a claim that has only been launched", [], [a_nodeclaim(stage="Launched")], {}),
+    ("a node that Karpenter does not manage", [a_node(pool="")], [], {}),
+    ("of several claims for one name the latest, and those being deleted last", [a_node(provider_id="")],
+     [a_nodeclaim(name="old", created_ns=NOW_NS - 9 * HOUR_NS), a_nodeclaim(name="new", created_ns=NOW_NS - HOUR_NS),
+      a_nodeclaim(name="leaving", created_ns=NOW_NS, deletion_ns=NOW_NS)],
+     {"node-1": "new"}),
+    ("two nodes that say they are the same machine",
+     [a_node(), a_node(name="b", provider_id="aws:///us-east-1a/node-1")], [a_nodeclaim()],
+     {"node-1": "general-abcde", "b": "general-abcde"}),
+])  # fmt: skip
 def test_ties_nodes_to_claims(what: str, nodes: list[Node], claims: list[NodeClaim], expected: dict[str, str]) -> None:
     links = link(nodes, claims)
     assert dict(links.claim_of_node) == expected

@@ -144,15 +144,11 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     assert overview([none]) == "no more pods of Pod/default/huge fit"
 
 
-@pytest.mark.parametrize(
-    ("passed_over", "fits", "why"),
-    [
-        ({"required_node_terms": (NodeSelectorTerm((NodeSelectorRequirement(NODEPOOL, "DoesNotExist"),)),)}, 3,
-         "its own rules exclude all NodePools, so Karpenter silently ignores it"),
-        ({"node_selector": {HOSTNAME: "a"}}, 2,
-         "Karpenter ignores it: using label kubernetes.io/hostname is not allowed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("passed_over", "fits", "why"), [
+    ({"required_node_terms": (NodeSelectorTerm((NodeSelectorRequirement(NODEPOOL, "DoesNotExist"),)),)}, 3,
+     "its own rules exclude all NodePools, so Karpenter silently ignores it"),
+    ({"node_selector": {HOSTNAME: "a"}}, 2, "Karpenter ignores it: using label kubernetes.io/hostname is not allowed"),
+])  # fmt: skip
 def test_pods_that_karpenter_passes_over_fit_only_where_kube_scheduler_puts_them(
     passed_over: dict[str, Any], fits: int, why: str
 ) -> None:
@@ -186,20 +182,17 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("general", "why"),
-    [
-        ({**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}, "not ready"),
-        (limited("8", replicas=2), "static"),
-        ({**limited("8"), "metadata": {**limited("8")["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
-         "being deleted"),
-        (limited("8", template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}),
-         "of another provider"),
-        (limited("8", replicas=2,
-                 template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}),
-         "of another provider"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("general", "why"), [
+    ({**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}, "not ready"),
+    (limited("8", replicas=2), "static"),
+    ({**limited("8"), "metadata": {**limited("8")["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+     "being deleted"),
+    (limited("8", template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}),
+     "of another provider"),
+    (limited("8", replicas=2,
+             template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}),
+     "of another provider"),
+])  # fmt: skip
 def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[str, Any], why: str) -> None:
     on = cluster(pools=(general, limited("20", "other")))
     result = headrooms(on, (sample_of(on, WEB),), most=40, pool="general")

@@ -143,25 +143,20 @@ def test_pods_and_workloads_without_a_counterpart_are_counted() -> None:
 LIMITED = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
 
 
-@pytest.mark.parametrize(
-    ("of_pod", "item", "used", "caveats", "requests"),
-    [
-        ({"requests": {"cpu": "1"}}, wants(cpu="250m", memory="300Mi"), 0, [], ("250m", "300Mi")),
-        ({"requests": {"cpu": "1"}}, wants(cpu="0.2501", memory="1"), 0, [], ("251m", "1Mi")),
-        (LIMITED, wants(cpu="500m"), 0, [Caveat.GUARANTEED], ("500m", "1Gi")),
-        (LIMITED, wants(cpu="3"), 0, [Caveat.LIMIT], ("1", "1Gi")),
-        ({"requests": LIMITED["requests"]}, wants(memory="200Mi"), 2**29, [Caveat.USAGE], ("1", "1Gi")),
-        ({"requests": LIMITED["requests"]}, wants(cpu="2", memory="2Gi"), 3 * 2**30, [Caveat.USAGE], ("2", "1Gi")),
-        ({"requests": LIMITED["requests"]}, wants(cpu="1", has_hpa=True), 0, [Caveat.HPA], ("1", "1Gi")),
-        ({"requests": {"cpu": "1"}}, wants(cpu="2", update_mode="Auto"), 0, [Caveat.VPA_ACTS], ("2", "0")),
-        ({"requests": {"cpu": "1"}}, wants(cpu="2", update_mode="Off", is_unsure=True), 0, [Caveat.UNSURE], ("2", "0")),
-        ({"requests": {"cpu": "1"}}, wants("other", cpu="2"), 0, [Caveat.NO_CONTAINER], ("1", "0")),
-        (
-            {"requests": {"cpu": "1"}, "spec": {"resources": {"requests": {"cpu": "3"}}}},
-            wants(cpu="2"), 0, [Caveat.POD_LEVEL], ("3", "0"),
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("of_pod", "item", "used", "caveats", "requests"), [
+    ({"requests": {"cpu": "1"}}, wants(cpu="250m", memory="300Mi"), 0, [], ("250m", "300Mi")),
+    ({"requests": {"cpu": "1"}}, wants(cpu="0.2501", memory="1"), 0, [], ("251m", "1Mi")),
+    (LIMITED, wants(cpu="500m"), 0, [Caveat.GUARANTEED], ("500m", "1Gi")),
+    (LIMITED, wants(cpu="3"), 0, [Caveat.LIMIT], ("1", "1Gi")),
+    ({"requests": LIMITED["requests"]}, wants(memory="200Mi"), 2**29, [Caveat.USAGE], ("1", "1Gi")),
+    ({"requests": LIMITED["requests"]}, wants(cpu="2", memory="2Gi"), 3 * 2**30, [Caveat.USAGE], ("2", "1Gi")),
+    ({"requests": LIMITED["requests"]}, wants(cpu="1", has_hpa=True), 0, [Caveat.HPA], ("1", "1Gi")),
+    ({"requests": {"cpu": "1"}}, wants(cpu="2", update_mode="Auto"), 0, [Caveat.VPA_ACTS], ("2", "0")),
+    ({"requests": {"cpu": "1"}}, wants(cpu="2", update_mode="Off", is_unsure=True), 0, [Caveat.UNSURE], ("2", "0")),
+    ({"requests": {"cpu": "1"}}, wants("other", cpu="2"), 0, [Caveat.NO_CONTAINER], ("1", "0")),
+    ({"requests": {"cpu": "1"}, "spec": {"resources": {"requests": {"cpu": "3"}}}}, wants(cpu="2"), 0,
+     [Caveat.POD_LEVEL], ("3", "0")),
+])  # fmt: skip
 def test_what_limits_a_recommendation(
     of_pod: dict[str, Any], item: Recommendation, used: int, caveats: list[Caveat], requests: tuple[str, str]
 ) -> None:

@@ -58,15 +58,12 @@ def told(app: KarptuiApp) -> str:
     return "".join(text for text, _ in app.screen.explain()) if isinstance(app.screen, ActionScreen) else ""
 
 
-@pytest.mark.parametrize(
-    ("app", "why"),
-    [
-        (lambda: demo_app(FrozenClock(NOW_NS)), "actions are off: start with --allow-actions"),
-        (lambda: an_acting_app(Config()), "actions are off: start with --allow-actions"),
-        (lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
-         "marks the context demo as read_only"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("app", "why"), [
+    (lambda: demo_app(FrozenClock(NOW_NS)), "actions are off: start with --allow-actions"),
+    (lambda: an_acting_app(Config()), "actions are off: start with --allow-actions"),
+    (lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
+     "marks the context demo as read_only"),
+])  # fmt: skip
 async def test_without_permission_nothing_opens(
     app: Callable[[], KarptuiApp], why: str, monkeypatch: pytest.MonkeyPatch, audit: Path
 ) -> None:

@@ -31,34 +31,30 @@ class Telling(FleetSource):
 PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.items() if kind is not Kind.POD})
 
 
-@pytest.mark.parametrize(
-    ("fleet", "reports", "shown", "hidden"),
-    [
-        (Fleet(), [status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND)],
-         ["connecting… (3s)", "○ connecting"], "0 nodes"),
-        (Fleet(), [], ["connecting…"], "0 nodes"),
-        (a_fleet(), [status(Kind.NODE), status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)],
-         ["◐ syncing pods 6,500 of about 15,000"], "connecting"),
-        (PODS_UNLISTED, [status(Kind.NODE), status(Kind.POD, Phase.SYNCING)], ["11 nodes"], "0 pods"),
-        (Fleet(), [status(Kind.NODE), status(Kind.POD)], ["there are no nodes"], "connecting"),
-        (PODS_UNLISTED,
-         [status(Kind.NODE),
-          status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods in all namespaces: pods is …")],
-         ["no permission to list pods in all namespaces. Requests and pod counts need it", "unread",
-          "no access to pods"],
-         " 0%"),
-        (Fleet(), [status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden")],
-         ["? has the ClusterRole that karptui needs"], "there are no nodes"),
-        (a_fleet(), [status(Kind.NODE), status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)],
-         ["◌ pods stale for 42s", "What you see is from 11:59:25Z."], "connecting"),
-        (a_fleet(),
-         [status(Kind.NODE),
-          status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)],
-         ["✖ pods disconnected, retrying in 5 s", "connection refused; retrying in 5 s."], "connecting"),
-        (a_fleet(), [status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE)],
-         ["◆ offline, taken 2026-11-24 11:59:07Z"], "connecting"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fleet", "reports", "shown", "hidden"), [
+    (Fleet(), [status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND)], ["connecting… (3s)", "○ connecting"],
+     "0 nodes"),
+    (Fleet(), [], ["connecting…"], "0 nodes"),
+    (a_fleet(), [status(Kind.NODE), status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)],
+     ["◐ syncing pods 6,500 of about 15,000"], "connecting"),
+    (PODS_UNLISTED, [status(Kind.NODE), status(Kind.POD, Phase.SYNCING)], ["11 nodes"], "0 pods"),
+    (Fleet(), [status(Kind.NODE), status(Kind.POD)], ["there are no nodes"], "connecting"),
+    (PODS_UNLISTED,
+     [status(Kind.NODE),
+      status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods in all namespaces: pods is …")],
+     ["no permission to list pods in all namespaces. Requests and pod counts need it", "unread", "no access to pods"],
+     " 0%"),
+    (Fleet(), [status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden")],
+     ["? has the ClusterRole that karptui needs"], "there are no nodes"),
+    (a_fleet(), [status(Kind.NODE), status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)],
+     ["◌ pods stale for 42s", "What you see is from 11:59:25Z."], "connecting"),
+    (a_fleet(),
+     [status(Kind.NODE),
+      status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)],
+     ["✖ pods disconnected, retrying in 5 s", "connection refused; retrying in 5 s."], "connecting"),
+    (a_fleet(), [status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE)],
+     ["◆ offline, taken 2026-11-24 11:59:07Z"], "connecting"),
+])  # fmt: skip
 async def test_every_state_of_the_sources_is_told_apart(
     make_app: MakeApp, fleet: Fleet, reports: list[Any], shown: list[str], hidden: str
 ) -> None:

@@ -139,23 +139,20 @@ def failed_create(message: str, *, minutes: int = 1) -> Event:
     )
 
 
-@pytest.mark.parametrize(
-    ("message", "manner", "name", "reason"),
-    [
-        (('Error creating: Internal error occurred: failed calling webhook "v.gate.sh": failed to call webhook: Post '
-          '"https://gate.sys.svc:443/v1/admit?timeout=3s": no endpoints available for service "gate"'),
-         Manner.WEBHOOK_FAILS, "v.gate.sh", "no endpoints for service gate"),
-        (('Error creating: Internal error occurred: failed calling webhook "m.kyverno.svc": failed to call webhook: '
-          'Post "https://k.svc:443/mutate": context deadline exceeded'),
-         Manner.WEBHOOK_FAILS, "m.kyverno.svc", "context deadline exceeded"),
-        ('Error creating: admission webhook "policy.sh" denied the request: image has no digest', Manner.WEBHOOK_DENIES,
-         "policy.sh", "image has no digest"),
-        ('Error creating: pods "web-1-x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=9',
-         Manner.QUOTA, "team", "requested: pods=1, used: pods=9"),
-        ('Error creating: pods "web-1-x" is forbidden: maximum cpu usage per Container is 4, but limit is 8',
-         Manner.LIMIT, "", "maximum cpu usage per Container is 4, but limit is 8"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("message", "manner", "name", "reason"), [
+    (('Error creating: Internal error occurred: failed calling webhook "v.gate.sh": failed to call webhook: Post '
+      '"https://gate.sys.svc:443/v1/admit?timeout=3s": no endpoints available for service "gate"'),
+     Manner.WEBHOOK_FAILS, "v.gate.sh", "no endpoints for service gate"),
+    (('Error creating: Internal error occurred: failed calling webhook "m.kyverno.svc": failed to call webhook: Post '
+      '"https://k.svc:443/mutate": context deadline exceeded'),
+     Manner.WEBHOOK_FAILS, "m.kyverno.svc", "context deadline exceeded"),
+    ('Error creating: admission webhook "policy.sh" denied the request: image has no digest', Manner.WEBHOOK_DENIES,
+     "policy.sh", "image has no digest"),
+    ('Error creating: pods "web-1-x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=9', Manner.QUOTA,
+     "team", "requested: pods=1, used: pods=9"),
+    ('Error creating: pods "web-1-x" is forbidden: maximum cpu usage per Container is 4, but limit is 8', Manner.LIMIT,
+     "", "maximum cpu usage per Container is 4, but limit is 8"),
+])  # fmt: skip
 def test_why_pods_cannot_be_created(message: str, manner: Manner, name: str, reason: str) -> None:
     assert read_refusal(message) == (manner, name, reason)
     created = findings(events=[failed_create(message)])[FindingCode.PODS_NOT_CREATED]
@@ -171,19 +168,16 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
     return StartingPod(f"shop/web-{name}", "n1", NOW_NS - minutes * MINUTE_NS, reason, image, "Deployment/shop/web")
 
 
-@pytest.mark.parametrize(
-    ("waiting", "event", "result"),
-    [
-        ("ContainerCreating", ("FailedMount", 'MountVolume.SetUp failed for volume "tls" : secret "tls" not found'),
-         'FailedMount: secret "tls" not found'),
-        ("ErrImagePull", ("Failed", "Error: ErrImagePull"), f"{UNPULLED}: ErrImagePull"),
-        ("ImagePullBackOff", ("Pulled", "x"), f"{UNPULLED}: ImagePullBackOff"),
-        ("ImagePullBackOff", ("Failed", "Failed to pull image: no match for platform in manifest"),
-         "image registry.example/shop/web:7 has no build for linux/arm64, the platform of that node"),
-        ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
-         'CreateContainerConfigError: configmap "env" not found'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("waiting", "event", "result"), [
+    ("ContainerCreating", ("FailedMount", 'MountVolume.SetUp failed for volume "tls" : secret "tls" not found'),
+     'FailedMount: secret "tls" not found'),
+    ("ErrImagePull", ("Failed", "Error: ErrImagePull"), f"{UNPULLED}: ErrImagePull"),
+    ("ImagePullBackOff", ("Pulled", "x"), f"{UNPULLED}: ImagePullBackOff"),
+    ("ImagePullBackOff", ("Failed", "Failed to pull image: no match for platform in manifest"),
+     "image registry.example/shop/web:7 has no build for linux/arm64, the platform of that node"),
+    ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
+     'CreateContainerConfigError: configmap "env" not found'),
+])  # fmt: skip
 def test_pods_that_do_not_start_are_one_finding_for_each_reason(
     waiting: str, event: tuple[str, str], result: str
 ) -> None:
@@ -406,16 +400,13 @@ def test_the_overlay_that_promises_a_missing_resource_is_named() -> None:
     assert result.endswith("missing resource devices/fuse, which NodeOverlay fuse promises")
 
 
-@pytest.mark.parametrize(
-    ("name", "taints", "tolerated", "end"),
-    [
-        ("fsx-csi", (TEAM,), ("fsx.csi/agent",), ", and DaemonSet k/fsx-csi does not tolerate team=a:NoSchedule"),
-        ("fsx-csi", (TEAM,), ("fsx.csi/agent", "team"), ""),
-        ("ebs-csi", (TEAM,), ("fsx.csi/agent",), ""),
-        ("fsx-csi", (TEAM,), ("team2",), ""),
-        ("fsx-csi", (replace(TEAM, effect="PreferNoSchedule"),), ("fsx.csi/agent",), ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "taints", "tolerated", "end"), [
+    ("fsx-csi", (TEAM,), ("fsx.csi/agent",), ", and DaemonSet k/fsx-csi does not tolerate team=a:NoSchedule"),
+    ("fsx-csi", (TEAM,), ("fsx.csi/agent", "team"), ""),
+    ("ebs-csi", (TEAM,), ("fsx.csi/agent",), ""),
+    ("fsx-csi", (TEAM,), ("team2",), ""),
+    ("fsx-csi", (replace(TEAM, effect="PreferNoSchedule"),), ("fsx.csi/agent",), ""),
+])  # fmt: skip
 def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     name: str, taints: tuple[Taint, ...], tolerated: tuple[str, ...], end: str
 ) -> None:
@@ -429,16 +420,12 @@ def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     assert result.endswith(f"after 34m: startup taint fsx.csi/agent:NoExecute{end}")
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
-    [
-        ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
-        ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),
-        ({"amiFamily": "Custom", "userData": ""}, "; Karpenter gives up"),
-        ({"userData": "--node-labels=kubernetes.io/x=y"},
-         ": the kubelet does not start with the node label kubernetes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "why"), [
+    ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
+    ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),
+    ({"amiFamily": "Custom", "userData": ""}, "; Karpenter gives up"),
+    ({"userData": "--node-labels=kubernetes.io/x=y"}, ": the kubelet does not start with the node label kubernetes"),
+])  # fmt: skip
 def test_user_data_that_keeps_instances_from_joining_is_named(spec: dict[str, str], why: str) -> None:
     ref = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "batch")
     claim = a_nodeclaim(name="c-a", stage="Launched", created_ns=NOW_NS - 7 * MINUTE_NS, node_class_ref=ref)

@@ -164,19 +164,14 @@ def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
     assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
 
 
-@pytest.mark.parametrize(
-    ("reason", "message", "text"),
-    [
-        ("Failed",
-         'Error: failed to create containerd task: unable to start container process: exec: "/app": not found',
-         ('2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs: exec: "/app": not '
-          'found')),
-        ("Killing", "Container app failed liveness probe, will be restarted",
-         "the kubelet restarts 2 pods ml/embed-{0,1} on 1 node again and again: Liveness probe failed: timeout"),
-        ("Killing", "Stopping container app",
-         "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reason", "message", "text"), [
+    ("Failed", 'Error: failed to create containerd task: unable to start container process: exec: "/app": not found',
+     '2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs: exec: "/app": not found'),
+    ("Killing", "Container app failed liveness probe, will be restarted",
+     "the kubelet restarts 2 pods ml/embed-{0,1} on 1 node again and again: Liveness probe failed: timeout"),
+    ("Killing", "Stopping container app",
+     "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs"),
+])  # fmt: skip
 def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, message: str, text: str) -> None:
     events = [
         an_event(about="Pod/ml/embed-1", reason=reason, message=message, source="kubelet"),

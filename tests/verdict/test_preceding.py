@@ -31,16 +31,13 @@ PENDING = a_finding(FindingCode.PENDING), {("Deployment", "shop/web")}
 NOT_READY = a_finding(FindingCode.NODECLASS_NOT_READY), {("NodeClass", "EC2NodeClass/default")}
 
 
-@pytest.mark.parametrize(
-    ("incident", "edit", "text"),
-    [
-        (MOVED, an_edit("NodePool", "spot", "spec.weight", 100, 10), "weight of spot 100 → 10 at 14:02Z by argocd"),
-        (PENDING, an_edit("Deployment", "shop/web", REQUESTS, "1", "64", by=""),
-         "containers[web].resources.requests.cpu of shop/web 1 → 64 at 14:02Z"),
-        (NOT_READY, an_edit("NodeClass", "EC2NodeClass/default", "spec.role", "nodes", None),
-         "role of EC2NodeClass/default nodes → none at 14:02Z by argocd"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("incident", "edit", "text"), [
+    (MOVED, an_edit("NodePool", "spot", "spec.weight", 100, 10), "weight of spot 100 → 10 at 14:02Z by argocd"),
+    (PENDING, an_edit("Deployment", "shop/web", REQUESTS, "1", "64", by=""),
+     "containers[web].resources.requests.cpu of shop/web 1 → 64 at 14:02Z"),
+    (NOT_READY, an_edit("NodeClass", "EC2NodeClass/default", "spec.role", "nodes", None),
+     "role of EC2NodeClass/default nodes → none at 14:02Z by argocd"),
+])  # fmt: skip
 def test_an_edit_before_a_fault_is_named(
     incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit, text: str
 ) -> None:

@@ -452,19 +452,16 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     return next((finding for finding in verdict_of(case) if finding.code is FindingCode.LEAVING), None)
 
 
-@pytest.mark.parametrize(
-    ("stage", "conditions", "pods"),
-    [
-        (Leaving.WAITS, (), ()),
-        (Leaving.WAITS, (), (a_pod(node="node-1"),)),
-        (Leaving.UNDRAINED, (a_condition("Drained", status="Unknown"),), ()),
-        (Leaving.EVICTED, (a_condition("Drained", status="Unknown"),), (a_pod(node="node-1"),)),
-        (Leaving.ENDING, (a_condition("Drained", status="Unknown"),),
-         (a_pod(node="node-1", deletion_ns=NOW_NS - MINUTE_NS // 2),)),
-        (Leaving.VOLUMES, (a_condition("Drained"), a_condition("VolumesDetached", status="Unknown")), ()),
-        (Leaving.INSTANCE, (a_condition("Drained"), a_condition("VolumesDetached")), ()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("stage", "conditions", "pods"), [
+    (Leaving.WAITS, (), ()),
+    (Leaving.WAITS, (), (a_pod(node="node-1"),)),
+    (Leaving.UNDRAINED, (a_condition("Drained", status="Unknown"),), ()),
+    (Leaving.EVICTED, (a_condition("Drained", status="Unknown"),), (a_pod(node="node-1"),)),
+    (Leaving.ENDING, (a_condition("Drained", status="Unknown"),),
+     (a_pod(node="node-1", deletion_ns=NOW_NS - MINUTE_NS // 2),)),
+    (Leaving.VOLUMES, (a_condition("Drained"), a_condition("VolumesDetached", status="Unknown")), ()),
+    (Leaving.INSTANCE, (a_condition("Drained"), a_condition("VolumesDetached")), ()),
+])  # fmt: skip
 def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, conditions: Any, pods: Any) -> None:
     told_of = leaving(*conditions, pods=pods)
     assert told_of is not None
@@ -544,16 +541,11 @@ def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
     assert (first.nodes, first.pods) == (len(nodes), pods)
 
 
-@pytest.mark.parametrize(
-    ("other", "is_told"),
-    [
-        (VerdictNode("node-2", "", None, has_node=True), False),
-        (VerdictNode("new", "a", a_nodeclaim(node="", conditions=(a_condition("Launched"),)), has_node=False), False),
-        (VerdictNode("dead", "a", a_nodeclaim(node="x", conditions=(a_condition("Registered"),)), has_node=False),
-         True),
-    ],
-    ids=["a node stays", "a node starts", "its node is gone"],
-)  # fmt: skip
+@pytest.mark.parametrize(("other", "is_told"), [
+    (VerdictNode("node-2", "", None, has_node=True), False),
+    (VerdictNode("new", "a", a_nodeclaim(node="", conditions=(a_condition("Launched"),)), has_node=False), False),
+    (VerdictNode("dead", "a", a_nodeclaim(node="x", conditions=(a_condition("Registered"),)), has_node=False), True),
+], ids=["a node stays", "a node starts", "its node is gone"])  # fmt: skip
 def test_all_nodes_leave_only_if_none_stays_or_starts(other: VerdictNode, *, is_told: bool) -> None:
     findings = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=(GOING, other), pools=SERVED))
     told_of = [finding.nodes for finding in findings if finding.code is FindingCode.ALL_LEAVING]

@@ -65,18 +65,14 @@ def test_a_node_that_nothing_protects_any_more_is_removed(tmp_path: Any) -> None
     assert result.plan.edited.end.nodes == result.plan.now.end.nodes - 1
 
 
-@pytest.mark.parametrize(
-    ("action", "line"),
-    [
-        (action_on(Operation.UNCORDON, "Node", "a"), "karptui do uncordon a"),
-        (action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Pod", "web/a"), "karptui do remove-do-not-disrupt pod/web/a"),
-        (action_on(Operation.DO_NOT_DISRUPT, "Pod", "a/b", value="5m"), "karptui do do-not-disrupt pod/a/b --value 5m"),
-        (action_on(Operation.SCALE, "Deployment", "web/a", replicas=3),
-         "karptui do scale deployment/web/a --replicas 3"),
-        (applied({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}),
-         f"echo '{MANIFEST}' | karptui do apply -f -"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("action", "line"), [
+    (action_on(Operation.UNCORDON, "Node", "a"), "karptui do uncordon a"),
+    (action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Pod", "web/a"), "karptui do remove-do-not-disrupt pod/web/a"),
+    (action_on(Operation.DO_NOT_DISRUPT, "Pod", "a/b", value="5m"), "karptui do do-not-disrupt pod/a/b --value 5m"),
+    (action_on(Operation.SCALE, "Deployment", "web/a", replicas=3), "karptui do scale deployment/web/a --replicas 3"),
+    (applied({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}),
+     f"echo '{MANIFEST}' | karptui do apply -f -"),
+])  # fmt: skip
 def test_an_undo_is_a_command_line(action: Action, line: str) -> None:
     assert command(action) == line
 

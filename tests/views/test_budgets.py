@@ -70,30 +70,27 @@ def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, 
     assert strip_text(entry(*budgets, reason=reason).week, 6, days=2) == week
 
 
-@pytest.mark.parametrize(
-    ("result", "lines"),
-    [
-        (UNKNOWN, ["general · Empty  computing the number left"]),
-        (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
-        (entry(DisruptionBudget("100%")),
-         ["general · Drifted  10 allowed − 6 deleting − 1 NotReady = 3 left now",
-          "used up by out-0, out-1, out-2, out-3 and 2 more (deleting); sick (NotReady)",
-          "by budget 1: 100% of 10 nodes · always", "no window opens or closes within a week"]),
-        (entry(DisruptionBudget("2"), CLOSED_BY_DAY, use=PoolUse(10)),
-         ["general · Drifted  0 allowed − 0 deleting − 0 NotReady = 0 left now",
-          "by budget 2: 0 · Drifted · 0 9 * * * for 8h · Tue 09:00–17:00Z (10:00–18:00 CET)",
-          "opens in 4h59m, Tue 17:00Z (18:00 CET), then 2 allowed"]),
-        (entry(DisruptionBudget("2"), DisruptionBudget("1", "0 20 * * *", "1h"), use=PoolUse(10)),
-         ["general · Drifted  2 allowed − 0 deleting − 0 NotReady = 2 left now", "by budget 1: 2 · always",
-          "goes to 1 in 7h59m, Tue 20:00Z (21:00 CET)"]),
-        (entry(DisruptionBudget("0", "0 20 * * *", "1h"), use=PoolUse(10)),
-         ["general · Drifted  no budget applies now: no limit", "closes in 7h59m, Tue 20:00Z (21:00 CET)"]),
-        (entry(DisruptionBudget("5"), DisruptionBudget("1", "0 9 * * 7", "8h"), use=PoolUse(10)),
-         ["general · Drifted  closed: a budget that cannot be read closes the pool for every reason",
-          "budget 2 (1 · 0 9 * * 7 for 8h) cannot be read: end of range (7) above maximum (6): 7",
-          "no window opens or closes within a week"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "lines"), [
+    (UNKNOWN, ["general · Empty  computing the number left"]),
+    (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
+    (entry(DisruptionBudget("100%")),
+     ["general · Drifted  10 allowed − 6 deleting − 1 NotReady = 3 left now",
+      "used up by out-0, out-1, out-2, out-3 and 2 more (deleting); sick (NotReady)",
+      "by budget 1: 100% of 10 nodes · always", "no window opens or closes within a week"]),
+    (entry(DisruptionBudget("2"), CLOSED_BY_DAY, use=PoolUse(10)),
+     ["general · Drifted  0 allowed − 0 deleting − 0 NotReady = 0 left now",
+      "by budget 2: 0 · Drifted · 0 9 * * * for 8h · Tue 09:00–17:00Z (10:00–18:00 CET)",
+      "opens in 4h59m, Tue 17:00Z (18:00 CET), then 2 allowed"]),
+    (entry(DisruptionBudget("2"), DisruptionBudget("1", "0 20 * * *", "1h"), use=PoolUse(10)),
+     ["general · Drifted  2 allowed − 0 deleting − 0 NotReady = 2 left now", "by budget 1: 2 · always",
+      "goes to 1 in 7h59m, Tue 20:00Z (21:00 CET)"]),
+    (entry(DisruptionBudget("0", "0 20 * * *", "1h"), use=PoolUse(10)),
+     ["general · Drifted  no budget applies now: no limit", "closes in 7h59m, Tue 20:00Z (21:00 CET)"]),
+    (entry(DisruptionBudget("5"), DisruptionBudget("1", "0 9 * * 7", "8h"), use=PoolUse(10)),
+     ["general · Drifted  closed: a budget that cannot be read closes the pool for every reason",
+      "budget 2 (1 · 0 9 * * 7 for 8h) cannot be read: end of range (7) above maximum (6): 7",
+      "no window opens or closes within a week"]),
+])  # fmt: skip
 def test_in_sentences(result: BudgetEntry, lines: list[str]) -> None:
     assert sentences_of(result, BERLIN) == lines
 
@@ -107,23 +104,19 @@ def cells(entry: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
     }
 
 
-@pytest.mark.parametrize(
-    ("outcome", "texts"),
-    [
-        (UNKNOWN, {"allowed": "…", "left": "…", "line": "…", "window": "…", "next": "…", "week": "…", "nodes": "…"}),
-        (FOREIGN, {"allowed": "-", "left": "-", "deleting": "-", "line": "-", "window": "-", "next": "-", "week": "-"}),
-        (entry(DisruptionBudget("100%")),
-         {"allowed": "10", "deleting": "6", "notready": "1", "left": "3", "line": "1: 100%", "window": "always"}),
-        (entry(), {"allowed": "no limit", "left": "no limit", "line": "none", "window": "-", "next": "-"}),
-        (entry(CLOSED_BY_DAY, use=PoolUse(3)),
-         {"allowed": "0", "deleting": "0", "left": "0", "line": "1: 0 · Drifted · 0 9 * * * for 8h",
-          "window": "Tue 09:00–17:00Z", "next": "opens in 4h59m, Tue 17:00Z"}),
-        (entry(DisruptionBudget("1", "0 0 30 2 *", "1h"), use=PoolUse(3)),
-         {"window": "open for more than a week", "allowed": "1", "nodes": "3"}),
-        (entry(DisruptionBudget("many"), use=PoolUse(3)),
-         {"left": "0", "line": "✘ 1: many", "window": "cannot be read"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("outcome", "texts"), [
+    (UNKNOWN, {"allowed": "…", "left": "…", "line": "…", "window": "…", "next": "…", "week": "…", "nodes": "…"}),
+    (FOREIGN, {"allowed": "-", "left": "-", "deleting": "-", "line": "-", "window": "-", "next": "-", "week": "-"}),
+    (entry(DisruptionBudget("100%")),
+     {"allowed": "10", "deleting": "6", "notready": "1", "left": "3", "line": "1: 100%", "window": "always"}),
+    (entry(), {"allowed": "no limit", "left": "no limit", "line": "none", "window": "-", "next": "-"}),
+    (entry(CLOSED_BY_DAY, use=PoolUse(3)),
+     {"allowed": "0", "deleting": "0", "left": "0", "line": "1: 0 · Drifted · 0 9 * * * for 8h",
+      "window": "Tue 09:00–17:00Z", "next": "opens in 4h59m, Tue 17:00Z"}),
+    (entry(DisruptionBudget("1", "0 0 30 2 *", "1h"), use=PoolUse(3)),
+     {"window": "open for more than a week", "allowed": "1", "nodes": "3"}),
+    (entry(DisruptionBudget("many"), use=PoolUse(3)), {"left": "0", "line": "✘ 1: many", "window": "cannot be read"}),
+])  # fmt: skip
 def test_cells(outcome: BudgetEntry, texts: dict[str, str]) -> None:
     result = cells(outcome)
     assert {name: result[name][0] for name in texts} == texts

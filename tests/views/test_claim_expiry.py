@@ -27,17 +27,14 @@ LEAVING = claim("leaving", MINUTE, deletion_ns=NOW_NS - MINUTE)
 OTHER = claim("other", MINUTE, pool="trino")
 
 
-@pytest.mark.parametrize(
-    ("entries", "expected"),
-    [
-        ([], ""),
-        ([NEVER, LEAVING, OTHER], ""),
-        ([claim("a", HOUR), NEVER], "general: of 1 NodeClaim expire 0 in 30m · 1 in 24h · 1 in 7d"),
-        ([claim("a", 200 * HOUR), NEVER], "general: none of 1 NodeClaim expires within 7d"),
-        ([claim("a", 20 * MINUTE), claim("b", 30 * HOUR), LEAVING, OTHER],
-         "general: of 2 NodeClaims expire 1 in 30m · 1 in 24h · 2 in 7d"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("entries", "expected"), [
+    ([], ""),
+    ([NEVER, LEAVING, OTHER], ""),
+    ([claim("a", HOUR), NEVER], "general: of 1 NodeClaim expire 0 in 30m · 1 in 24h · 1 in 7d"),
+    ([claim("a", 200 * HOUR), NEVER], "general: none of 1 NodeClaim expires within 7d"),
+    ([claim("a", 20 * MINUTE), claim("b", 30 * HOUR), LEAVING, OTHER],
+     "general: of 2 NodeClaims expire 1 in 30m · 1 in 24h · 2 in 7d"),
+])  # fmt: skip
 def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
     assert expiry_text(entries) == expected
 

@@ -91,36 +91,31 @@ RECKONED_END = (
 )
 
 
-@pytest.mark.parametrize(
-    ("result", "text", "tone"),
-    [
-        (STARTING, "the instance is not launched yet", Tone.ACTIVE),
-        (REFUSED, "no capacity", Tone.FAULT),
-        (REBOOTING,
-         "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
-         Tone.WARNING),
-        (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
-        (entry(), "", Tone.NORMAL),
-        (LEAVING, "its pods are being evicted", Tone.LEAVING),
-        (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
-        (entry(deletion_ns=NOW_NS - MINUTE, findings=node_findings(drain=DrainState(DrainStage.VOLUMES))), "volumes",
-         Tone.LEAVING),
-        (entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
-         "replacements to be ready, then it is deleted (Underutilized)", Tone.LEAVING),
-        (entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy",
-                                                       bound_ns=10 * MINUTE))),
-         "replacements to be ready, then it is deleted (Unhealthy) and drained for up to 10m", Tone.LEAVING),
-        (entry(DRIFTED), "its turn among drifted nodes", Tone.WARNING),
-        (entry(DRIFTED, findings=node_findings()), "its turn among drifted nodes", Tone.WARNING),
-        (entry(DRIFTED, findings=node_findings(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
-         "its turn among drifted nodes", Tone.WARNING),
-        (entry(DRIFTED,
-               findings=node_findings(held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR),
-                                      held(Code.BUDGET_ZERO, "general"))),
-         "do-not-disrupt ci/a, in 60m and 1 more", Tone.WARNING),
-        (entry(DRIFTED, findings=node_findings(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "text", "tone"), [
+    (STARTING, "the instance is not launched yet", Tone.ACTIVE),
+    (REFUSED, "no capacity", Tone.FAULT),
+    (REBOOTING, "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
+     Tone.WARNING),
+    (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
+    (entry(), "", Tone.NORMAL),
+    (LEAVING, "its pods are being evicted", Tone.LEAVING),
+    (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
+    (entry(deletion_ns=NOW_NS - MINUTE, findings=node_findings(drain=DrainState(DrainStage.VOLUMES))), "volumes",
+     Tone.LEAVING),
+    (entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
+     "replacements to be ready, then it is deleted (Underutilized)", Tone.LEAVING),
+    (entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))),
+     "replacements to be ready, then it is deleted (Unhealthy) and drained for up to 10m", Tone.LEAVING),
+    (entry(DRIFTED), "its turn among drifted nodes", Tone.WARNING),
+    (entry(DRIFTED, findings=node_findings()), "its turn among drifted nodes", Tone.WARNING),
+    (entry(DRIFTED, findings=node_findings(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
+     "its turn among drifted nodes", Tone.WARNING),
+    (entry(DRIFTED,
+           findings=node_findings(held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR),
+                                  held(Code.BUDGET_ZERO, "general"))),
+     "do-not-disrupt ci/a, in 60m and 1 more", Tone.WARNING),
+    (entry(DRIFTED, findings=node_findings(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
+])  # fmt: skip
 def test_what_it_waits_for(result: ClaimEntry, text: str, tone: Tone) -> None:
     assert waiting_on(result, NOW_NS) == (text, tone)
 
@@ -210,30 +205,27 @@ def lines_of(entry: ClaimEntry) -> list[str]:
     return ["".join(text for text, _ in line) for line in claim_sentences(entry, NOW_NS, ZoneInfo("Europe/Berlin"))]
 
 
-@pytest.mark.parametrize(
-    ("result", "lines"),
-    [
-        (entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS),
-         ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
-          "Launched after 3 s, Registered after 41 s, Initialized after 30m", "waiting: its turn among drifted nodes",
-          DRIFT_AND_EXPIRY]),
-        (STARTING,
-         ["general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)", "not Launched after 38 s",
-          "waiting: the instance is not launched yet",
-          "never expires · no terminationGracePeriod, so no time limit for its drain"]),
-        (entry(Condition("Drifted", "True"), created_ns=0, conditions=(Condition("Drifted", "True"), *GROWN)),
-         ["general-a · node ip-1 · created at an unknown time",
-          "Launched after ?, Registered after ?, Initialized after ?", "waiting: its turn among drifted nodes",
-          "drifted: no reason given · never expires · no terminationGracePeriod, so no time limit for its drain"]),
-        (entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, conditions=()),
-         ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)", "no lifecycle step is known",
-          "its drain has not begun", RECKONED_END]),
-        (entry(annotations={karpenter_labels.TERMINATION_TIMESTAMP: "2026-11-24T12:30:07Z"}),
-         ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
-          "Launched after 3 s, Registered after 41 s, Initialized after 30m", "is waiting for nothing",
-          "never expires · drain ends by force in 30m, 2026-11-24 12:30:07Z (13:30 CET)"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "lines"), [
+    (entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS),
+     ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
+      "Launched after 3 s, Registered after 41 s, Initialized after 30m", "waiting: its turn among drifted nodes",
+      DRIFT_AND_EXPIRY]),
+    (STARTING,
+     ["general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)", "not Launched after 38 s",
+      "waiting: the instance is not launched yet",
+      "never expires · no terminationGracePeriod, so no time limit for its drain"]),
+    (entry(Condition("Drifted", "True"), created_ns=0, conditions=(Condition("Drifted", "True"), *GROWN)),
+     ["general-a · node ip-1 · created at an unknown time", "Launched after ?, Registered after ?, Initialized after ?",
+      "waiting: its turn among drifted nodes",
+      "drifted: no reason given · never expires · no terminationGracePeriod, so no time limit for its drain"]),
+    (entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, conditions=()),
+     ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)", "no lifecycle step is known",
+      "its drain has not begun", RECKONED_END]),
+    (entry(annotations={karpenter_labels.TERMINATION_TIMESTAMP: "2026-11-24T12:30:07Z"}),
+     ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
+      "Launched after 3 s, Registered after 41 s, Initialized after 30m", "is waiting for nothing",
+      "never expires · drain ends by force in 30m, 2026-11-24 12:30:07Z (13:30 CET)"]),
+])  # fmt: skip
 def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
     assert lines_of(result) == lines
 

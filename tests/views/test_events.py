@@ -127,16 +127,13 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
         assert len(build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], sort=Sort(heading.id), now_ns=NOW_NS)) == 3
 
 
-@pytest.mark.parametrize(
-    ("result", "head", "message"),
-    [
-        (entry(),
-         "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
-         "4 pods\x1b[2J wait"),
-        (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
-        (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "head", "message"), [
+    (entry(),
+     "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
+     "4 pods\x1b[2J wait"),
+    (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
+    (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
+])  # fmt: skip
 def test_in_sentences(result: EventEntry, head: str, message: str) -> None:
     assert ["".join(text for text, _ in line) for line in event_sentences(result, NOW_NS)] == [head, message]
 

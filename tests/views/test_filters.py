@@ -97,30 +97,27 @@ def test_filters(text: str, names: list[str]) -> None:
     assert matching(text) == names
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("cpuu>80%", 'no field is called cpuu: did you mean cpu? To look for the text itself, write "cpuu>80%".'),
-        ("zzz=1",
-         ('no field is called zzz: there are pool, why, cpu, mem, age, pods, $. To look for the text itself, write '
-          '"zzz=1".')),
-        ("cpu>", "cpu> takes a value such as 500m, 2 or 80%; nothing follows"),
-        ("cpu>1e999", "cpu> takes a value such as 500m, 2 or 80%; '1e999' is not one"),
-        ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),
-        ("cpu>x%", "cpu> takes a value such as 500m, 2 or 80%; 'x%' is not one"),
-        ("age<soon", "age< takes a value such as 2h; 'soon' is not one"),
-        ("age<2h!", "age< takes a value such as 2h; '2h!' is not one"),
-        ("$>much", "$> takes a value such as 0.5; 'much' is not one"),
-        ("pool>a", "pool is text: use pool=… or pool!=…, not pool>a"),
-        ("a ! b", "! needs a word after it: !spot hides every row that contains spot"),
-        ("-l", "-l needs a label selector after it, such as -l team=ci"),
-        ("-l \"'a=b'\"", "'a=b' contains quotes, which a label cannot: write a=b"),
-        ("-l 'a=\"b\"'", 'a="b" contains quotes, which a label cannot: write a=b'),
-        ("-l 'a in (\"b\",c)'", 'a in ("b",c) contains quotes, which a label cannot: write a in (b,c)'),
-        ("-l a=b*", "'b*' in 'a=b*' cannot be the value of a label: letters, digits, '-', '_' and '.' can"),
-        ("-l a~b", "'a~b' is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("cpuu>80%", 'no field is called cpuu: did you mean cpu? To look for the text itself, write "cpuu>80%".'),
+    ("zzz=1",
+     ('no field is called zzz: there are pool, why, cpu, mem, age, pods, $. To look for the text itself, write '
+      '"zzz=1".')),
+    ("cpu>", "cpu> takes a value such as 500m, 2 or 80%; nothing follows"),
+    ("cpu>1e999", "cpu> takes a value such as 500m, 2 or 80%; '1e999' is not one"),
+    ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),
+    ("cpu>x%", "cpu> takes a value such as 500m, 2 or 80%; 'x%' is not one"),
+    ("age<soon", "age< takes a value such as 2h; 'soon' is not one"),
+    ("age<2h!", "age< takes a value such as 2h; '2h!' is not one"),
+    ("$>much", "$> takes a value such as 0.5; 'much' is not one"),
+    ("pool>a", "pool is text: use pool=… or pool!=…, not pool>a"),
+    ("a ! b", "! needs a word after it: !spot hides every row that contains spot"),
+    ("-l", "-l needs a label selector after it, such as -l team=ci"),
+    ("-l \"'a=b'\"", "'a=b' contains quotes, which a label cannot: write a=b"),
+    ("-l 'a=\"b\"'", 'a="b" contains quotes, which a label cannot: write a=b'),
+    ("-l 'a in (\"b\",c)'", 'a in ("b",c) contains quotes, which a label cannot: write a in (b,c)'),
+    ("-l a=b*", "'b*' in 'a=b*' cannot be the value of a label: letters, digits, '-', '_' and '.' can"),
+    ("-l a~b", "'a~b' is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'"),
+])  # fmt: skip
 def test_errors_say_what_could_stand_there(text: str, sentence: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_query(text, SUBJECT)

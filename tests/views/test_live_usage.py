@@ -30,18 +30,15 @@ def text_of(lines: tuple[Pieces, ...]) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("live", "text", "tone"),
-    [
-        (NO_LIVE_USAGE, "live usage needs a live cluster with metrics-server", Tone.MUTED),
-        (LiveUsage(is_asked=True), "loading live usage from metrics-server…", Tone.ACTIVE),
-        (LIVE, "measured by metrics-server 1s ago, over 15s; requests, not usage, decide what fits", Tone.MUTED),
-        (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests, not", Tone.MUTED),
-        (LiveUsage(is_asked=True, sentence="\x1b[31mnot installed"), "␛[31mnot installed", Tone.MUTED),
-        (replace(LIVE, sentence="metrics-server does not answer"),
-         "metrics-server does not answer (figures are 1s old)", Tone.WARNING),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("live", "text", "tone"), [
+    (NO_LIVE_USAGE, "live usage needs a live cluster with metrics-server", Tone.MUTED),
+    (LiveUsage(is_asked=True), "loading live usage from metrics-server…", Tone.ACTIVE),
+    (LIVE, "measured by metrics-server 1s ago, over 15s; requests, not usage, decide what fits", Tone.MUTED),
+    (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests, not", Tone.MUTED),
+    (LiveUsage(is_asked=True, sentence="\x1b[31mnot installed"), "␛[31mnot installed", Tone.MUTED),
+    (replace(LIVE, sentence="metrics-server does not answer"), "metrics-server does not answer (figures are 1s old)",
+     Tone.WARNING),
+])  # fmt: skip
 def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
     ((result, found_tone),) = usage_note(live, NOW_NS)
     assert result.startswith(text)

@@ -31,22 +31,19 @@ def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
     return PodEntry(Pod(**(document | given)), "general")
 
 
-@pytest.mark.parametrize(
-    ("pod", "text", "tone"),
-    [
-        (entry(ready=True), "Running", Tone.GOOD),
-        (entry(ready=False), "NotReady", Tone.WARNING),
-        (entry(deletion_ns=NOW_NS - MINUTE), "Terminating 60s", Tone.LEAVING),
-        (entry(deletion_ns=NOW_NS + 3 * MINUTE), "Terminating, 3m left", Tone.LEAVING),
-        (entry(waiting_reason="CrashLoopBackOff"), "CrashLoopBackOff", Tone.FAULT),
-        (entry(waiting_reason="ContainerCreating"), "ContainerCreating", Tone.ACTIVE),
-        (entry(phase="Pending"), "Pending", Tone.ACTIVE),
-        (entry(phase="Pending", node_name="", created_ns=NOW_NS - MINUTE), "Pending 60s", Tone.WARNING),
-        (entry(phase="Pending", node_name="", scheduled_reason="Unschedulable", scheduled_ns=NOW_NS - 3 * MINUTE),
-         "Unschedulable 3m", Tone.WARNING),
-        (entry(phase=""), "Unknown", Tone.NORMAL),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("pod", "text", "tone"), [
+    (entry(ready=True), "Running", Tone.GOOD),
+    (entry(ready=False), "NotReady", Tone.WARNING),
+    (entry(deletion_ns=NOW_NS - MINUTE), "Terminating 60s", Tone.LEAVING),
+    (entry(deletion_ns=NOW_NS + 3 * MINUTE), "Terminating, 3m left", Tone.LEAVING),
+    (entry(waiting_reason="CrashLoopBackOff"), "CrashLoopBackOff", Tone.FAULT),
+    (entry(waiting_reason="ContainerCreating"), "ContainerCreating", Tone.ACTIVE),
+    (entry(phase="Pending"), "Pending", Tone.ACTIVE),
+    (entry(phase="Pending", node_name="", created_ns=NOW_NS - MINUTE), "Pending 60s", Tone.WARNING),
+    (entry(phase="Pending", node_name="", scheduled_reason="Unschedulable", scheduled_ns=NOW_NS - 3 * MINUTE),
+     "Unschedulable 3m", Tone.WARNING),
+    (entry(phase=""), "Unknown", Tone.NORMAL),
+])  # fmt: skip
 def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> None:
     assert (pod_status_text(pod, NOW_NS), pod_status(pod)[1]) == (text, tone)
 

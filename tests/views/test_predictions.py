@@ -8,15 +8,12 @@ from karptui.views.history import prediction_text
 PLACEMENT, COMMAND = PredictionKind.PLACEMENT, PredictionKind.COMMAND
 
 
-@pytest.mark.parametrize(
-    ("shares", "text"),
-    [
-        ({}, ""),
-        ({PLACEMENT: Share(), COMMAND: Share(0, 0, 2)}, ""),
-        ({PLACEMENT: Share(125, 2), COMMAND: Share()}, "predictions: 125 of 127 placements right (98 %)"),
-        ({PLACEMENT: Share(1), COMMAND: Share(7, 1, 3)},
-         "predictions: 1 of 1 placement right (100 %), 7 of 8 commands right (88 %), 3 overtaken by other changes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("shares", "text"), [
+    ({}, ""),
+    ({PLACEMENT: Share(), COMMAND: Share(0, 0, 2)}, ""),
+    ({PLACEMENT: Share(125, 2), COMMAND: Share()}, "predictions: 125 of 127 placements right (98 %)"),
+    ({PLACEMENT: Share(1), COMMAND: Share(7, 1, 3)},
+     "predictions: 1 of 1 placement right (100 %), 7 of 8 commands right (88 %), 3 overtaken by other changes"),
+])  # fmt: skip
 def test_shares(shares: dict[PredictionKind, Share], text: str) -> None:
     assert prediction_text(shares) == text

@@ -38,17 +38,14 @@ def test_cells(entry: NodeEntry, text: str) -> None:
     assert price_cell(entry).text == text
 
 
-@pytest.mark.parametrize(
-    ("entry", "sentence"),
-    [
-        (an_entry(PRICE), "$0.7200/h, built-in list, 2026-11-20, listed $1.0000"),
-        (an_entry(Price(1.0, 1.0, "USD", BUILT_IN, is_reservation=True)),
-         "$1.0000/h, built-in list, 2026-11-20, on-demand rate: the reservation is billed whether it is used or not"),
-        (an_entry(capacity_type="spot"), "price n/a: spot prices are unknown"),
-        (an_entry(instance_type="x9.huge"), "price n/a: no list has x9.huge"),
-        (an_entry(instance_type=""), "price n/a: no instance type"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("entry", "sentence"), [
+    (an_entry(PRICE), "$0.7200/h, built-in list, 2026-11-20, listed $1.0000"),
+    (an_entry(Price(1.0, 1.0, "USD", BUILT_IN, is_reservation=True)),
+     "$1.0000/h, built-in list, 2026-11-20, on-demand rate: the reservation is billed whether it is used or not"),
+    (an_entry(capacity_type="spot"), "price n/a: spot prices are unknown"),
+    (an_entry(instance_type="x9.huge"), "price n/a: no list has x9.huge"),
+    (an_entry(instance_type=""), "price n/a: no instance type"),
+])  # fmt: skip
 def test_sentences(entry: NodeEntry, sentence: str) -> None:
     assert price_sentence(entry) == sentence
 

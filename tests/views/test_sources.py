@@ -23,28 +23,24 @@ def status(kind: Kind, phase: Phase, **given: Any) -> SourceStatus:
 LIVE = status(Kind.NODE, Phase.LIVE)
 
 
-@pytest.mark.parametrize(
-    ("statuses", "text", "tone"),
-    [
-        ([], "○ connecting", Tone.ACTIVE),
-        ([LIVE], "● live 12:00:07Z", Tone.GOOD),
-        ([status(Kind.NODE, Phase.CONNECTING), LIVE], "○ connecting (3s)", Tone.ACTIVE),
-        ([LIVE, status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)],
-         "◐ syncing pods 6,500 of about 15,000", Tone.ACTIVE),
-        ([LIVE, status(Kind.POD, Phase.SYNCING, count=500)], "◐ syncing pods 500", Tone.ACTIVE),
-        ([LIVE, status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ pods stale for 42s",
-         Tone.WARNING),
-        ([status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ stale for 42s", Tone.WARNING),
-        ([LIVE, status(Kind.POD, Phase.FORBIDDEN)], "◍ live, no access to pods", Tone.WARNING),
-        ([LIVE, status(Kind.POD, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND)],
-         "✖ pods disconnected, retrying in 5 s", Tone.FAULT),
-        ([LIVE, *(status(kind, Phase.DISCONNECTED) for kind in (Kind.POD, Kind.PDB))],
-         "✖ 2 of 3 kinds disconnected, retrying", Tone.FAULT),
-        ([status(Kind.POD, Phase.DISCONNECTED)], "✖ disconnected, retrying", Tone.FAULT),
-        ([status(Kind.NODE, Phase.OFFLINE)], "◆ offline, taken 2026-11-24 12:00:04Z", Tone.RESERVED),
-        ([LIVE, status(Kind.NODECLAIM, Phase.NOT_INSTALLED)], "● live 12:00:07Z", Tone.GOOD),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("statuses", "text", "tone"), [
+    ([], "○ connecting", Tone.ACTIVE),
+    ([LIVE], "● live 12:00:07Z", Tone.GOOD),
+    ([status(Kind.NODE, Phase.CONNECTING), LIVE], "○ connecting (3s)", Tone.ACTIVE),
+    ([LIVE, status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)], "◐ syncing pods 6,500 of about 15,000",
+     Tone.ACTIVE),
+    ([LIVE, status(Kind.POD, Phase.SYNCING, count=500)], "◐ syncing pods 500", Tone.ACTIVE),
+    ([LIVE, status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ pods stale for 42s", Tone.WARNING),
+    ([status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ stale for 42s", Tone.WARNING),
+    ([LIVE, status(Kind.POD, Phase.FORBIDDEN)], "◍ live, no access to pods", Tone.WARNING),
+    ([LIVE, status(Kind.POD, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND)],
+     "✖ pods disconnected, retrying in 5 s", Tone.FAULT),
+    ([LIVE, *(status(kind, Phase.DISCONNECTED) for kind in (Kind.POD, Kind.PDB))],
+     "✖ 2 of 3 kinds disconnected, retrying", Tone.FAULT),
+    ([status(Kind.POD, Phase.DISCONNECTED)], "✖ disconnected, retrying", Tone.FAULT),
+    ([status(Kind.NODE, Phase.OFFLINE)], "◆ offline, taken 2026-11-24 12:00:04Z", Tone.RESERVED),
+    ([LIVE, status(Kind.NODECLAIM, Phase.NOT_INSTALLED)], "● live 12:00:07Z", Tone.GOOD),
+])  # fmt: skip
 def test_the_worst_of_all_kinds_is_said(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
     health = overall(statuses, NOW_NS)
     assert (health.text, health.tone) == (text, tone)
@@ -57,22 +53,18 @@ GONE = status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused\x1b[2
 UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: must be text, is a number")
 
 
-@pytest.mark.parametrize(
-    ("statuses", "text", "tone"),
-    [
-        ([], "", Tone.NORMAL),
-        ([LIVE], "", Tone.NORMAL),
-        ([LIVE, FORBIDDEN], "no permission to list pods. Requests need it. ? has the ClusterRole.", Tone.WARNING),
-        ([status(Kind.POD, Phase.FORBIDDEN)], "pods: forbidden. Requests need it. ? has the Clu", Tone.WARNING),
-        ([status(kind, Phase.FORBIDDEN) for kind in (Kind.NODE, Kind.POD, Kind.NODECLAIM, Kind.JOB)],
-         "nodes: forbidden. Nothing without. Nor may pods and NodeClaims be listed. ? has the ClusterRole.",
-         Tone.WARNING),
-        ([GONE], "connection refused␛[2J; retrying in 1 s. What you see is from 11:59:25Z.", Tone.FAULT),
-        ([status(Kind.POD, Phase.STALE)], "the API server stopped answering.", Tone.WARNING),
-        ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
-        ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("statuses", "text", "tone"), [
+    ([], "", Tone.NORMAL),
+    ([LIVE], "", Tone.NORMAL),
+    ([LIVE, FORBIDDEN], "no permission to list pods. Requests need it. ? has the ClusterRole.", Tone.WARNING),
+    ([status(Kind.POD, Phase.FORBIDDEN)], "pods: forbidden. Requests need it. ? has the Clu", Tone.WARNING),
+    ([status(kind, Phase.FORBIDDEN) for kind in (Kind.NODE, Kind.POD, Kind.NODECLAIM, Kind.JOB)],
+     "nodes: forbidden. Nothing without. Nor may pods and NodeClaims be listed. ? has the ClusterRole.", Tone.WARNING),
+    ([GONE], "connection refused␛[2J; retrying in 1 s. What you see is from 11:59:25Z.", Tone.FAULT),
+    ([status(Kind.POD, Phase.STALE)], "the API server stopped answering.", Tone.WARNING),
+    ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
+    ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),
+])  # fmt: skip
 def test_notices_say_what_is_missing_and_how_old_the_picture_is(
     statuses: list[SourceStatus], text: str, tone: Tone
 ) -> None:
@@ -93,21 +85,18 @@ def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
     assert pair[0].endswith("What you see is from 11:59:25Z.")
 
 
-@pytest.mark.parametrize(
-    ("phase", "given", "lines"),
-    [
-        (None, {}, ["connecting…"]),
-        (Phase.CONNECTING, {}, ["connecting… (3s)"]),
-        (Phase.SYNCING, {"count": 5, "total_estimate": 9}, ["syncing nodes 5 of about 9"]),
-        (Phase.FORBIDDEN, {"last_error": "list nodes at cluster scope"},
-         ["nodes: forbidden", "list nodes at cluster scope", "? has the ClusterRole that karptui needs"]),
-        (Phase.DISCONNECTED, {"retry_at_ns": NOW_NS + 2 * SECOND}, ["disconnected, retrying in 2 s"]),
-        (Phase.NOT_INSTALLED, {}, ["this cluster does not know nodes"]),
-        (Phase.STALE, {}, ["there were no nodes, but the API server stopped answering"]),
-        (Phase.LIVE, {}, ["there are no nodes"]),
-        (Phase.OFFLINE, {}, ["there are no nodes"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("phase", "given", "lines"), [
+    (None, {}, ["connecting…"]),
+    (Phase.CONNECTING, {}, ["connecting… (3s)"]),
+    (Phase.SYNCING, {"count": 5, "total_estimate": 9}, ["syncing nodes 5 of about 9"]),
+    (Phase.FORBIDDEN, {"last_error": "list nodes at cluster scope"},
+     ["nodes: forbidden", "list nodes at cluster scope", "? has the ClusterRole that karptui needs"]),
+    (Phase.DISCONNECTED, {"retry_at_ns": NOW_NS + 2 * SECOND}, ["disconnected, retrying in 2 s"]),
+    (Phase.NOT_INSTALLED, {}, ["this cluster does not know nodes"]),
+    (Phase.STALE, {}, ["there were no nodes, but the API server stopped answering"]),
+    (Phase.LIVE, {}, ["there are no nodes"]),
+    (Phase.OFFLINE, {}, ["there are no nodes"]),
+])  # fmt: skip
 def test_an_empty_table_says_which_kind_of_empty(phase: Phase | None, given: dict[str, Any], lines: list[str]) -> None:
     result = None if phase is None else status(Kind.NODE, phase, **given)
     assert [text for text, _ in no_rows(result, "nodes", NOW_NS)] == lines

@@ -216,16 +216,13 @@ BUSY = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="throttled")
 LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({}, ""),
-        ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
-        ({"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
-         "AWS does not return zones, offerings (see :sources)"),
-        ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({}, ""),
+    ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
+    ({"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
+     "AWS does not return zones, offerings (see :sources)"),
+    ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
+])  # fmt: skip
 def test_one_quiet_sentence_without_aws(given: dict[str, Any], sentence: str) -> None:
     assert aws_sentence(Evidence(**given)) == sentence
 

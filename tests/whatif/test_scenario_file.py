@@ -69,31 +69,27 @@ def test_scenarios_as_people_write_them() -> None:
     assert second == Scenario()
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("", "file.yaml: holds no scenario"),
-        ("a: [", "file.yaml: is not YAML: line "),
-        ("- 1", "file.yaml: is not an object with name, replay and edits"),
-        ("name: 3", "file.yaml: name: must be text, is a number: write it in quotes"),
-        ("nam: x", "file.yaml: nam: there is no such field"),
-        ("{apiVersion: v1, kind: Node, metadata: {name: n1}}",
-         "file.yaml: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot FILE reads objects"),
-        ("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: web}}]}",
-         "file.yaml: is a List of 1 Kubernetes object, the first is Pod web/p, not a scenario of edits: --snapshot"),
-        ("edits: []\n---\n{apiVersion: v1, kind: Node, metadata: {name: n1}}",
-         "file.yaml: document 2: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot"),
-        ("replay: soon", "file.yaml: replay: invalid enum value 'soon'"),
-        ("edits: 3", "file.yaml: edits: must be a list, is a number"),
-        ("edits: [3]", "file.yaml: edits[0]: must be an object, is a number"),
-        ("edits: [{edit: change}]", "file.yaml: edits[0].edit: invalid value 'change'"),
-        ("edits: [{edit: set, object: NodePool/x, path: a..b}]",
-         "file.yaml: edits[0].path: 'a..b' is not a path: '..b'"),
-        ("edits: [{edit: scale, object: Job/a/b, replicas: x}]", "file.yaml: edits[0].replicas: must be a whole"),
-        ("name: a\n---\nname: b\nedits: 3\n", "file.yaml: scenario 2 (b): edits: must be a list"),
-        ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: must be a list"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "result"), [
+    ("", "file.yaml: holds no scenario"),
+    ("a: [", "file.yaml: is not YAML: line "),
+    ("- 1", "file.yaml: is not an object with name, replay and edits"),
+    ("name: 3", "file.yaml: name: must be text, is a number: write it in quotes"),
+    ("nam: x", "file.yaml: nam: there is no such field"),
+    ("{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+     "file.yaml: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot FILE reads objects"),
+    ("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: web}}]}",
+     "file.yaml: is a List of 1 Kubernetes object, the first is Pod web/p, not a scenario of edits: --snapshot"),
+    ("edits: []\n---\n{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+     "file.yaml: document 2: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot"),
+    ("replay: soon", "file.yaml: replay: invalid enum value 'soon'"),
+    ("edits: 3", "file.yaml: edits: must be a list, is a number"),
+    ("edits: [3]", "file.yaml: edits[0]: must be an object, is a number"),
+    ("edits: [{edit: change}]", "file.yaml: edits[0].edit: invalid value 'change'"),
+    ("edits: [{edit: set, object: NodePool/x, path: a..b}]", "file.yaml: edits[0].path: 'a..b' is not a path: '..b'"),
+    ("edits: [{edit: scale, object: Job/a/b, replicas: x}]", "file.yaml: edits[0].replicas: must be a whole"),
+    ("name: a\n---\nname: b\nedits: 3\n", "file.yaml: scenario 2 (b): edits: must be a list"),
+    ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: must be a list"),
+])  # fmt: skip
 def test_what_cannot_be_read_names_file_scenario_and_field(text: str, result: str) -> None:
     with pytest.raises(RequestError) as error:
         read_scenarios(text, "file.yaml")

@@ -36,33 +36,30 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
     return ["".join(text for text, _ in item) for item in pairs]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "facts", "width", "height", "expected"),
-    [
-        pytest.param("why", ["a", "b"], 10, 3, ["why", "a · b"], id="on a line of their own"),
-        pytest.param("why", ["a", "b"], 10, 1, ["why · a"], id="behind the sentence where there is no other line"),
-        pytest.param("why not", ["abc", "d"], 11, 1, ["why not"], id="nothing behind it but the first"),
-        pytest.param("why", ["ab", "abcdefg", "d"], 9, 2, ["why", "ab · d"], id="a shorter one where one has no room"),
-        pytest.param("", ["a", "b"], 10, 2, ["a · b"], id="without a sentence"),
-        pytest.param("why", [], 10, 2, ["why"], id="without facts"),
-        pytest.param("why", ["abcdef", "ghij", "k"], 10, 3, ["why", "abcdef", "ghij · k"], id="on two lines"),
-        pytest.param("why", ["abcdefghijk", "l"], 10, 2, ["why", "l"], id="never cut"),
-        pytest.param("why", ["abcdefghijk"], 10, 2, ["why"], id="nothing fits"),
-        pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
-        pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
-        pytest.param("one two three four five", ["a"], 8, 3, ["one two", "three…", "a"],
-                     id="two of three, the last for facts"),
-        pytest.param("one two three four", ["a"], 8, 3, ["one two", "three", "four · a"],
-                     id="three of three where it is whole so"),
-        pytest.param("one two three", ["a"], 7, 1, ["one…"], id="nothing behind a sentence that is cut"),
-        pytest.param("one two three", [], 7, 1, ["one…"], id="cut without facts too, behind a word"),
-        pytest.param("held by it · would go there", [], 20, 1, ["held by it…"], id="behind a clause rather"),
-        pytest.param("it · would go there then", [], 19, 1, ["it · would go…"], id="not a clause that ends too soon"),
-        pytest.param("one · two", [], 6, 1, ["one…"], id="no separator before the ellipsis"),
-        pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
-        pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sentence", "facts", "width", "height", "expected"), [
+    pytest.param("why", ["a", "b"], 10, 3, ["why", "a · b"], id="on a line of their own"),
+    pytest.param("why", ["a", "b"], 10, 1, ["why · a"], id="behind the sentence where there is no other line"),
+    pytest.param("why not", ["abc", "d"], 11, 1, ["why not"], id="nothing behind it but the first"),
+    pytest.param("why", ["ab", "abcdefg", "d"], 9, 2, ["why", "ab · d"], id="a shorter one where one has no room"),
+    pytest.param("", ["a", "b"], 10, 2, ["a · b"], id="without a sentence"),
+    pytest.param("why", [], 10, 2, ["why"], id="without facts"),
+    pytest.param("why", ["abcdef", "ghij", "k"], 10, 3, ["why", "abcdef", "ghij · k"], id="on two lines"),
+    pytest.param("why", ["abcdefghijk", "l"], 10, 2, ["why", "l"], id="never cut"),
+    pytest.param("why", ["abcdefghijk"], 10, 2, ["why"], id="nothing fits"),
+    pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
+    pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
+    pytest.param("one two three four five", ["a"], 8, 3, ["one two", "three…", "a"],
+                 id="two of three, the last for facts"),
+    pytest.param("one two three four", ["a"], 8, 3, ["one two", "three", "four · a"],
+                 id="three of three where it is whole so"),
+    pytest.param("one two three", ["a"], 7, 1, ["one…"], id="nothing behind a sentence that is cut"),
+    pytest.param("one two three", [], 7, 1, ["one…"], id="cut without facts too, behind a word"),
+    pytest.param("held by it · would go there", [], 20, 1, ["held by it…"], id="behind a clause rather"),
+    pytest.param("it · would go there then", [], 19, 1, ["it · would go…"], id="not a clause that ends too soon"),
+    pytest.param("one · two", [], 6, 1, ["one…"], id="no separator before the ellipsis"),
+    pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
+    pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
+])  # fmt: skip
 def test_the_sentence_comes_first_and_facts_fill_what_it_leaves(
     sentence: str, facts: list[str], width: int, height: int, expected: list[str]
 ) -> None:

@@ -159,25 +159,22 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
     assert trial_text(rows.items[1]) == "Frees no node alone; none."
 
 
-@pytest.mark.parametrize(
-    ("effect", "cells", "words"),
-    [
-        (None, ("-", "-", "-"), ""),
-        (Effect(), ("0", "-", "-"), ""),
-        (Effect(unknown=2), ("…", "-", "-"), ""),
-        (Effect(kept=2), ("0 of 2", "-", "-"), ""),
-        (Effect(kept=2, untried=1), ("try it", "-", "-"), ""),
-        (Effect(deleted=1, untried=1, saves_per_hour=0.5), ("1+ of 2", "…", "$0.5000+"),
-         "1 of 2 nodes can be removed, $0.50/h"),
-        (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "…", "$0.5000"), "1 node can be removed, $0.50/h"),
-        (Effect(replaced=1, unpriced=1), ("1 of 1", "…", "n/a"), "1 node can be removed"),
-        (Effect(deleted=2, saves_per_hour=0.5, unpriced=1), ("2 of 2", "…", "up to $0.5000+"),
-         "2 nodes can be removed, up to $0.50/h+"),
-        (Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
-         ("2+ of 3", "when the pods have ended", "up to $0.5000+"),
-         "2 of 3 nodes can be removed when the pods have ended, up to $0.50/h"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("effect", "cells", "words"), [
+    (None, ("-", "-", "-"), ""),
+    (Effect(), ("0", "-", "-"), ""),
+    (Effect(unknown=2), ("…", "-", "-"), ""),
+    (Effect(kept=2), ("0 of 2", "-", "-"), ""),
+    (Effect(kept=2, untried=1), ("try it", "-", "-"), ""),
+    (Effect(deleted=1, untried=1, saves_per_hour=0.5), ("1+ of 2", "…", "$0.5000+"),
+     "1 of 2 nodes can be removed, $0.50/h"),
+    (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "…", "$0.5000"), "1 node can be removed, $0.50/h"),
+    (Effect(replaced=1, unpriced=1), ("1 of 1", "…", "n/a"), "1 node can be removed"),
+    (Effect(deleted=2, saves_per_hour=0.5, unpriced=1), ("2 of 2", "…", "up to $0.5000+"),
+     "2 nodes can be removed, up to $0.50/h+"),
+    (Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
+     ("2+ of 3", "when the pods have ended", "up to $0.5000+"),
+     "2 of 3 nodes can be removed when the pods have ended, up to $0.50/h"),
+])  # fmt: skip
 def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: str) -> None:
     assert (nodes_cell(effect).text, when_cell(effect).text, saves_cell(effect).text) == cells
     assert effect_text(effect) == words

@@ -53,16 +53,12 @@ def text_of(lines: Any) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("window", "text", "limits"),
-    [
-        (HOUR, "events since 11:00Z · observed 12m",
-         "earlier history is unknown, and so are removals without an event"),
-        (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "earlier history is unknown"),
-        (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "earlier history is unknown"),
-        (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("window", "text", "limits"), [
+    (HOUR, "events since 11:00Z · observed 12m", "earlier history is unknown, and so are removals without an event"),
+    (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "earlier history is unknown"),
+    (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "earlier history is unknown"),
+    (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
+])  # fmt: skip
 def test_what_is_known(window: ChurnWindow, text: str, limits: str) -> None:
     assert window_text(window) == text
     assert window_limits(window).startswith(limits)

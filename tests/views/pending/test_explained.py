@@ -100,15 +100,12 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
 
 
 class TestGates:
-    @pytest.mark.parametrize(
-        ("requests", "hint"),
-        [
-            ({"ephemeral-storage": "60Gi"}, "ephemeral-storage short by 40,960Mi on m5.large (its disk has 20Gi)"),
-            ({"memory": "4Gi"},
-             "memory short by 2,048Mi on m5.large (the kubelet and the system reserve 6,144Mi of 8,192Mi of memory)"),
-            ({"memory": "12Gi"}, "memory short by 10,240Mi on m5.large"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("requests", "hint"), [
+        ({"ephemeral-storage": "60Gi"}, "ephemeral-storage short by 40,960Mi on m5.large (its disk has 20Gi)"),
+        ({"memory": "4Gi"},
+         "memory short by 2,048Mi on m5.large (the kubelet and the system reserve 6,144Mi of 8,192Mi of memory)"),
+        ({"memory": "12Gi"}, "memory short by 10,240Mi on m5.large"),
+    ])  # fmt: skip
     def test_the_nodeclass_setting_that_decides(self, requests: dict[str, str], hint: str) -> None:
         kind = an_instance_type(reserved={"memory": "6Gi"})
         kind = replace(kind, capacity={**kind.capacity, **amounts({"ephemeral-storage": "20Gi"})})
@@ -141,17 +138,14 @@ class TestGates:
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
 
-    @pytest.mark.parametrize(
-        ("fields", "pool", "words"),
-        [
-            ({"node_selector": {ARCH: "arm64"}}, "full",
-             f"no type has {ARCH} In [arm64]; no allowed type fits under its limits"),
-            ({"node_selector": {"team": "a"}}, "full",
-             "its nodes have no label team; no allowed type fits under its limits"),
-            ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
-            ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("fields", "pool", "words"), [
+        ({"node_selector": {ARCH: "arm64"}}, "full",
+         f"no type has {ARCH} In [arm64]; no allowed type fits under its limits"),
+        ({"node_selector": {"team": "a"}}, "full",
+         "its nodes have no label team; no allowed type fits under its limits"),
+        ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
+        ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
+    ])  # fmt: skip
     def test_limits_come_after_what_would_fail_the_pod_without_them(
         self, fields: Mapping[str, Any], pool: str, words: str
     ) -> None:
@@ -318,25 +312,20 @@ class TestRemedies:
         assert remedy_entries(None) == ()
         assert remedy_values(remedy)["price_per_hour"] == 0.2
 
-    @pytest.mark.parametrize(
-        ("edit", "line"),
-        [
-            (SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"),
-             'kubectl patch nodepool a --type=merge -p \'{"spec": {"limits": {"cpu": "9"}}}\''),
-            (SetField(ObjectRef("NodePool", "a"), ("spec", "x", 0), ["b"]),
-             '--type=json -p \'[{"op": "replace", "path": "/spec/x/0", "value": ["b"]}]\''),
-            (SetField(ObjectRef("NodePool", "a"), ("spec", "a/b", 0), None),
-             '{"op": "remove", "path": "/spec/a~1b/0"}'),
-            (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05"), "settings.vmMemoryOverheadPercent=0.05"),
-            (SetSetting("BATCH", "1"), "in the environment of Karpenter's controller: BATCH=1"),
-            (DeleteObject(ObjectRef("DaemonSet", "logs", "kube-system")),
-             "kubectl delete daemonset -n kube-system logs"),
-            (DeleteObject(ObjectRef("NodePool", "a")), "kubectl delete nodepool a"),
-            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "containers", 0, "resources", "requests", "cpu"), "1"),
-             "in the pod template of Deployment x/web (spec.template):"),
-            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(removed)"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("edit", "line"), [
+        (SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"),
+         'kubectl patch nodepool a --type=merge -p \'{"spec": {"limits": {"cpu": "9"}}}\''),
+        (SetField(ObjectRef("NodePool", "a"), ("spec", "x", 0), ["b"]),
+         '--type=json -p \'[{"op": "replace", "path": "/spec/x/0", "value": ["b"]}]\''),
+        (SetField(ObjectRef("NodePool", "a"), ("spec", "a/b", 0), None), '{"op": "remove", "path": "/spec/a~1b/0"}'),
+        (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05"), "settings.vmMemoryOverheadPercent=0.05"),
+        (SetSetting("BATCH", "1"), "in the environment of Karpenter's controller: BATCH=1"),
+        (DeleteObject(ObjectRef("DaemonSet", "logs", "kube-system")), "kubectl delete daemonset -n kube-system logs"),
+        (DeleteObject(ObjectRef("NodePool", "a")), "kubectl delete nodepool a"),
+        (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "containers", 0, "resources", "requests", "cpu"), "1"),
+         "in the pod template of Deployment x/web (spec.template):"),
+        (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(removed)"),
+    ])  # fmt: skip
     def test_as_text_to_copy(self, edit: DeleteObject | SetField | SetSetting, line: str) -> None:
         gain = Gain(1, 1, nodes=("n",), displaced=("x/y",))
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (edit,), gain)

@@ -23,16 +23,13 @@ _CLAIM = "PersistentVolumeClaim"
 _NO_CLASS = 'storageclasses.storage.k8s.io "none" not found'
 
 
-@pytest.mark.parametrize(
-    ("problem", "short"),
-    [
-        (f'getting persistent volume claim, persistentvolumeclaims "data-db-2" not found ({_CLAIM}=data-db-2)',
-         'persistentvolumeclaims "data-db-2" not found'),
-        (f"failed to validate pvc, failed to get storage class, {_NO_CLASS} ({_CLAIM}=db/data-db-3, StorageClass=a)",
-         f"data-db-3: {_NO_CLASS}"),
-        ("failed to do, as it (perhaps) is", "failed to do, as it (perhaps) is"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("problem", "short"), [
+    (f'getting persistent volume claim, persistentvolumeclaims "data-db-2" not found ({_CLAIM}=data-db-2)',
+     'persistentvolumeclaims "data-db-2" not found'),
+    (f"failed to validate pvc, failed to get storage class, {_NO_CLASS} ({_CLAIM}=db/data-db-3, StorageClass=a)",
+     f"data-db-3: {_NO_CLASS}"),
+    ("failed to do, as it (perhaps) is", "failed to do, as it (perhaps) is"),
+])  # fmt: skip
 def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -> None:
     assert problem_in_short(problem) == short
 

@@ -46,19 +46,16 @@ STATE = a_state(a=(a_term(ZONE, "us-east-1a"),), b=(a_term(ZONE, "us-east-1b"),)
                 everywhere=())  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
-        (waiting(), ""),
-        (waiting(zone="us-east-1a"), ""),
-        (waiting("everywhere", "rack"), ""),
-        (waiting("missing"), ""),
-        (waiting("a"), "zones  PVC db/a → us-east-1a"),
-        (waiting("a", "everywhere"), "zones  PVC db/a → us-east-1a"),
-        (waiting("a", "either"),
-         "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a"),
-        (waiting("b", zone="us-east-1a"), f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("pod", "expected"), [
+    (waiting(), ""),
+    (waiting(zone="us-east-1a"), ""),
+    (waiting("everywhere", "rack"), ""),
+    (waiting("missing"), ""),
+    (waiting("a"), "zones  PVC db/a → us-east-1a"),
+    (waiting("a", "everywhere"), "zones  PVC db/a → us-east-1a"),
+    (waiting("a", "either"),
+     "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a"),
+    (waiting("b", zone="us-east-1a"), f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}"),
+])  # fmt: skip
 def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
     assert plain_text(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected

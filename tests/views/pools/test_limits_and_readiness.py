@@ -77,15 +77,12 @@ def test_what_is_not_ready() -> None:
     assert cells(ROWS["primary"])["ready"] == "✔"
 
 
-@pytest.mark.parametrize(
-    ("conditions", "short", "words"),
-    [
-        ((), "class", ""),
-        ((("SubnetsReady", "False"), ("Ready", "False")), "class SubnetsReady",
-         "✘ EC2NodeClass default: SubnetsReady is False"),
-        ((("Ready", "Unknown"),), "class Ready", "✘ EC2NodeClass default: Ready is Unknown"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("conditions", "short", "words"), [
+    ((), "class", ""),
+    ((("SubnetsReady", "False"), ("Ready", "False")), "class SubnetsReady",
+     "✘ EC2NodeClass default: SubnetsReady is False"),
+    ((("Ready", "Unknown"),), "class Ready", "✘ EC2NodeClass default: Ready is Unknown"),
+])  # fmt: skip
 def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], short: str, words: str) -> None:
     held = story_a.inventory()
     result = tuple(builders.a_condition(name, status=status) for name, status in conditions)

@@ -165,16 +165,13 @@ def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
     assert "none of its types" not in text
 
 
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ((WeightChange("spare", behind=("general",)),),
-         "spare is now tried after general: weight is an order, not a share. Nothing changes."),
-        ((WeightChange("spare", ahead_of=("a", "b", "c"), is_usable=False), WeightChange("edge")),
-         ("spare is now tried before a, b and 1 more, but none of its types is left: weight is an order, not a "
-          "share. edge keeps its rank. Nothing changes.")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("weights", "expected"), [
+    ((WeightChange("spare", behind=("general",)),),
+     "spare is now tried after general: weight is an order, not a share. Nothing changes."),
+    ((WeightChange("spare", ahead_of=("a", "b", "c"), is_usable=False), WeightChange("edge")),
+     ("spare is now tried before a, b and 1 more, but none of its types is left: weight is an order, not a share. "
+      "edge keeps its rank. Nothing changes.")),
+])  # fmt: skip
 def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expected: str) -> None:
     same = {"before": totals(pending=0), "after": totals(pending=0)}
     assert answer_text(a_difference(weights=weights, **same)) == expected

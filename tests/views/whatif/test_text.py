@@ -167,23 +167,20 @@ def test_scenarios_stand_side_by_side() -> None:
     assert next(row for row in texts if row.startswith("no longer placed")).split()[-4:] == ["1", "0", "-", "-"]
 
 
-@pytest.mark.parametrize(
-    ("after", "text"),
-    [
-        ({"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
-         "less is best: 3 pods fewer pending than now, +$5.42/h; more next: -$0.50/h, equally many pending pods."),
-        ({"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
-         "None is better than the current cluster; a next: +$0.29/h, equally many pending pods."),
-        ({"a": totals(), "b": totals()},
-         "a and b have the same result as the current cluster: equally many pending pods, at the same $/h."),
-        ({"a": totals(price_per_hour=26.0), "b": totals()},
-         "None is better than the current cluster; b has the same result."),
-        ({"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
-         "c is best: 1 pod fewer pending than now, the same $/h; a next: -$1.00/h, equally many pending pods."),
-        ({"a": totals(pending=2), "b": totals(pending=2)},
-         "a and b are equally good: 1 pod fewer pending than now, the same $/h."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("after", "text"), [
+    ({"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
+     "less is best: 3 pods fewer pending than now, +$5.42/h; more next: -$0.50/h, equally many pending pods."),
+    ({"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
+     "None is better than the current cluster; a next: +$0.29/h, equally many pending pods."),
+    ({"a": totals(), "b": totals()},
+     "a and b have the same result as the current cluster: equally many pending pods, at the same $/h."),
+    ({"a": totals(price_per_hour=26.0), "b": totals()},
+     "None is better than the current cluster; b has the same result."),
+    ({"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
+     "c is best: 1 pod fewer pending than now, the same $/h; a next: -$1.00/h, equally many pending pods."),
+    ({"a": totals(pending=2), "b": totals(pending=2)},
+     "a and b are equally good: 1 pod fewer pending than now, the same $/h."),
+])  # fmt: skip
 def test_which_scenario_is_best_stands_first(after: dict[str, Totals], text: str) -> None:
     compared = [Compared(name, a_difference(after=result)) for name, result in after.items()]
     assert best_sentence(compared) == text

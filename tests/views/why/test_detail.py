@@ -79,21 +79,13 @@ def test_rules_of_the_nodepool() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("states", "codes", "line"),
-    [
-        ((a_state(Reason.EMPTY, 1 << 31),), (), " ✔ disruption budgets  no limit"),
-        (
-            (a_state(Reason.EMPTY, 2, deleting=("x",)),
-             a_state(Reason.DRIFTED, 1 << 31)),
-            (), " ✔ disruption budgets  left: Empty 1 of 2, Drifted no limit",
-        ),
-        (
-            (a_state(Reason.EMPTY, 0, problem="day 7"),),
-            (Code.BUDGET_ZERO,), " ✘ disruption budgets  closed, a budget cannot be read: day 7",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("states", "codes", "line"), [
+    ((a_state(Reason.EMPTY, 1 << 31),), (), " ✔ disruption budgets  no limit"),
+    ((a_state(Reason.EMPTY, 2, deleting=("x",)), a_state(Reason.DRIFTED, 1 << 31)), (),
+     " ✔ disruption budgets  left: Empty 1 of 2, Drifted no limit"),
+    ((a_state(Reason.EMPTY, 0, problem="day 7"),), (Code.BUDGET_ZERO,),
+     " ✘ disruption budgets  closed, a budget cannot be read: day 7"),
+])  # fmt: skip
 def test_budgets(states: Sequence[BudgetState], codes: Sequence[Code], line: str) -> None:
     findings = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
     assert line in lines(findings, detail(budgets=states))

@@ -43,26 +43,22 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
     return Blocker(code=code, object_key=key, is_wanted=True, **fields)
 
 
-@pytest.mark.parametrize(
-    ("code", "count", "need", "text"),
-    [
-        ("NOT_CHEAPER", 0,
-         OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True, type_name="m5.large", price_per_hour=0.1),
-         ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation, and m5.large "
-          "at $0.1000/h is not cheaper than this one")),
-        ("NEEDS_N_NODES", 2, OthersNeed("a/b", 1, 2, is_only=True, is_waiting=False),
-         ("its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same "
-          "simulation, and Karpenter replaces a node with at most one")),
-        ("NEEDS_N_NODES", 2, OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
-         ("its pods would need 2 new nodes, and Karpenter replaces a node with at most one; 1 node of these is for "
-          "a/b, which is pending")),
-        ("NOT_CHEAPER", 0, OthersNeed("a/b", 0, 0, is_only=False, is_waiting=True),
-         "its pods fit no cheaper node, together with a/b, which is pending"),
-        ("SPOT_TO_SPOT_OFF", 0, OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
-         ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot "
-          "replaces spot only with the feature gate SpotToSpotConsolidation, which is off")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "count", "need", "text"), [
+    ("NOT_CHEAPER", 0, OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True, type_name="m5.large", price_per_hour=0.1),
+     ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation, and m5.large at "
+      "$0.1000/h is not cheaper than this one")),
+    ("NEEDS_N_NODES", 2, OthersNeed("a/b", 1, 2, is_only=True, is_waiting=False),
+     ("its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same "
+      "simulation, and Karpenter replaces a node with at most one")),
+    ("NEEDS_N_NODES", 2, OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
+     ("its pods would need 2 new nodes, and Karpenter replaces a node with at most one; 1 node of these is for a/b, "
+      "which is pending")),
+    ("NOT_CHEAPER", 0, OthersNeed("a/b", 0, 0, is_only=False, is_waiting=True),
+     "its pods fit no cheaper node, together with a/b, which is pending"),
+    ("SPOT_TO_SPOT_OFF", 0, OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
+     ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot replaces "
+      "spot only with the feature gate SpotToSpotConsolidation, which is off")),
+])  # fmt: skip
 def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
     code: str, count: int, need: OthersNeed, text: str
 ) -> None:
@@ -71,20 +67,15 @@ def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
     )
 
 
-@pytest.mark.parametrize(
-    ("findings", "text"),
-    [
-        (node_findings(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself has do-not-disrupt"),
-        (node_findings(WhyCode.OK), "together with others"),
-        (node_findings(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
-        (node_findings(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
-        (node_findings(WhyCode.DELETING), "being removed"),
-        (
-            node_findings(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
-            "its pods fit no cheaper node",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("findings", "text"), [
+    (node_findings(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself has do-not-disrupt"),
+    (node_findings(WhyCode.OK), "together with others"),
+    (node_findings(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
+    (node_findings(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
+    (node_findings(WhyCode.DELETING), "being removed"),
+    (node_findings(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
+     "its pods fit no cheaper node"),
+])  # fmt: skip
 def test_what_the_code_stands_for(findings: NodeFindings, text: str) -> None:
     assert text in sentence(findings)
 
@@ -181,27 +172,24 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
     return WaitingPod(a_pod(name=name), 1, hold, **fields)
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        (DrainState(DrainStage.INSTANCE), "instance"),
-        (DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
-         "draining, waiting for 2 pods that are being evicted"),
-        (DrainState(DrainStage.DRAINING, NOW_NS - HOUR_NS, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),)),
-         "draining, waiting for 1 pod that is not evicted yet"),
-        (DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
-         "deleting, its drain has not begun"),
-        (DrainState(DrainStage.DELETING, NOW_NS - 10 * MINUTE_NS, initiator=Initiator.MANUAL),
-         "deleting for 10m (Manual), its drain has not begun"),
-        (DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
-         ("draining, waiting for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more, no time limit: "
-          "no terminationGracePeriod")),
-        (DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS - MINUTE_NS),
-         "draining, its deadline has passed"),
-        (DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
-         "draining, forced to end in 120m"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("state", "words"), [
+    (DrainState(DrainStage.INSTANCE), "instance"),
+    (DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
+     "draining, waiting for 2 pods that are being evicted"),
+    (DrainState(DrainStage.DRAINING, NOW_NS - HOUR_NS, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),)),
+     "draining, waiting for 1 pod that is not evicted yet"),
+    (DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
+     "deleting, its drain has not begun"),
+    (DrainState(DrainStage.DELETING, NOW_NS - 10 * MINUTE_NS, initiator=Initiator.MANUAL),
+     "deleting for 10m (Manual), its drain has not begun"),
+    (DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
+     ("draining, waiting for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more, no time limit: no "
+      "terminationGracePeriod")),
+    (DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS - MINUTE_NS),
+     "draining, its deadline has passed"),
+    (DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
+     "draining, forced to end in 120m"),
+])  # fmt: skip
 def test_drains(state: DrainState, words: str) -> None:
     assert drain_text(node_findings(WhyCode.DRAIN, drain=state), NOW_NS) == words
 

@@ -121,50 +121,44 @@ def test_cells_before_anything_is_known() -> None:
     assert why_cell(NodeEntry(None, claim), NOW_NS).text == "-"
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (for 5h58m, no end set)",
-                 "removable once unblocked: delete, saves $1.0080/h (simulated)",
-                 "still receives pods: 5 in the last hour")),
-        ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (for 72m, 48m left)",)),
-        ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no end set)",)),
-        ("drain", ("draining", "waiting for gitlab/runner-33aa1 (do-not-disrupt)", "forced to end in 23h")),
-        ("budget", ("the budget allows 0 of 1 nodes",)),
-        ("nofit", ("Not all pods would schedule",)),
-        ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "parts"), [
+    ("dnd",
+     ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (for 5h58m, no end set)",
+      "removable once unblocked: delete, saves $1.0080/h (simulated)", "still receives pods: 5 in the last hour")),
+    ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (for 72m, 48m left)",)),
+    ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no end set)",)),
+    ("drain", ("draining", "waiting for gitlab/runner-33aa1 (do-not-disrupt)", "forced to end in 23h")),
+    ("budget", ("the budget allows 0 of 1 nodes",)),
+    ("nofit", ("Not all pods would schedule",)),
+    ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
+])  # fmt: skip
 def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
     sentence = text_of(why_sentence(entry(view, name), NOW_NS))
     for part in parts:
         assert part in sentence
 
 
-@pytest.mark.parametrize(
-    ("verdict", "text"),
-    [
-        (Verdict(Outcome.NO), "stays"),
-        (Verdict(Outcome.UNKNOWN), "not known"),
-        (Verdict(Outcome.NO, refusal_message="Can't"), "Can't"),
-        (Verdict(Outcome.DELETE), "delete"),
-        (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
-        (Verdict(Outcome.DELETE, "Drift", 0.5, moved=2), "would be deleted: the pods fit elsewhere, saves $0.5000/h"),
-        (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it has to move"),
-        (Verdict(Outcome.DELETE, "Drift", kept=1),
-         "would be deleted: Karpenter does not place 1 pod that may not be evicted yet"),
-        (Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
-         "would be deleted: 1 pod fits elsewhere, Karpenter does not place 2 pods that may not be evicted yet"),
-        (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
-        (Verdict(Outcome.REPLACE, "Drift", -0.1, is_saving_known=False), "would be replaced"),
-        (Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
-         "would be replaced by a, costs $0.1000/h more; Karpenter does not place 1 pod that may not be evicted yet"),
-        (Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
-         "would be deleted before a replacement can exist (terminate-first)"),
-        (Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
-         "would be replaced by a or 2 other types, saves $0.1000/h"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("verdict", "text"), [
+    (Verdict(Outcome.NO), "stays"),
+    (Verdict(Outcome.UNKNOWN), "not known"),
+    (Verdict(Outcome.NO, refusal_message="Can't"), "Can't"),
+    (Verdict(Outcome.DELETE), "delete"),
+    (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
+    (Verdict(Outcome.DELETE, "Drift", 0.5, moved=2), "would be deleted: the pods fit elsewhere, saves $0.5000/h"),
+    (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it has to move"),
+    (Verdict(Outcome.DELETE, "Drift", kept=1),
+     "would be deleted: Karpenter does not place 1 pod that may not be evicted yet"),
+    (Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
+     "would be deleted: 1 pod fits elsewhere, Karpenter does not place 2 pods that may not be evicted yet"),
+    (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
+    (Verdict(Outcome.REPLACE, "Drift", -0.1, is_saving_known=False), "would be replaced"),
+    (Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
+     "would be replaced by a, costs $0.1000/h more; Karpenter does not place 1 pod that may not be evicted yet"),
+    (Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
+     "would be deleted before a replacement can exist (terminate-first)"),
+    (Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
+     "would be replaced by a or 2 other types, saves $0.1000/h"),
+])  # fmt: skip
 def test_verdicts(verdict: Verdict, text: str) -> None:
     assert verdict_text(verdict) == text
 

@@ -93,18 +93,14 @@ def lost(start: WhatIfBase, *edits: AnyEdit) -> list[str]:
     return [line.reason for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "because"),
-    [
-        ((*TEMPLATE, "expireAfter"), "24h", "spec.template.spec.expireAfter changed"),
-        ((*TEMPLATE, "terminationGracePeriod"), "24h", "spec.template.spec.terminationGracePeriod changed"),
-        ((*TEMPLATE, "taints"), [{"key": "a", "effect": "NoSchedule"}], "spec.template.spec.taints changed"),
-        ((*TEMPLATE, "startupTaints"), [{"key": "a", "effect": "NoSchedule"}],
-         "spec.template.spec.startupTaints changed"),
-        (("spec", "template", "metadata", "labels"), {"a": "b"}, "spec.template.metadata.labels changed"),
-        (("spec", "template", "metadata", "annotations"), {"a": "b"}, "spec.template.metadata.annotations changed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "value", "because"), [
+    ((*TEMPLATE, "expireAfter"), "24h", "spec.template.spec.expireAfter changed"),
+    ((*TEMPLATE, "terminationGracePeriod"), "24h", "spec.template.spec.terminationGracePeriod changed"),
+    ((*TEMPLATE, "taints"), [{"key": "a", "effect": "NoSchedule"}], "spec.template.spec.taints changed"),
+    ((*TEMPLATE, "startupTaints"), [{"key": "a", "effect": "NoSchedule"}], "spec.template.spec.startupTaints changed"),
+    (("spec", "template", "metadata", "labels"), {"a": "b"}, "spec.template.metadata.labels changed"),
+    (("spec", "template", "metadata", "annotations"), {"a": "b"}, "spec.template.metadata.annotations changed"),
+])  # fmt: skip
 def test_hashed_fields_of_the_template(path: tuple[str, ...], value: Any, because: str) -> None:
     assert gained(cluster(), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
     assert gained(cluster(pool=marked(POOL)), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]

@@ -48,16 +48,13 @@ def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
     assert ec2_nodeclass_hash(nodeclass, version=result["version"]) == result["value"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "hashed"),
-    [
-        ({"enclaveOptions": {"enabled": True}, "connectionTracking": {"tcpEstablishedTimeout": 300}},
-         "17129229311563984281"),
-        ({"enclaveOptions": {"enabled": True}, "context": "ctx", "cpuOptions": {"nestedVirtualization": "enabled"}},
-         "3863036049228460219"),
-        ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "hashed"), [
+    ({"enclaveOptions": {"enabled": True}, "connectionTracking": {"tcpEstablishedTimeout": 300}},
+     "17129229311563984281"),
+    ({"enclaveOptions": {"enabled": True}, "context": "ctx", "cpuOptions": {"nestedVirtualization": "enabled"}},
+     "3863036049228460219"),
+    ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),
+])  # fmt: skip
 def test_fields_count_in_the_order_of_the_type_and_comparisons_as_go_writes_them(
     spec: dict[str, Any], hashed: str
 ) -> None:

@@ -317,24 +317,19 @@ def requirements(*items: str) -> str:
     return BARE_POOL.replace("requirements: []\n", f"requirements:\n{lines}" if items else "requirements: []\n")
 
 
-@pytest.mark.parametrize(
-    ("items", "value", "others", "wanted"),
-    [
-        (["{key: k, operator: In, values: [a]}"], "b", (), ["{key: k, operator: In, values: [a, b]}"]),
-        (["{key: k, operator: In, values: [a, b]}"], "a", (), ["{key: k, operator: In, values: [b]}"]),
-        (["{key: k, operator: NotIn, values: [a, b]}"], "a", (), ["{key: k, operator: NotIn, values: [b]}"]),
-        (["{key: k, operator: NotIn, values: [a]}"], "b", (), ["{key: k, operator: NotIn, values: [a, b]}"]),
-        (["{key: k, operator: NotIn, values: [a]}", "{key: j, operator: Exists}"], "a", (),
-         ["{key: j, operator: Exists}"]),
-        (["{key: k, operator: NotIn, values: [a]}"], "a", (), None),
-        (["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a]}"], "b", (),
-         ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a, b]}"]),
-        (["{key: j, operator: Exists}"], "a", (),
-         ["{key: j, operator: Exists}", "{key: k, operator: NotIn, values: [a]}"]),
-        (["{key: j, operator: Exists}"], "a", ("a", "b", "c"),
-         ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("items", "value", "others", "wanted"), [
+    (["{key: k, operator: In, values: [a]}"], "b", (), ["{key: k, operator: In, values: [a, b]}"]),
+    (["{key: k, operator: In, values: [a, b]}"], "a", (), ["{key: k, operator: In, values: [b]}"]),
+    (["{key: k, operator: NotIn, values: [a, b]}"], "a", (), ["{key: k, operator: NotIn, values: [b]}"]),
+    (["{key: k, operator: NotIn, values: [a]}"], "b", (), ["{key: k, operator: NotIn, values: [a, b]}"]),
+    (["{key: k, operator: NotIn, values: [a]}", "{key: j, operator: Exists}"], "a", (), ["{key: j, operator: Exists}"]),
+    (["{key: k, operator: NotIn, values: [a]}"], "a", (), None),
+    (["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a]}"], "b", (),
+     ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a, b]}"]),
+    (["{key: j, operator: Exists}"], "a", (), ["{key: j, operator: Exists}", "{key: k, operator: NotIn, values: [a]}"]),
+    (["{key: j, operator: Exists}"], "a", ("a", "b", "c"),
+     ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"]),
+])  # fmt: skip
 def test_turns_values_over(items: list[str], value: str, others: tuple[str, ...], wanted: list[str] | None) -> None:
     text = requirements(*items)
     is_on = allows(get_value(text, 0, ("spec", "template", "spec", "requirements")), "k", value)
@@ -508,21 +503,18 @@ def action(name: str) -> QuickAction:
     return next(action for action in QUICK_ACTIONS if action.id == name)
 
 
-@pytest.mark.parametrize(
-    ("name", "answers", "wanted"),
-    [
-        ("scale", {"replicas": " 5 "}, ScaleWorkload(ObjectRef("X", "a"), 5)),
-        ("copies", {"count": "3"}, CopyPod(ObjectRef("X", "a"), 3)),
-        ("outage", {"offerings": "spot m5.*"}, TakeOut("m5.*", "", "spot")),
-        ("outage", {"offerings": "flex"}, TakeOut("*flex*", "", "")),
-        ("outage", {"offerings": "us-east-1a"}, TakeOut("", "us-east-1a", "")),
-        ("outage", {"offerings": "m7i-flex.large us-gov-west-1b on-demand"},
-         TakeOut("m7i-flex.large", "us-gov-west-1b", "on-demand")),
-        ("remove-node", {}, RemoveNode("a")),
-        ("cordon", {}, CordonNode("a")),
-        ("delete", {}, DeleteObject(ObjectRef("X", "a"))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "answers", "wanted"), [
+    ("scale", {"replicas": " 5 "}, ScaleWorkload(ObjectRef("X", "a"), 5)),
+    ("copies", {"count": "3"}, CopyPod(ObjectRef("X", "a"), 3)),
+    ("outage", {"offerings": "spot m5.*"}, TakeOut("m5.*", "", "spot")),
+    ("outage", {"offerings": "flex"}, TakeOut("*flex*", "", "")),
+    ("outage", {"offerings": "us-east-1a"}, TakeOut("", "us-east-1a", "")),
+    ("outage", {"offerings": "m7i-flex.large us-gov-west-1b on-demand"},
+     TakeOut("m7i-flex.large", "us-gov-west-1b", "on-demand")),
+    ("remove-node", {}, RemoveNode("a")),
+    ("cordon", {}, CordonNode("a")),
+    ("delete", {}, DeleteObject(ObjectRef("X", "a"))),
+])  # fmt: skip
 def test_actions_make_edits(name: str, answers: dict[str, str], wanted: Any) -> None:
     result = action(name)
     assert result.make(ObjectRef("X", "a"), answers) == (wanted,)

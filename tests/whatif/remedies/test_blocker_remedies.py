@@ -305,18 +305,14 @@ WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
 """Open from midnight; the tests' now is noon."""
 
 
-@pytest.mark.parametrize(
-    ("budgets", "blocked", "edits"),
-    [
-        ((DisruptionBudget("20%"), WINDOW), Method.DRIFT, {1: "10%"}),
-        ((DisruptionBudget("0"), DisruptionBudget("0", reasons=("Empty",)), WINDOW), Method.DRIFT,
-         {0: "10%", 2: "10%"}),
-        ((DisruptionBudget("2"), DisruptionBudget("1", reasons=("Drifted",))), Method.DRIFT, {1: "20%"}),
-        ((DisruptionBudget("1"),), Method.SINGLE_NODE, {0: "20%"}),
-        ((DisruptionBudget("0", schedule="@yearly", duration="1h"),), Method.DRIFT, {}),
-        ((DisruptionBudget("x"),), Method.DRIFT, {}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("budgets", "blocked", "edits"), [
+    ((DisruptionBudget("20%"), WINDOW), Method.DRIFT, {1: "10%"}),
+    ((DisruptionBudget("0"), DisruptionBudget("0", reasons=("Empty",)), WINDOW), Method.DRIFT, {0: "10%", 2: "10%"}),
+    ((DisruptionBudget("2"), DisruptionBudget("1", reasons=("Drifted",))), Method.DRIFT, {1: "20%"}),
+    ((DisruptionBudget("1"),), Method.SINGLE_NODE, {0: "20%"}),
+    ((DisruptionBudget("0", schedule="@yearly", duration="1h"),), Method.DRIFT, {}),
+    ((DisruptionBudget("x"),), Method.DRIFT, {}),
+])  # fmt: skip
 def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
     budgets: Sequence[DisruptionBudget], blocked: Method, edits: dict[int, str]
 ) -> None:

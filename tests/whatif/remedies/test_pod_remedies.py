@@ -77,18 +77,15 @@ class TestOtherPods:
 
 
 class TestIgnored:
-    @pytest.mark.parametrize(
-        ("fields", "words"),
-        [
-            ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer request {HOSTNAME}=node-1"),
-            ({"preferred_node_terms": (PreferredSchedulingTerm(7,
-                                                               NodeSelectorTerm((a_requirement("karpenter.sh/nodepool",
-                                                                                               "DoesNotExist"),))),)},
-             "drop the node preference of weight 7"),
-            ({"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
-             "no longer request metadata.name In x"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("fields", "words"), [
+        ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer request {HOSTNAME}=node-1"),
+        ({"preferred_node_terms": (PreferredSchedulingTerm(7,
+                                                           NodeSelectorTerm((a_requirement("karpenter.sh/nodepool",
+                                                                                           "DoesNotExist"),))),)},
+         "drop the node preference of weight 7"),
+        ({"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
+         "no longer request metadata.name In x"),
+    ])  # fmt: skip
     def test_what_karpenter_does_not_look_at(self, fields: Mapping[str, Any], words: str) -> None:
         pod = a_pod(**fields)
         base = a_base(pod)

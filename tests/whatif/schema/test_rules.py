@@ -310,16 +310,13 @@ def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: 
     assert any(texts == path and words in message for texts, message in findings), findings
 
 
-@pytest.mark.parametrize(
-    ("base", "changes", "path", "words"),
-    [
-        (NODE_POOL, [((*REF, "group"), "other")], REF, "nodeClassRef.group is immutable"),
-        (NODE_POOL, [((*REF, "kind"), "Other")], REF, "nodeClassRef.kind is immutable"),
-        (NODE_POOL, [(("spec", "replicas"), 1), (("spec", "weight"), GONE), (("spec", "limits"), GONE)], ("spec",),
-         "Cannot transition NodePool between static"),
-        (NODE_CLAIM, [(("spec", "expireAfter"), "1h")], ("spec",), "spec is immutable"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("base", "changes", "path", "words"), [
+    (NODE_POOL, [((*REF, "group"), "other")], REF, "nodeClassRef.group is immutable"),
+    (NODE_POOL, [((*REF, "kind"), "Other")], REF, "nodeClassRef.kind is immutable"),
+    (NODE_POOL, [(("spec", "replicas"), 1), (("spec", "weight"), GONE), (("spec", "limits"), GONE)], ("spec",),
+     "Cannot transition NodePool between static"),
+    (NODE_CLAIM, [(("spec", "expireAfter"), "1h")], ("spec",), "spec is immutable"),
+])  # fmt: skip
 def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     after = changed(base, changes)
     assert findings_of(after) == []
