@@ -85,9 +85,7 @@ def test_the_edit_settles_the_finding(rule: str) -> None:
 @pytest.mark.parametrize(
     ("operators", "written"), [(("in", "EXISTS "), ["In", "Exists"]), (("Equals", "in"), None), (("", "In"), None)]
 )
-def test_operators_are_respelled_where_all_can_be(
-    operators: tuple[str, str], written: list[str] | None, tmp_path: Path
-) -> None:
+def test_operators_are_respelled(operators: tuple[str, str], written: list[str] | None, tmp_path: Path) -> None:
     requirements = [
         {"key": "team", "operator": operators[0], "values": ["a"], "minValues": 1},
         {"key": "zone", "operator": operators[1]},

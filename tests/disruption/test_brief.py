@@ -115,9 +115,7 @@ def _later(result: Prepared, *, pods: int) -> tuple[Prepared, Fleet]:
     return later, fleet_of(later)
 
 
-def test_a_removal_is_simulated_again_only_after_a_change_that_scheduling_reads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_removal_is_simulated_again_only_after_relevant_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     result, fleet = _one_node(("500m", "500m"))
     without_condition, without_pod = _later(result, pods=2), _later(result, pods=1)
     assert _remove(result, fleet) == 1

@@ -177,9 +177,7 @@ def test_a_deadline_bounds_the_wait() -> None:
         ("Drifted", "False", DAY_NS, None),
     ],
 )
-def test_a_repairs_drain_bound_is_known_in_advance(
-    reason: str, ready: str, grace_ns: int | None, bound_ns: int | None
-) -> None:
+def test_drain_bound_of_repair_is_known(reason: str, ready: str, grace_ns: int | None, bound_ns: int | None) -> None:
     sick = a_node(
         taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),),
         conditions=(a_condition("Ready", status=ready, since_ns=NOW_NS - HOUR_NS),),

@@ -65,9 +65,7 @@ def test_joint_removal_counts_until_simulated_again() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "per_hour", "nodes"), [(None, 1.7, 3), (600, 0.7, 2)])
-def test_nodes_outside_the_best_part_count_in_the_upper_bound_only(
-    seconds: int | None, per_hour: float, nodes: int
-) -> None:
+def test_nodes_outside_the_best_part_only_raise_the_bound(seconds: int | None, per_hour: float, nodes: int) -> None:
     part = JointRemoval(frozenset(("a", "b")), price_per_hour=2.0, saves_per_hour=0.7, seconds=seconds)
     figures = JointFigures()
     figures.simulate_at_once(lambda _: part)

@@ -50,9 +50,7 @@ def _analysed(minutes: int, version: str, *, sick: int = 1, gate: str = "true", 
         (31, 3, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=True), ()),
     ],
 )
-def test_controller_before_1_15_deletes_unhealthy_nodes(
-    minutes: int, sick: int, deletion: HealthDeletion, named: tuple[str, ...]
-) -> None:
+def test_unhealthy_nodes_before_1_15(minutes: int, sick: int, deletion: HealthDeletion, named: tuple[str, ...]) -> None:
     steps = _analysed(minutes, "1.14.1", sick=sick)
     assert analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy == deletion
     assert steps.analysis.findings["claim/claim-node-5"].unhealthy is None

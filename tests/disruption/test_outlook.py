@@ -81,9 +81,7 @@ def test_cheaper_node_for_the_protected_pod() -> None:
         ("3", ("3",), RefusalCode.NOT_CHEAPER, False),
     ],
 )
-def test_new_nodes_for_pending_pods_count_against_a_node(
-    own_cpu: str, waiting: tuple[str, ...], code: str, is_only: bool
-) -> None:
+def test_nodes_for_pending_pods_count(own_cpu: str, waiting: tuple[str, ...], code: str, is_only: bool) -> None:
     pods = [a_pod(node="node-1", cpu=own_cpu)]
     pods += [a_pod(name=f"big-{i}", cpu=cpu) for i, cpu in enumerate(waiting)]
     nodes = [a_node(**BIG)]

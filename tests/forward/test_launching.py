@@ -152,7 +152,5 @@ def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_pla
         (("", "", "a"), 0),
     ],
 )
-def test_the_likeliest_play_does_at_each_command_what_most_do_that_have_come_that_far(
-    plays: tuple[str, ...], expected: int
-) -> None:
+def test_the_likeliest_play_follows_the_majority_at_each_command(plays: tuple[str, ...], expected: int) -> None:
     assert likeliest([a_play(1, *looks) for looks in plays]) == expected

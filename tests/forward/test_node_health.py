@@ -87,9 +87,7 @@ def test_a_reboot_that_ended_lately_begins_the_toleration_anew() -> None:
 
 
 @pytest.mark.parametrize(("ends_minutes", "gone_minutes"), [(None, 20), (60, 20), (5, 5)])
-def test_the_drain_of_an_unhealthy_node_that_goes_already_is_ended_by_force(
-    ends_minutes: int | None, gone_minutes: int
-) -> None:
+def test_the_drain_of_an_unhealthy_node_is_ended_by_force(ends_minutes: int | None, gone_minutes: int) -> None:
     written = {}
     if ends_minutes is not None:
         written = {TERMINATION_TIMESTAMP: format_timestamp(NOW_NS + ends_minutes * MINUTE_NS)}
@@ -140,9 +138,7 @@ def test_it_is_looked_at_again_every_five_minutes() -> None:
     ], "two of five are more than a fifth, two of six are not"
 
 
-def test_nodes_that_are_left_are_looked_at_together_and_only_once_something_has_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_remaining_nodes_are_checked_together_and_after_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
 
     def counted(inventory: Inventory, settings: Settings) -> Mapping[str, HealthDeletion]:
@@ -193,9 +189,7 @@ STATIC = Settings(gates={"StaticCapacity": True})
     ],
     ids=["missing nodes at once", "without the gate", "no more than the limit of nodes"],
 )
-def test_static_nodepools_are_brought_to_their_replicas(
-    pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]
-) -> None:
+def test_static_pools_reach_replicas(pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]) -> None:
     forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(**pool)]), settings=settings)
     provisioned = steps(forecast, StepKind.PROVISION)
     assert [(len(step.claims), seconds(step)) for step in provisioned] == launched

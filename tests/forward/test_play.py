@@ -422,9 +422,7 @@ def test_drift_is_carried_out_once_its_simulation_is_over_and_the_next_pass_begi
     assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [3, 6]
 
 
-def test_after_a_pass_that_took_long_and_found_nothing_disruption_waits_as_long_as_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_disruption_waits_as_long_after_a_long_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1800m") for name in "ab"]
     pods.append(a_pod(name="done", node="node-a", cpu="10m", owner=None, deletion_ns=NOW_NS + SECOND_NS))
     world = a_world(a_pair("node-a"), a_pair("node-b"), pods=pods)

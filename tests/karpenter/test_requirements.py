@@ -97,9 +97,7 @@ class TestRequirement:
             assert requirement.has_intersection(other) == (both.operator != "DoesNotExist"), other
 
     @given(requirements, requirements, requirements)
-    def test_intersection_commutes_and_associates_in_what_it_allows(
-        self, a: Requirement, b: Requirement, c: Requirement
-    ) -> None:
+    def test_intersection_commutes_and_associates(self, a: Requirement, b: Requirement, c: Requirement) -> None:
         assert a.intersect(b) == b.intersect(a)
         left, right = a.intersect(b).intersect(c), a.intersect(b.intersect(c))
         assert [left.allows(v) for v in VALUES] == [right.allows(v) for v in VALUES]
@@ -115,9 +113,7 @@ class TestRequirement:
 
 class TestRequirements:
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
-    def test_the_quick_answers_agree_with_the_reasons(
-        self, mine: list[Requirement], theirs: list[Requirement], is_known: bool
-    ) -> None:
+    def test_quick_answers_agree(self, mine: list[Requirement], theirs: list[Requirement], is_known: bool) -> None:
         extra = Requirement.of("other", "In", ["x"])
         allowed = frozenset({"k"}) if is_known else frozenset()
         for have, want in [

@@ -100,9 +100,7 @@ def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, 
         ({}, {"tolerations": (Toleration("scan.example/pending", "Exists"),)}, False),
     ],
 )
-def test_a_taint_that_keeps_pods_off_nodes_launched_meanwhile_is_named(
-    claim: dict[str, Any], pod: dict[str, Any], *, is_told: bool
-) -> None:
+def test_taints_of_nodes_launched_meanwhile(claim: dict[str, Any], pod: dict[str, Any], *, is_told: bool) -> None:
     result = held(
         pods=(a_pod(name="promo", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"}, **pod),),
         nodes=(a_node(name="n1", taints=(SCAN,)),),
@@ -120,9 +118,7 @@ def test_a_taint_that_keeps_pods_off_nodes_launched_meanwhile_is_named(
         ("", "1200m", {}, False),
     ],
 )
-def test_a_daemonset_that_karpenter_does_not_expect_on_new_nodes_is_named(
-    late: str, cpu: str, labels: dict[str, str], *, is_told: bool
-) -> None:
+def test_daemonsets_unexpected_on_new_nodes(late: str, cpu: str, labels: dict[str, str], *, is_told: bool) -> None:
     selector = {late: "true"} if late else {}
     waiting = a_pod(name="rank", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"})
     agent = a_pod(name="agent-x", node="n1", daemonset="agent", node_selector=selector, requests={"cpu": cpu})
@@ -159,9 +155,7 @@ IN_USE = "couldn't assign flavors to pod set main: insufficient unused quota for
      f"volcano does not admit Workload llm-5c: {ABOVE.rpartition('main: ')[2]}"),
     ("Workload/default/llm-5c", IN_USE, 60, ("kueue.x-k8s.io/admission",), ""),
 ])  # fmt: skip
-def test_a_group_that_the_quota_of_its_queue_does_not_admit_is_named(
-    about: str, message: str, seconds: int, gates: tuple[str, ...], text: str
-) -> None:
+def test_groups_over_their_quota(about: str, message: str, seconds: int, gates: tuple[str, ...], text: str) -> None:
     pod = a_pod(labels={"kueue.x-k8s.io/pod-group-name": "llm-5c"}, scheduler_name="volcano")
     pod = replace(pod, trouble=PodTrouble(gates=gates), scheduled_reason=SCHEDULING_GATED if gates else "Unschedulable")
     event = an_event(about=about, message=message, source="volcano", last_ns=NOW_NS - seconds * NS_PER_SECOND)
@@ -271,9 +265,7 @@ def test_a_value_of_that_taint_which_is_no_time_is_left_alone(value: str) -> Non
         ("1.6.4", "AKSNodeClass", True, "FailedScheduling", False),
     ],
 )
-def test_an_old_karpenter_that_does_not_count_requests_of_the_whole_pod_is_named(
-    version: str, kind: str, reason: str, *, is_whole: bool, is_told: bool
-) -> None:
+def test_requests_of_the_whole_pod(version: str, kind: str, reason: str, *, is_whole: bool, is_told: bool) -> None:
     pod = a_pod(name="web", requests={"cpu": "1"}, scheduled_message="0/1 nodes are available: 1 Insufficient cpu.")
     pod = replace(pod, template=replace(pod.template, has_pod_level_requests=is_whole))
     event = an_event(about="Pod/default/web", reason=reason, message="Pod should schedule on: node/n1")

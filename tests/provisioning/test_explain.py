@@ -255,9 +255,7 @@ class TestNodes:
          "no domain"),
         (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, PlacementGate.ROOM, "more than it has"),
     ])  # fmt: skip
-    def test_why_a_node_does_not_take_a_pod(
-        self, pod: Pod, fields: dict[str, Any], gate: PlacementGate, words: str
-    ) -> None:
+    def test_why_a_node_refuses_a_pod(self, pod: Pod, fields: dict[str, Any], gate: PlacementGate, words: str) -> None:
         [refusal] = explained(pod, **running(**fields)).nodes
         assert (refusal.node, refusal.gate) == ("node-1", gate)
         short = [f"{shortage.resource} {shortage.need} > {shortage.room}" for shortage in refusal.shortages]
@@ -342,9 +340,7 @@ class TestDefaultSpread:
     )
 
     @pytest.mark.parametrize(("constraints", "key"), [((), ZONE), (OWN_SPREAD, "")])
-    def test_the_default_spread_is_named_for_pods_without_their_own(
-        self, constraints: tuple[TopologySpreadConstraint, ...], key: str
-    ) -> None:
+    def test_the_default_spread_is_named(self, constraints: tuple[TopologySpreadConstraint, ...], key: str) -> None:
         settings = parse_settings({"SCHEDULER_CONFIG": self.SPREAD}, "1.15.0")
         labels = {"app": "web"}
         held = a_pod(name="held", labels=labels, node="node-1", topology_spread=constraints)

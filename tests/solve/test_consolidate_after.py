@@ -50,9 +50,7 @@ def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
 
 
 @pytest.mark.parametrize("most", [0, 1, 5])
-def test_the_answer_is_that_of_playing_every_value(
-    base: WhatIfBase, played: dict[str, tuple[int, float]], most: int
-) -> None:
+def test_the_answer_is_that_of_every_value(base: WhatIfBase, played: dict[str, tuple[int, float]], most: int) -> None:
     answer = solved(base, most)
     allowed = {value: price for value, (evictions, price) in played.items() if evictions <= most}
     cheapest = [value for value, price in allowed.items() if price == min(allowed.values())]

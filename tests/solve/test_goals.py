@@ -196,9 +196,7 @@ def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
         (1000.0, 1001.0, 1001.3, "drifting", "costs $0.30/h more"),
     ],
 )
-def test_of_changes_that_cost_nearly_the_same_the_one_that_drifts_fewer_nodes_wins(
-    now: float, drifting: float, calm: float, best: str, why: str
-) -> None:
+def test_less_drift_wins_among_equal_changes(now: float, drifting: float, calm: float, best: str, why: str) -> None:
     """Nearly the same: within $0.10/h, or 1 % of what the cheapest adds."""
 
     def change(name: str, price: float, drifts: int) -> Tried:
@@ -444,8 +442,6 @@ CPU = ("spec", "limits", "cpu")
         ),
     ],
 )
-def test_changes_in_one_place_serve_both(
-    changes: list[tuple[AnyEdit, ...]], together: tuple[AnyEdit, ...] | None
-) -> None:
+def test_changes_in_a_place_fit_both(changes: list[tuple[AnyEdit, ...]], together: tuple[AnyEdit, ...] | None) -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "a", "b"),), limits=amounts({"cpu": "4"}))
     assert composed(a_base(pools=(pool,)), changes) == together

@@ -33,9 +33,7 @@ MINUTE_NS = 60 * NS_PER_SECOND
     share=st.sampled_from(["1", "10%", "100%", "7"]),
     later=st.integers(0, 6 * 24 * 60),
 )
-def test_inside_is_the_share_and_outside_is_zero(
-    days: set[int], hours: tuple[int, int], zone: str, share: str, later: int
-) -> None:
+def test_inside_is_the_share(days: set[int], hours: tuple[int, int], zone: str, share: str, later: int) -> None:
     start, end = hours
     now_ns = NOW_NS + later * MINUTE_NS
     offset, _ = offset_of(ZoneInfo(zone), NOW_NS)

@@ -56,9 +56,7 @@ def chosen(next_pass: NextPass) -> list[Any]:
         ("runners", "consolidateAfter", "Never"),
     ],
 )
-def test_what_disruption_does_with_an_edit_is_what_it_does_with_the_edited_cluster(
-    family: str, field: str, value: Any
-) -> None:
+def test_disruption_treats_an_edit_as_the_edited_cluster(family: str, field: str, value: Any) -> None:
     document = document_of(family)
     base = base_of(document)
     name, path = pools(document)[0]["metadata"]["name"], ("spec", "disruption", field)

@@ -149,9 +149,7 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
      "its own rules exclude all NodePools, so Karpenter silently ignores it"),
     ({"node_selector": {HOSTNAME: "a"}}, 2, "Karpenter ignores it: using label kubernetes.io/hostname is not allowed"),
 ])  # fmt: skip
-def test_pods_that_karpenter_passes_over_fit_only_where_kube_scheduler_puts_them(
-    passed_over: dict[str, Any], fits: int, why: str
-) -> None:
+def test_ignored_pods_fit_only_where_kube_scheduler_puts_them(passed_over: dict[str, Any], fits: int, why: str) -> None:
     pod = a_pod(name="own", node="foreign", cpu="600m", **passed_over)
     on = cluster(pod, nodes=(*cluster().inventory.nodes, a_node(name="foreign", pool="", cpu="2430m")))
     result = headroom(on, sample_of(on, ObjectRef("Pod", "own", "default")), most=20)

@@ -160,9 +160,7 @@ def test_protected_pods_stall_a_rollout_unless_a_drain_is_forced() -> None:
 
 
 @given(count=st.integers(0, 5), replaced=st.integers(0, 5), leaving=st.integers(0, 2), strange=st.integers(0, 2))
-def test_every_node_counts_once_and_done_means_no_old_one(
-    count: int, replaced: int, leaving: int, strange: int
-) -> None:
+def test_nodes_count_once_and_done_means_no_old_one(count: int, replaced: int, leaving: int, strange: int) -> None:
     pairs = [old(f"o{i}") for i in range(count)]
     pairs += [of_revision(f"n{i}", NEW) for i in range(replaced)]
     pairs += [old(f"l{i}", deletion_ns=NOW_NS) for i in range(leaving)]

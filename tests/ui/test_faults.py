@@ -43,9 +43,7 @@ async def lives_on(app: KarptuiApp, pilot: Any) -> None:
     assert app.return_code is None
 
 
-async def test_a_view_that_fails_is_a_sentence_and_comes_back(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_view_that_fails_is_told_and_comes_back(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         before = lines_of(app)
         with monkeypatch.context() as patch:
@@ -156,9 +154,7 @@ async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pyt
         await lives_on(app, pilot)
 
 
-async def test_a_fault_before_anything_is_shown_ends_with_a_sentence(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_fault_before_the_first_frame_ends_the_app(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.app_commands", fails)
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:

@@ -70,9 +70,7 @@ async def test_keys_tabs_footer_commands_and_palette_go_to_screens(make_app: Mak
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+async def test_a_screen_is_drawn_once_composed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         for _ in range(times - 1):
             await pilot.press("4", "1")
@@ -230,9 +228,7 @@ async def test_a_narrow_terminal_keeps_banner_and_clock_help_and_quit(make_app: 
         assert max(map(len, lines)) <= 40
 
 
-async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_source_is_polled_less_in_the_background(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     async with running(make_app(), SIZE) as (app, _):
         app.on_app_blur(events.AppBlur())
@@ -245,9 +241,7 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
         assert len(polled) == 4
 
 
-async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_cluster_is_updated_in_a_thread(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     source = FleetSource(a_fleet())

@@ -103,9 +103,7 @@ def told(app: KarptuiApp) -> str:
 
 
 @pytest.mark.parametrize(("size", "lines"), [((80, 24), 3), ((120, 40), 2), ((200, 60), 2)])
-async def test_the_line_tells_the_columns_that_have_no_room(
-    make_app: MakeApp, size: tuple[int, int], lines: int
-) -> None:
+async def test_the_line_tells_columns_without_room(make_app: MakeApp, size: tuple[int, int], lines: int) -> None:
     async with running(make_app(), size) as (app, pilot):
         await pilot.press("end")
         drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
@@ -294,9 +292,7 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
     assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
 
 
-async def test_a_screenshot_is_a_picture_and_replaces_nothing(
-    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_screenshots_replace_nothing(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with running(make_app(), SIZE) as (app, pilot):
         await press(pilot, "colon", *"screenshot", "enter")

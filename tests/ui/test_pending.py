@@ -108,9 +108,7 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStor
         assert not [char for char in frame if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\n"]
 
 
-async def test_the_ledger_holds_the_pod_against_the_nearest_type_and_what_is_gone_is_said(
-    make_story: MakeStory,
-) -> None:
+async def test_the_ledger_compares_the_pod_with_the_nearest_type(make_story: MakeStory) -> None:
     async with running(make_story(), (120, 40)) as (app, pilot):
         await pilot.press("t")
         assert "no instance type is close" in screen_text(app)

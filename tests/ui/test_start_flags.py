@@ -89,9 +89,7 @@ def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence:
         ("gone=asc", "", "", ("held", True)),
     ],
 )
-def test_an_order_that_is_set_wins_over_the_one_chosen_last(
-    tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]
-) -> None:
+def test_a_set_order_wins(tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]) -> None:
     remember("node_sort", chosen_last)
     config = tmp_path / "karptui.toml"
     config.write_text(f'node_sort = "{file}"\n' if file else "")

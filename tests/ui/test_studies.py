@@ -98,9 +98,7 @@ async def test_rollouts_policies_and_pauses_are_asked_for_by_words(app: KarptuiA
         assert "there is no NodePool gone" in screen_text(app)
 
 
-async def test_recommended_requests_come_from_the_history_if_there_are_no_vpas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_requests_come_from_history_without_vpas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = story_document()
     for manifest in document["objects"]:
         for container in manifest["spec"]["containers"] if manifest["kind"] == "Pod" else ():

@@ -74,9 +74,7 @@ async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: Karpt
             assert isinstance(app.screen, NodesScreen)
 
 
-async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_rows_that_come_after_their_screen_ignored(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """The widgets of a screen go one by one, and the screen itself after them."""
     are_ready = asyncio.Event()
 
@@ -122,9 +120,7 @@ async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp,
 
 
 @pytest.mark.parametrize("opener", ["slash", "colon"])
-async def test_a_line_typed_right_behind_a_digit_is_for_the_screen_that_it_opens(
-    make_app: MakeApp, opener: str
-) -> None:
+async def test_a_line_typed_behind_a_digit_is_for_the_screen_that_opens(make_app: MakeApp, opener: str) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         for digit in ("2", "5", "9"):
             before = app.screen
@@ -144,9 +140,7 @@ async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_a
         assert app.screen.query_one(Input).value == "ou"
 
 
-async def test_keys_on_rows_that_are_on_their_way_wait_for_them_and_others_do_not(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_keys_on_rows_wait_for_the_rows(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists are made in a thread: the arrows are kept by the table, and the key behind them waits as well."""
     are_ready = asyncio.Event()
 
@@ -241,9 +235,7 @@ async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: Ma
 
 
 @pytest.mark.parametrize(("key", "screen"), [("escape", PoolsScreen), ("1", NodesScreen)])
-async def test_a_key_that_leaves_is_heard_at_once_where_somebody_has_waited(
-    make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]
-) -> None:
+async def test_a_key_that_leaves(make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await wait_long(pilot)

@@ -178,9 +178,7 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
     ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
      'CreateContainerConfigError: configmap "env" not found'),
 ])  # fmt: skip
-def test_pods_that_do_not_start_are_one_finding_for_each_reason(
-    waiting: str, event: tuple[str, str], result: str
-) -> None:
+def test_pods_that_do_not_start_are_one_finding_a_reason(waiting: str, event: tuple[str, str], result: str) -> None:
     pods = [starting("a", waiting), starting("b", waiting), starting("late", waiting, minutes=2)]
     events = [an_event(name=pod.key, about=f"Pod/{pod.key}", reason=event[0], message=event[1]) for pod in pods]
     node = replace(a_node(name="n1"), architecture="arm64")
@@ -458,9 +456,7 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
         (30, "capacity-block", 3, None),
     ],
 )
-def test_pods_on_a_capacity_block_are_named_before_it_ends(
-    ends_in: int, kind: str, pods: int, severity: FindingSeverity | None
-) -> None:
+def test_pods_on_ending_capacity_blocks(ends_in: int, kind: str, pods: int, severity: FindingSeverity | None) -> None:
     block = {"id": "cr-1", "reservationType": kind, "endTime": format_second(NOW_NS + ends_in * MINUTE_NS)}
     broken = {"id": "cr-2", "reservationType": "capacity-block", "endTime": None}
     nodeclass = NodeClass(

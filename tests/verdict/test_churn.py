@@ -41,9 +41,7 @@ def removed(number: int, reason: str) -> Event:
         (FROM_TO, 4, 4, "Drifted", False),
     ],
 )
-def test_a_workload_that_swings_is_told_if_nodes_go_with_it(
-    messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool
-) -> None:
+def test_swinging_workloads(messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool) -> None:
     events = [*(scaled(text, count) for text in messages), *(removed(number, reason) for number in range(nodes))]
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
     expected = (
@@ -74,9 +72,7 @@ def test_an_autoscaler_that_returns_to_the_same_sizes_swings(counts: tuple[int, 
     ("drained", "recommended", "emptied", "is_told"),
     [(3, 3, 3, True), (2, 2, 3, False), (3, 0, 3, False), (3, 3, 1, False)],
 )
-def test_a_termination_handler_that_drains_nodes_on_recommendations_is_told(
-    drained: int, recommended: int, emptied: int, *, is_told: bool
-) -> None:
+def test_termination_handlers_that_drain_early(drained: int, recommended: int, emptied: int, *, is_told: bool) -> None:
     source = "aws-node-termination-handler"
     told = [("CordonAndDrain", drained), ("RebalanceRecommendation", recommended)]
     events = [
@@ -119,9 +115,7 @@ def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
     ("expire_minutes", "gone", "reason", "is_told"),
     [(30, 3, "", True), (60, 3, "", False), (30, 2, "", False), (30, 3, "Disrupting NodeClaim: Drifted", False)],
 )
-def test_a_nodepool_whose_nodes_expire_in_minutes_is_told(
-    expire_minutes: int, gone: int, reason: str, *, is_told: bool
-) -> None:
+def test_nodes_that_expire_in_minutes_are_told(expire_minutes: int, gone: int, reason: str, *, is_told: bool) -> None:
     kind = "DisruptionTerminating" if reason else "Unconsolidatable"
     events = [an_event(name=f"e{n}", about=f"NodeClaim/web-{n}abcd", reason=kind, message=reason) for n in range(gone)]
     pool = a_nodepool(name="web", expire_after_ns=expire_minutes * MINUTE_NS)

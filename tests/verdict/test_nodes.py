@@ -95,9 +95,7 @@ def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[
         ("EtcdIsVoter", "True", False),
     ],
 )
-def test_a_condition_of_a_node_problem_detector_is_told_while_it_is_true(
-    type_: str, status: str, *, is_told: bool
-) -> None:
+def test_a_true_condition_of_a_node_problem_detector_is_told(type_: str, status: str, *, is_told: bool) -> None:
     node = a_node(name="n1", conditions=(a_condition("Ready"), a_condition(type_, status=status, message="broken")))
     result = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
     repairs = "Karpenter repairs no node for this condition"
@@ -106,9 +104,7 @@ def test_a_condition_of_a_node_problem_detector_is_told_while_it_is_true(
 
 
 @pytest.mark.parametrize(("pods", "seconds", "is_quiet"), [(0, 50, True), (2, 50, False), (0, 700, False)])
-def test_a_node_that_was_cordoned_and_emptied_may_be_down_for_a_while(
-    pods: int, seconds: int, *, is_quiet: bool
-) -> None:
+def test_a_cordoned_and_emptied_node_may_be_down_for_a_while(pods: int, seconds: int, *, is_quiet: bool) -> None:
     since = NOW_NS - seconds * SECOND_NS
     node = replace(a_node(name="n1", is_unschedulable=True), cordoned_ns=NOW_NS - HOUR_NS // 2)
     line = VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node, not_ready_ns=since)
@@ -121,9 +117,7 @@ def test_a_node_that_was_cordoned_and_emptied_may_be_down_for_a_while(
     ("allocatable", "asked", "severity"),
     [("0", True, FindingSeverity.WARNING), ("0", False, FindingSeverity.INFO), ("1", True, None)],
 )
-def test_devices_that_are_not_allocatable_are_told_if_pods_request_them(
-    allocatable: str, asked: bool, severity: FindingSeverity | None
-) -> None:
+def test_requested_but_unallocatable_devices(allocatable: str, asked: bool, severity: FindingSeverity | None) -> None:
     gpus = [amounts({"example.com/gpu": amount}) for amount in ("1", allocatable)]
     node = replace(a_node(name="n1"), capacity=gpus[0], allocatable=gpus[1])
     line = VerdictNode("n1", "gpu", None, has_node=True, node=node)

@@ -38,9 +38,7 @@ NOT_READY = a_finding(FindingCode.NODECLASS_NOT_READY), {("NodeClass", "EC2NodeC
     (NOT_READY, an_edit("NodeClass", "EC2NodeClass/default", "spec.role", "nodes", None),
      "role of EC2NodeClass/default nodes → none at 14:02Z by argocd"),
 ])  # fmt: skip
-def test_an_edit_before_a_fault_is_named(
-    incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit, text: str
-) -> None:
+def test_edits_before_a_fault(incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit, text: str) -> None:
     before = edit_before(*incident, [edit])
     assert before is not None
     assert edit_text(before) == f"after {text}"
@@ -61,9 +59,7 @@ def test_an_edit_before_a_fault_is_named(
         (NOT_READY, an_edit("Deployment", "shop/web", REQUESTS, "1", "64")),
     ],
 )
-def test_an_edit_that_has_nothing_to_do_with_it_is_not(
-    incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit
-) -> None:
+def test_unrelated_edits_are_not_named(incident: tuple[ClusterFinding, set[tuple[str, str]]], edit: Edit) -> None:
     assert edit_before(*incident, [edit]) is None
 
 

@@ -318,9 +318,7 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
         ((a_nodepool(replicas=1, limits=amounts({"nodes": "2"})),), FindingSeverity.WARNING, Manner.STATIC),
     ],
 )
-def test_static_nodepools_go_on_to_replace_their_nodes_where_their_limit_leaves_room(
-    pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner
-) -> None:
+def test_static_nodepools_within_limits(pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner) -> None:
     claims = [a_claim(conditions=RIPE)]
     analysis = analyse_all(AnalysisSteps(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
     finding = told(analysis, claims, pools=pools)[FindingCode.NO_NODEPOOLS]
@@ -372,9 +370,7 @@ def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "limit", "is_told"), [(3, "2", True), (2, "2", False), (None, "2", False)])
-def test_a_static_nodepool_that_wants_more_nodes_than_its_limit(
-    replicas: int | None, limit: str, *, is_told: bool
-) -> None:
+def test_static_nodepools_that_exceed_their_limit(replicas: int | None, limit: str, *, is_told: bool) -> None:
     pool = a_nodepool(replicas=replicas, limits=amounts({"nodes": limit}))
     findings = {finding.code: finding for finding in verdict_of(VerdictCase(now_ns=NOW_NS, pools=[pool]))}
     assert (FindingCode.POOL_AT_LIMIT in findings) is is_told

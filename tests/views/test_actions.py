@@ -113,9 +113,7 @@ HPAS = {
         (None, 4, "HorizontalPodAutoscalers of shop cannot be listed"),
     ],
 )
-def test_the_preview_of_a_scaling_names_autoscalers_that_may_undo_it(
-    listed: dict[str, Any] | None, replicas: int, note: str
-) -> None:
+def test_previews_of_scaling_name_autoscalers(listed: dict[str, Any] | None, replicas: int, note: str) -> None:
     action = Action(operation=Operation.SCALE, target=WEB, replicas=replicas)
     autoscalers = autoscalers_of(WEB, listed) if listed is not None else None
     text = "\n".join(preview_lines(Preview(action=action, autoscalers=autoscalers)))

@@ -46,9 +46,7 @@ def test_every_node_is_in_one_part(grouping: str) -> None:
         ((9, 0, 4), "█▁▄", -5),
     ],
 )
-def test_a_line_is_drawn_between_the_fewest_and_the_most(
-    counts: tuple[int | None, ...], line: str, change: int | None
-) -> None:
+def test_a_line_joins_fewest_and_most(counts: tuple[int | None, ...], line: str, change: int | None) -> None:
     assert (sparkline(counts), trend(counts)) == (line, change)
 
 

@@ -113,9 +113,7 @@ GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/Kub
     (None, claim(deletion_ns=since(1)), "Deleting 60s", Tone.LEAVING, "no node"),
     (None, claim(node_name="n9"), "Node gone", Tone.FAULT, "n9"),
 ])  # fmt: skip
-def test_the_state_that_matters_most(
-    node: Node | None, claim: NodeClaim | None, text: str, tone: Tone, words: str
-) -> None:
+def test_the_most_urgent_state(node: Node | None, claim: NodeClaim | None, text: str, tone: Tone, words: str) -> None:
     status = node_status(NodeEntry(node, claim))
     assert (status.text(NOW_NS), status.tone) == (text, tone)
     assert words in status.sentence

@@ -44,7 +44,7 @@ def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
      "Unschedulable 3m", Tone.WARNING),
     (entry(phase=""), "Unknown", Tone.NORMAL),
 ])  # fmt: skip
-def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> None:
+def test_the_most_urgent_state(pod: PodEntry, text: str, tone: Tone) -> None:
     assert (pod_status_text(pod, NOW_NS), pod_status(pod)[1]) == (text, tone)
 
 

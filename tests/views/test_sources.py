@@ -65,9 +65,7 @@ UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeNam
     ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
     ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),
 ])  # fmt: skip
-def test_notices_say_what_is_missing_and_how_old_the_picture_is(
-    statuses: list[SourceStatus], text: str, tone: Tone
-) -> None:
+def test_notices_name_what_is_missing_and_how_old_it_is(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
     consequences = {"Node": "Nothing without.", "Pod": "Requests need it.", "NodeClaim": "Drift needs it."}
     pair = notice({str(item.kind): item for item in statuses}, consequences, NOW_NS)
     assert (pair is None) is (not text)

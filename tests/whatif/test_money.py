@@ -64,9 +64,7 @@ def an_offering(capacity_type: str, price: float, *, is_available: bool = True) 
         ((an_offering("reserved", 0.0), an_offering("on-demand", 0.096, is_available=False)), Cost()),
     ],
 )
-def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
-    offerings: tuple[Offering, ...], cost: Cost
-) -> None:
+def test_a_replacement_counts_at_its_cheapest_offering(offerings: tuple[Offering, ...], cost: Cost) -> None:
     dearer = tuple(replace(offering, price_per_hour=offering.price_per_hour + 1) for offering in offerings)
     types = (
         InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),

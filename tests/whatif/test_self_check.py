@@ -261,9 +261,7 @@ def test_headless_all_are_reproduced(recorded: Any, capsys: pytest.CaptureFixtur
     assert table.count("with the same list of types") == 4
 
 
-def test_headless_those_that_differ_are_named_with_the_reason(
-    recorded: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_headless_differences_have_a_reason(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     document, path = recorded
     claim = _launched(document)[2]
     right = claim["metadata"]["labels"]["karpenter.sh/nodepool"]

@@ -60,9 +60,7 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
     pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
     pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
 ])  # fmt: skip
-def test_the_sentence_comes_first_and_facts_fill_what_it_leaves(
-    sentence: str, facts: list[str], width: int, height: int, expected: list[str]
-) -> None:
+def test_facts_fill_the_rest(sentence: str, facts: list[str], width: int, height: int, expected: list[str]) -> None:
     assert lines(sentence, facts, width, height) == expected
 
 

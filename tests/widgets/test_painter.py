@@ -35,9 +35,7 @@ amounts = st.integers(0, 10**12)
 
 
 @given(amounts, amounts, st.integers(1, 10**12), st.integers(1, 80))
-def test_the_parts_fill_the_width_and_nothing_requested_is_hidden(
-    daemons: int, workload: int, capacity: int, width: int
-) -> None:
+def test_parts_fill_the_width_and_requests_are_seen(daemons: int, workload: int, capacity: int, width: int) -> None:
     parts = bar_parts(Bar(daemons, workload, capacity), width)
     assert parts.cells == width
     assert min(parts) >= 0

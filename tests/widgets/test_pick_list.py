@@ -119,9 +119,7 @@ async def test_keys_move_by_lines_and_pages_and_stop_at_the_ends(monkeypatch: py
 
 
 @pytest.mark.parametrize("picks", [[], many(3, headings=(0, 1, 2))])
-async def test_keys_do_nothing_where_there_is_nothing_to_pick(
-    monkeypatch: pytest.MonkeyPatch, picks: list[Pick]
-) -> None:
+async def test_keys_do_nothing_without_lines(monkeypatch: pytest.MonkeyPatch, picks: list[Pick]) -> None:
     async with shown(monkeypatch, picks) as (pilot, pick_list, _):
         await pilot.press("down", "up", "pagedown", "pageup", "home", "end")
         pick_list.action_select()
@@ -303,9 +301,7 @@ async def test_lines_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+async def test_whatever_is_done_the_terminal_shows_the_list(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     async with shown(monkeypatch, many(12, headings=(0, 5), gaps=(5,))) as (pilot, pick_list, canvas):
         for _ in range(40):

@@ -110,9 +110,7 @@ async def test_an_answer_to_another_question_is_not_taken(whatif: WhatIf, cluste
     assert whatif.answer is None, "an answer without a difference is no good one"
 
 
-async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
-    whatif: WhatIf, cluster: Cluster, keys: Keys
-) -> None:
+async def test_the_cluster_is_followed_once_changed_and_due(whatif: WhatIf, cluster: Cluster, keys: Keys) -> None:
     await opened(whatif)
     assert not whatif.follow(), "nothing is asked yet"
     whatif.ask()

@@ -150,9 +150,7 @@ def test_two_at_once_keep_the_scenarios_of_both() -> None:
     assert KeptScenarios("prod").read() == (), "both have thrown away, or saved, what they had"
 
 
-def test_a_folder_that_another_process_has_locked_is_waited_for_and_then_written(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_folder_locked_by_another_process_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.LOCK_SECONDS", 0.05)
     assert KEPT.write([])
     descriptor = os.open(state_dir() / "whatif", os.O_RDONLY)

@@ -27,9 +27,7 @@ async def the_pool(whatif: WhatIf) -> Document:
     return present(whatif.documents.parsed.find(POOL))
 
 
-async def test_a_document_that_cannot_be_read_is_not_edited(
-    whatif: WhatIf, quick: QuickEdits, listener: Listener
-) -> None:
+async def test_an_unreadable_document_is_not_edited(whatif: WhatIf, quick: QuickEdits, listener: Listener) -> None:
     await the_pool(whatif)
     whatif.put_text("kind: [", "broken")
     quick.step("quick/nodepool.weight", 1, None)
@@ -59,9 +57,7 @@ async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: 
     assert whatif.book.sheet.edits == ()
 
 
-async def test_what_is_refused_changes_nothing_and_says_why(
-    whatif: WhatIf, quick: QuickEdits, listener: Listener
-) -> None:
+async def test_refusals_change_nothing_and_say_why(whatif: WhatIf, quick: QuickEdits, listener: Listener) -> None:
     action = next(action for action in QUICK_ACTIONS if action.id == "copies")
     quick.act(action, ObjectRef("Pod", "web", "shop"), {name: "many" for name, _ in action.asks})
     assert whatif.book.sheet.edits == ()

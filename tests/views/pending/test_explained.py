@@ -113,9 +113,7 @@ class TestGates:
         assert row.reason == hint
 
     @pytest.mark.parametrize(("pod", "pool", "column", "reason", "short"), CASES, ids=[case[3][:30] for case in CASES])
-    def test_the_first_failing_gate_as_text(
-        self, pod: Pod, pool: NodePool, column: str, reason: str, short: str
-    ) -> None:
+    def test_first_failing_gate_as_text(self, pod: Pod, pool: NodePool, column: str, reason: str, short: str) -> None:
         explanation = explained(pod, pool)
         [row] = gate_rows(explanation)
         assert miss_text(explanation.pools[0], is_short=True) == short
@@ -146,9 +144,7 @@ class TestGates:
         ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
         ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
     ])  # fmt: skip
-    def test_limits_come_after_what_would_fail_the_pod_without_them(
-        self, fields: Mapping[str, Any], pool: str, words: str
-    ) -> None:
+    def test_limits_are_named_after_other_reasons(self, fields: Mapping[str, Any], pool: str, words: str) -> None:
         tainted = a_nodepool(name="tainted", taints=(Taint("x", "NoSchedule"),))
         result = furthest(explained(a_pod(**fields), a_nodepool(name="full", limits=amounts({"cpu": "0"})), tainted))
         assert result is not None

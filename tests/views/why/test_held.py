@@ -51,9 +51,7 @@ DEARER = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
     ],
     ids=["replaced", "replaced by a dearer one: Next shows what it costs", "stays anyway"],
 )
-def test_a_node_holds_what_is_saved_without_it_and_never_less_than_nothing(
-    lifted: dict[str, Any], saved: float | None, held: float
-) -> None:
+def test_held_is_what_removal_saves_never_negative(lifted: dict[str, Any], saved: float | None, held: float) -> None:
     result = _with(entry(analysed(), "dnd"), **lifted)
     assert saved is None or saved_per_hour(result) == pytest.approx(saved)
     assert held_per_hour(result) == pytest.approx(held)
@@ -177,9 +175,7 @@ def test_the_sum_of_the_top_bar(settles_ns: int, sums: list[tuple[int, Held, Hel
         (Held(0.34, nodes=1), None, "$0.34/h held ($248/mo)"),
     ],
 )
-def test_the_title_says_what_its_rows_hold_also_while_the_top_bar_stands(
-    rows: Held, total: Held | None, text: str
-) -> None:
+def test_the_title_sums_its_rows_while_the_top_bar_stands(rows: Held, total: Held | None, text: str) -> None:
     assert held_title(rows, total) == text
 
 

@@ -59,9 +59,7 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
      ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot replaces "
       "spot only with the feature gate SpotToSpotConsolidation, which is off")),
 ])  # fmt: skip
-def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
-    code: str, count: int, need: OthersNeed, text: str
-) -> None:
+def test_pods_of_other_nodes_in_the_way_are_named(code: str, count: int, need: OthersNeed, text: str) -> None:
     assert (
         refusal_text(Verdict(Outcome.NO, refusal_code=code, refusal_message="x", count=count, others_need=need)) == text
     )

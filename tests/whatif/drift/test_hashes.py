@@ -55,9 +55,7 @@ def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
      "3863036049228460219"),
     ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),
 ])  # fmt: skip
-def test_fields_count_in_the_order_of_the_type_and_comparisons_as_go_writes_them(
-    spec: dict[str, Any], hashed: str
-) -> None:
+def test_fields_are_hashed_in_the_order_of_the_type_comparisons_as_in_go(spec: dict[str, Any], hashed: str) -> None:
     """Hold ``Hash`` of v1.15.1, pkg/apis/v1/ec2nodeclass.go, and ``String`` of kubeletconfiguration.go."""
     document = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     nodeclass = KindReader(Kind.NODECLASS).convert({**document, "spec": spec})

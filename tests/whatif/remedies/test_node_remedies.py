@@ -84,9 +84,7 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytes
         ("r5.xlarge", {}, 0.0, False),
     ],
 )
-def test_the_percent_is_searched_also_where_it_cannot_be_guessed(
-    name: str, spec: Mapping[str, Any], percent: float, is_tried: bool
-) -> None:
+def test_the_percent_is_found_without_guess(name: str, spec: Mapping[str, Any], percent: float, is_tried: bool) -> None:
     nodeclass = decoded(
         a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec=spec), Kind.NODECLASS
     )

@@ -100,9 +100,7 @@ class TestLabels:
             (a_requirement(ZONE, "NotIn", "us-east-1b", "us-east-1c"), ["us-east-1c"]),
         ],
     )
-    def test_a_requirement_that_excludes_the_value(
-        self, requirement: NodeSelectorRequirement, value: Sequence[str]
-    ) -> None:
+    def test_a_requirement_excludes_the_value(self, requirement: NodeSelectorRequirement, value: Sequence[str]) -> None:
         pod = a_pod(node_selector={ZONE: "us-east-1b"})
         pool = a_pool(requirements=(ON_DEMAND, requirement))
         report = asked(a_base(pod, pools=[pool]), pod)

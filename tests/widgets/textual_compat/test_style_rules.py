@@ -69,9 +69,7 @@ class Host(App[None]):
         yield Striped()
 
 
-async def test_parts_are_styled_again_only_where_what_they_are_styled_by_has_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_only_parts_whose_styles_changed_are_styled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     styled: list[DOMNode] = []
     apply = Stylesheet.apply
 
@@ -107,9 +105,7 @@ async def test_parts_are_styled_again_only_where_what_they_are_styled_by_has_cha
         assert len(styled) == count
 
 
-async def test_values_that_stay_are_not_set_again_and_several_colours_draw_what_is_within_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_equal_values_are_not_set_again_and_colours_draw_parts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Widget] = []
     refresh = Widget.refresh
 

@@ -202,9 +202,7 @@ async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> s
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_is_done_the_terminal_shows_what_textual_would(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+async def test_whatever_is_done_it_looks_as_textual_draws_it(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     async with shown(monkeypatch) as (pilot, editor, canvas):
         check(editor, canvas, "begin")
