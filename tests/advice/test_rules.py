@@ -24,7 +24,4 @@ def test_every_rule_has_a_positive_and_a_negative_case() -> None:
     quiets = {case.rule for case in CASES if not case.says}
     assert sorted(set(BY_ID) - finds) == []
     assert sorted(set(BY_ID) - quiets) == []
-
-
-def test_ids_are_unique() -> None:
     assert [rule for rule, count in Counter(rule.id for rule in RULES).items() if count > 1] == []

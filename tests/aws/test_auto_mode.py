@@ -40,13 +40,10 @@ def test_families_and_sizes_match_the_documentation(name: str, launches: bool) -
     assert (name in types_of(a_nodeclass())) is launches
 
 
-def test_pods_are_at_most_110() -> None:
+def test_pods_and_labels_are_those_of_auto_mode() -> None:
     instance_types = types_of(a_nodeclass())
     assert {str(instance_types[name].capacity["pods"]) for name in ("m5.4xlarge", "m5.24xlarge")} == {"110"}
     assert str(instance_types["m5.large"].capacity["pods"]) == "29"
-
-
-def test_labels_match_auto_mode() -> None:
     instance_type = types_of(a_nodeclass())["g6.xlarge"]
     labels = {requirement.key: requirement.values for requirement in instance_type.requirements}
     assert labels["eks.amazonaws.com/instance-gpu-name"] == ("l4",)
@@ -54,9 +51,6 @@ def test_labels_match_auto_mode() -> None:
     assert labels.keys() >= AUTO_MODE_LABELS
     keys = {*labels, *(term.key for offering in instance_type.offerings for term in offering.requirements)}
     assert not any(key.startswith("karpenter.k8s.aws/") for key in keys)
-
-
-def test_undocumented_labels_are_unknown() -> None:
     instance_type = types_of(a_nodeclass(), asked=frozenset({"eks.amazonaws.com/rack", "example.com/team"}))["m5.large"]
     assert instance_type.unknown_keys == {"eks.amazonaws.com/rack"}
 

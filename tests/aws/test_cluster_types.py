@@ -89,7 +89,7 @@ def test_unresolved_inputs_are_reported() -> None:
     }
 
 
-def test_the_region_follows_from_zones_or_else_from_most_nodes() -> None:
+def test_regions_and_zones_of_nodes() -> None:
     odd = {"subnets": [{"zone": "zone-a", "zoneID": "use1-az4"}]}
     nodes = (a_node("a", **{REGION: "eu-west-1"}), a_node("b", **{REGION: "eu-west-1"}), a_node("c", **{REGION: "x-1"}))
     assert resolve(a_class(), nodes=nodes).by_nodeclass["default"].market.region == "us-east-1"
@@ -97,12 +97,9 @@ def test_the_region_follows_from_zones_or_else_from_most_nodes() -> None:
     nowhere = resolve(a_class(status=odd))
     assert nowhere.by_nodeclass["default"].market.region == ""
     assert "prices are the us-east-1 list price of 2026-07-06: there is no price list for this region" in nowhere.notes
-
-
-def test_zones_of_nodes() -> None:
     zone_id = "topology.k8s.aws/zone-id"
-    nodes = [a_node("a", **{zone_id: "use1-az4"}), a_node("b"), a_node("c", **{ZONE: "us-east-1c"}), Node(name="d")]
-    assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
+    zonal = [a_node("a", **{zone_id: "use1-az4"}), a_node("b"), a_node("c", **{ZONE: "us-east-1c"}), Node(name="d")]
+    assert node_zones(zonal) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
 
 
 def test_equal_inputs_share_types(forgetful: None) -> None:

@@ -39,15 +39,12 @@ TYPES = (
 )  # fmt: skip
 
 
-def test_a_snapshots_own_prices_come_first() -> None:
+def test_prices_of_a_snapshot_come_first_and_by_zone() -> None:
     book = prices_of(Evidence(instance_types=TYPES, taken_at_ns=builders.NOW_NS), PLACE)
     assert [origin.source for origin in book.origins] == [PriceSource.SNAPSHOT, PriceSource.BUILT_IN]
     price = book.price("m5.large", "z-9", "on-demand")
     assert price is not None
     assert (price.per_hour, price.origin.label) == (0.5, "snapshot, 2026-11-20 12:00 UTC")
-
-
-def test_prices_of_types_by_zone() -> None:
     table = table_from_types(TYPES, "us-east-1", builders.NOW_NS)
     assert table.on_demand == {"m5.large": 0.5}
     assert table.per_hour("m5.xlarge", "z-2", "on-demand") == 1.1

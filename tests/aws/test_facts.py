@@ -30,16 +30,13 @@ def facts_of(**changes: Any) -> InstanceTypeFacts:
     return facts_from_ec2(an_info(**changes), network_mbps=None, branch_enis=0, windows_ipv4=0)
 
 
-def test_the_least_answer() -> None:
+def test_the_least_answer_and_accelerators() -> None:
     facts = facts_of()
     assert (facts.hypervisor, facts.ebs_mbps, facts.efas, facts.store_gb, facts.store_nvme) == (
         "", None, 0, None, False,
     )  # fmt: skip
     assert (facts.gpus, facts.neuron_devices, facts.inference_accelerators) == ((), (), ())
     assert (facts.clock_mhz, facts.card_enis, facts.default_card, facts.ena) == (2500, (3,), 0, True)
-
-
-def test_accelerators() -> None:
     facts = facts_of(
         GpuInfo={"Gpus": [{"Manufacturer": "NVIDIA", "Name": "L4", "Count": 1, "MemoryInfo": {"SizeInMiB": 22_888}}]},
         NeuronInfo={"NeuronDevices": [{"Name": "Trainium", "Count": 16, "CoreInfo": {"Count": 2}}]},

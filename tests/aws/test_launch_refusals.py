@@ -126,11 +126,17 @@ def test_refusals_from_conditions_and_deleted_claims() -> None:
     assert asked.capacity_types == ("on-demand",)
 
 
-def test_an_offering_is_left_out_for_three_minutes() -> None:
+def test_how_long_and_where_offerings_are_left_out() -> None:
     event = a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1a"), ago_ns=0)
     key = OfferingKey("spot", "c7i.4xlarge", "us-east-1a")
     offerings = [unavailable_now(cluster(event), NOW_NS + late).offerings for late in (0, REFUSED_NS - 1, REFUSED_NS)]
     assert offerings == [{key: "InsufficientInstanceCapacity"}, {key: "InsufficientInstanceCapacity"}, {}]
+    error = (
+        "InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity in zones with support "
+        "for 'gp3' volumes."
+    )
+    everywhere = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
+    assert everywhere.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
 
 
 def test_on_demand_is_refused_only_after_spot() -> None:
@@ -141,15 +147,6 @@ def test_on_demand_is_refused_only_after_spot() -> None:
     spot, on_demand = (OfferingKey(item, "c7i.4xlarge", "us-east-1a") for item in both)
     assert unavailable_now(cluster(first, capacity_types=both), NOW_NS).offerings.keys() == {spot}
     assert unavailable_now(cluster(second, first, capacity_types=both), NOW_NS).offerings.keys() == {spot, on_demand}
-
-
-def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
-    error = (
-        "InsufficientInstanceCapacity: We currently do not have sufficient g5.xlarge capacity in zones with support "
-        "for 'gp3' volumes."
-    )
-    offerings = unavailable_now(cluster(a_refusal_event(error)), NOW_NS).offerings
-    assert offerings.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
 
 
 def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:

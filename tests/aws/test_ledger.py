@@ -41,12 +41,15 @@ def test_arm64_kernels_set_memory_aside_first() -> None:
     assert account.vm_overhead_bytes == 1_224 * MIB  # of 16,320 MiB, rounded up
 
 
-def test_it_fits_from_0_0488_down() -> None:
+def test_story_d_fits_from_0_0488_down() -> None:
     facts, account = instance_type_facts()[R5A], ledger_of()
     percent = fitting_overhead_percent(facts, a_nodeclass(), account, parse_quantity("246400Mi"))
     assert percent is not None
     assert rounded_down(percent) == 0.0488
     assert percent == pytest.approx(12_815 / 262_144)
+    left = largest_pod(ledger_of().allocatable, DAEMONS)
+    assert mib(left) == 238_914
+    assert left["pods"].units == 232
 
 
 def test_the_percent_is_exact_despite_rounding_of_doubles() -> None:
@@ -65,12 +68,6 @@ def test_no_percent_helps_if_a_node_has_reported_its_memory() -> None:
     assert account.is_memory_discovered
     assert mib(account.capacity) == 250_000
     assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), account, parse_quantity("1Gi")) is None
-
-
-def test_the_largest_pod_next_to_the_daemonsets() -> None:
-    left = largest_pod(ledger_of().allocatable, DAEMONS)
-    assert mib(left) == 238_914
-    assert left["pods"].units == 232
 
 
 @given(

@@ -66,13 +66,11 @@ class TestMarket:
         assert market.zones_by_type == {"m5.large": offering}
         assert market.zones_assumed == assumed
 
-    def test_on_demand_prices_override_the_regions_list(self) -> None:
+    def test_on_demand_prices_override_the_list_of_their_region_only(self) -> None:
         market = live_market(REGION, ZONES, facts=facts(on_demand={"m5.large": 0.1}))
         assert market.on_demand.price_per_hour["m5.large"] == 0.1
         assert market.on_demand.price_per_hour["c5.large"] == price_list(REGION).price_per_hour["c5.large"]
         assert (market.on_demand.region, market.on_demand.date) == (REGION, "2026-11-21")
-
-    def test_on_demand_prices_never_override_another_regions_list(self) -> None:
         result = msgspec.structs.replace(facts(on_demand={"m5.large": 0.1}), region="eu-west-1")
         market = live_market("eu-west-1", [SubnetZone("eu-west-1a", "euw1-az1")], facts=result)
         assert market.on_demand.price_per_hour == {"m5.large": 0.1}

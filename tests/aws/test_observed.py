@@ -41,12 +41,9 @@ def a_node(
     return Node(name="node", labels=named, capacity=capacity), claim
 
 
-def test_nodes_whose_reports_are_ignored() -> None:
+def test_which_reports_of_memory_count() -> None:
     nodes = [a_node(1, registered=""), a_node(1, image="ami-old"), a_node(1, nodeclass="gone"), a_node(None)]
     assert discovered_memory_bytes([a_class()], nodes) == {"default": {}}
-
-
-def test_nodeclasses_with_the_same_images_share_reported_memory() -> None:
     twin = a_class("twin", list(reversed(AMIS)))
     other = a_class("other", AMIS[:1])
     numbers = discovered_memory_bytes([a_class(), twin, other], [a_node(8_000)])

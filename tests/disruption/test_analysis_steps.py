@@ -166,9 +166,6 @@ def test_node_detail() -> None:
         "default/b": "node-2",
     }
     assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
-
-
-def test_detail_with_unschedulable_pod_and_new_node() -> None:
     pods = [
         a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
         a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
@@ -270,14 +267,11 @@ def test_removed_node(replacements: tuple[Replacement, ...], saved: float, price
     assert verdict.method == "Emptiness"
 
 
-def test_a_command() -> None:
+def test_billed_savings() -> None:
     command = NextCommand("replace", ("a", "b", "c"), (MADE,), 4.0)
     result = billed_command(command, SETTINGS)
     assert result.savings_per_hour == pytest.approx(2.2)
     assert [replacement.price_per_hour for replacement in result.replacements] == pytest.approx([0.6])
-
-
-def test_without_prices_nothing_is_saved() -> None:
     verdict = billed_verdict(Verdict(Outcome.REPLACE, "Drift", 4.0, (MADE,)), PriceSettings(is_disabled=True))
     assert verdict.savings_per_hour == 0
     assert verdict.replacements[0].price_per_hour == 0

@@ -41,14 +41,11 @@ def asked(inventory: Inventory) -> tuple[str, list[str], list[str]]:
     return str(coming.acting.method), names(coming.commands), names(coming.as_likely)
 
 
-def test_of_equal_empty_nodes_a_budget_allows_any() -> None:
+def test_of_equal_nodes_any_is_as_likely() -> None:
     pairs = [a_pair("a"), a_pair("b"), a_pair("large", is_large=True)]
     assert asked(a_world(*pairs)) == ("Emptiness", ["large", "a", "b"], [])
     assert asked(a_world(*pairs[:2], nodepools=ONE)) == ("Emptiness", ["a"], ["b"])
     assert asked(a_world(*pairs, nodepools=ONE)) == ("Emptiness", ["large"], [])
-
-
-def test_of_nodes_that_drifted_together_any_is_first() -> None:
     pairs = [a_pair(name, conditions=("Drifted",)) for name in ("a", "b", "empty")]
     pods = [a_pod(name=f"on-{name}", node=name, cpu="1") for name in ("a", "b")]
     assert asked(a_world(*pairs[:2], pods=pods)) == ("Drift", ["a"], ["b"])

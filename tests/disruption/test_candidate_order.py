@@ -46,15 +46,12 @@ def names(candidates: list[Candidate]) -> str:
     return "".join(candidate.name for candidate in candidates)
 
 
-def test_equal_nodes_come_by_name_or_in_any_order() -> None:
+def test_only_equal_nodes_change_their_order() -> None:
     result = candidates("b", "c", "a")
     assert names(by_savings(result)) == names(in_order(result)) == "abc"
     for order in (by_savings, in_order):
         drawn = Counter(names(order(result, Chance(random.Random(seed)))) for seed in range(60))
         assert len(drawn) == 6
-
-
-def test_nodes_that_are_not_equal_keep_their_order() -> None:
     large, small = candidates("b", kind=LARGE.name), candidates("a")
     late, early = candidates("c", since_ns=NOW_NS), candidates("d", since_ns=NOW_NS - SECOND_NS)
     for seed in range(20):
@@ -63,20 +60,14 @@ def test_nodes_that_are_not_equal_keep_their_order() -> None:
         assert names(in_order([*late, *early], chance)) == "dc"
 
 
-def test_small_map_iteration_starts_at_any_of_eight_slots() -> None:
+def test_walks_over_maps_begin_anywhere() -> None:
     walks = Counter("".join(Chance(_Place(place)).pools("abc")) for place in range(8))
     assert walks == {"abc": 6, "bca": 1, "cab": 1}
     assert LIKELIEST.pools("cab") == ["c", "a", "b"]
-
-
-def test_a_walk_over_a_large_map_has_no_order() -> None:
     pools = [f"pool-{number}" for number in range(9)]
     drawn = {tuple(Chance(random.Random(seed)).pools(pools)) for seed in range(5)}
     assert len(drawn) == 5
     assert all(sorted(texts) == pools for texts in drawn)
-
-
-def test_single_node_consolidation_begins_with_any_node_pool() -> None:
     result = [*candidates("a", "c", pool="x", kind=LARGE.name), *candidates("b", pool="y")]
     assert names(interleaved(result)) == "abc"
     assert names(interleaved(result, Chance(_Place(1)))) in ("bac", "bca")

@@ -34,21 +34,15 @@ def _removed(cluster: Prepared, keys: frozenset[str] = KEYS) -> JointRemoval:
     return present(JointRemovals(cluster, observed_fleet(cluster)).of(keys))
 
 
-def test_the_price_of_new_nodes_is_taken_off() -> None:
+def test_what_a_joint_removal_saves() -> None:
     cluster = _cluster("4")  # each pod alone fits on the fourth node; all three need another node
     alone = analyse_all(AnalysisSteps(cluster, 1))
     assert sum(present(alone.findings[key].freed).savings_per_hour for key in KEYS) == pytest.approx(1.2)
     removal = _removed(cluster)
     assert removal.keys == KEYS
     assert removal.saves_per_hour == pytest.approx(0.8)
-
-
-def test_a_joint_removal_that_saves_less_than_a_part_of_it_is_the_part() -> None:
     removal = _removed(_cluster("7500m", last_is_full=True))  # a new node for each of the pods
     assert (removal.keys, removal.saves_per_hour) == (frozenset(), 0.0)
-
-
-def test_unknown_nodes_have_no_joint_removal() -> None:
     cluster = _cluster("2")
     assert JointRemovals(cluster, observed_fleet(cluster)).of(KEYS | {"claim/gone"}) is None
 

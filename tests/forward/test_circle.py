@@ -25,13 +25,10 @@ def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_t
                   series=tuple(series), kept=(), assumptions=(), not_modelled=())  # fmt: skip
 
 
-def test_commands_that_come_three_times_over_to_the_end_are_a_circle() -> None:
+def test_only_commands_that_repeat_to_the_end_are_a_circle() -> None:
     circle = present(circle_of(a_play(4)))
     assert (circle.from_ns, circle.period_ns) == (NOW_NS + 90 * SECOND_NS, 60 * SECOND_NS)
     assert ([step.evictions for step in circle.commands], circle.evictions) == ([2, 3], 5)
-
-
-def test_what_comes_to_rest_or_becomes_cheaper_or_is_of_the_beginning_or_came_twice_is_none() -> None:
     assert circle_of(a_play(4, is_quiescent=True)) is None
     assert circle_of(a_play(4, rising=0.01)) is None
     assert circle_of(a_play(4, of_the_beginning=True)) is None

@@ -12,11 +12,8 @@ def a_start(number: int, seconds: int) -> NodeClaim:
     return a_nodeclaim(name=f"c{number}", created_ns=NOW_NS, conditions=(ready,))
 
 
-def test_the_median_of_a_pool_counts() -> None:
+def test_durations_are_medians_and_vary_by_seed() -> None:
     assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("general") == 50 * SECOND_NS
-
-
-def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_takes() -> None:
     few = [simulation_ns(None, seed, 60) for seed in range(6)]
     assert few == [0, 15_000_000, 30_000_000, 60_000_000, 0, 15_000_000]
     assert [simulation_ns(None, seed, 1_000) for seed in range(4)] == [0, 450_000_000, 900_000_000, 1_800_000_000]
@@ -24,20 +21,17 @@ def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_t
     assert measured == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
 
 
-def test_a_refused_eviction_is_tried_again_after_twice_as_long_until_ten_seconds() -> None:
+def test_when_a_refused_eviction_is_tried_again() -> None:
     tries, now_ns = [], NOW_NS
     while now_ns < NOW_NS + 45 * SECOND_NS:
         now_ns = Durations().next_eviction(NOW_NS, now_ns)
         tries.append((now_ns - NOW_NS) / SECOND_NS)
     assert tries == [0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 12.7, 22.7, 32.7, 42.7, 52.7]
     assert Durations().next_eviction(NOW_NS, NOW_NS + 10 * SECOND_NS) == NOW_NS + 12_700_000_000
-
-
-def test_without_time_an_eviction_is_tried_as_soon_as_it_may_be() -> None:
     assert INSTANT.next_eviction(NOW_NS, NOW_NS + 5) == NOW_NS + 5
 
 
-def test_nodes_are_alike_by_nodepool_type_zone_and_what_owns_their_pods() -> None:
+def test_nodes_are_alike_by_nodepool_type_zone_and_owners() -> None:
     pairs = [a_pair(name, is_large=name == "large") for name in ("one", "two", "other", "empty", "large")]
     web, db = an_owner(name="web"), an_owner(name="db")
     pods = [
@@ -49,8 +43,5 @@ def test_nodes_are_alike_by_nodepool_type_zone_and_what_owns_their_pods() -> Non
     looks = {node.name: likeness.of(node.name, node.labels) for node, _ in pairs}
     assert looks["one"] == looks["two"]
     assert len({looks[name] for name in ("one", "other", "empty", "large")}) == 4
-
-
-def test_a_node_that_came_later_goes_by_nodepool_and_type() -> None:
     late = a_node(name="late", instance_type="m5.large")
     assert NodeEquivalence(a_world()).of(late.name, late.labels) == "general m5.large"

@@ -118,15 +118,12 @@ def _two_sick(minutes: int, others: Sequence[tuple[Node, NodeClaim]], pods: Sequ
     return a_world(*((replace(node, conditions=(ready,)), claim) for node, claim in sick), *others, pods=[*held, *pods])
 
 
-def test_the_share_of_unhealthy_nodes_is_looked_at_when_one_is_to_be_deleted() -> None:
+def test_when_the_share_of_unhealthy_nodes_is_looked_at() -> None:
     empty = [a_pair(f"empty-{number}") for number in range(4)]
     forecast = played(_two_sick(10, empty, ()), settings=BEFORE)
     assert {step.method for step in steps(forecast, StepKind.DISRUPT)} == {"Emptiness"}
     assert forecast.end.nodes == 2, "two of two are more than a fifth"
     assert forecast.is_quiescent
-
-
-def test_it_is_looked_at_again_every_five_minutes() -> None:
     full = [a_pair(f"full-{number}", conditions=()) for number in range(3)]
     pods = [a_pod(name=f"on-{node.name}", node=node.name, cpu="1500m", annotations=STAYS) for node, _ in full]
     assert steps(played(_two_sick(40, full, pods), settings=BEFORE), StepKind.DISRUPT) == []

@@ -51,7 +51,7 @@ def test_a_cluster_in_which_nothing_is_to_be_done_stands_still() -> None:
     assert [(moment.nodes, moment.price_per_hour, moment.pending) for moment in forecast.series] == [(1, 0.1, 0)]
 
 
-def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
+def test_an_empty_node_goes_after_two_looks_if_it_is_named() -> None:
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]))
     (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.method, deleted.decision, deleted.nodes) == ("Emptiness", "delete", ("node-1",))
@@ -59,9 +59,6 @@ def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
     (gone,) = steps(forecast, StepKind.DRAIN)
     assert seconds(gone) == 50, "a drain takes five seconds at least, then the instance"
     assert (forecast.end.nodes, forecast.end.price_per_hour) == (1, 0.1)
-
-
-def test_only_named_nodes_are_disrupted() -> None:
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[]), only={"node-2"})
     assert [step.nodes for step in steps(forecast, StepKind.DISRUPT)] == [("node-2",)]
     assert (forecast.end.nodes, forecast.is_quiescent) == (1, True)
@@ -289,9 +286,6 @@ def test_a_protected_pod_holds_its_node_until_its_time_is_over() -> None:
     (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert deleted.nodes == ("node-2",), "the node without protection goes first"
     assert forecast.end.nodes == 1
-
-
-def test_what_is_kept_at_the_end_is_named_with_what_keeps_it() -> None:
     guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=STAYS)
     forecast = played(a_world(a_pair("node-1"), pods=[guarded]))
     assert [(node.node, node.code, node.object) for node in forecast.kept] == [("node-1", "POD_DND", "Pod/default/a")]
@@ -356,11 +350,15 @@ def test_nodes_are_left_alone_no_longer_than_pods_are_expected() -> None:
     assert play.observation.fleet().nominated == {}
 
 
-def test_after_a_command_disruption_looks_again_at_once() -> None:
+def test_when_disruption_acts_after_a_command() -> None:
     pods = [a_pod(name="a", node="node-2", cpu="1900m")]
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), pods=pods))
     told = [(seconds(step), step.method) for step in steps(forecast, StepKind.DISRUPT)]
     assert told[:2] == [(15, "Emptiness"), (15, "Drift")]
+    pool = a_nodepool(budgets=(DisruptionBudget(nodes="1"),))
+    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
+    assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [15, 40]
+    assert [seconds(step) for step in steps(forecast, StepKind.DRAIN)] == [50, 75]
 
 
 def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> None:
@@ -375,13 +373,6 @@ def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> 
     forecast = played(a_world(*pairs, pods=pods))
     told = [(seconds(step), step.kind, step.method) for step in forecast.steps if step.method]
     assert told[:2] == [(15, StepKind.REJECT, "Emptiness"), (15, StepKind.DISRUPT, "Drift")]
-
-
-def test_a_node_uses_its_budget_up_until_its_instance_is_terminated() -> None:
-    pool = a_nodepool(budgets=(DisruptionBudget(nodes="1"),))
-    forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), nodepools=[pool]))
-    assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [15, 40]
-    assert [seconds(step) for step in steps(forecast, StepKind.DRAIN)] == [50, 75]
 
 
 def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
@@ -406,14 +397,11 @@ def test_what_follows_a_command_is_sought_before_its_pods_are_evicted(monkeypatc
     assert looks[:3] == [(0, 1), (15, 1), (25, 0)]
 
 
-def test_a_pass_takes_as_long_as_what_it_simulates() -> None:
+def test_passes_take_as_long_as_what_they_simulate() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
     world = a_world(a_pair("node-1", is_large=True), pods=pods)
     at = [seconds(steps(played(world, simulation_seconds=number), StepKind.DISRUPT)[0]) for number in (None, 2.0)]
     assert at == [15, 17], "one node, alone"
-
-
-def test_drift_is_carried_out_once_its_simulation_is_over_and_the_next_pass_begins_then() -> None:
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1900m") for name in "ab"]
     pairs = [a_pair(f"node-{name}", conditions=("Drifted",)) for name in "ab"]
     forecast = played(a_world(*pairs, pods=pods), simulation_seconds=0.2)
@@ -474,7 +462,7 @@ def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> N
     assert [(step.method, step.nodes) for step in steps(forecast, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
 
 
-def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
+def test_nodes_without_dollars_are_named() -> None:
     text = "1 node not managed by Karpenter counts in the number of nodes, but not in $/h"
     world = a_world(a_pair("node-1"))
     assert text in played(replace(world, nodes=(*world.nodes, a_node(name="foreign")))).assumptions
@@ -483,9 +471,6 @@ def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
     starting = a_world(a_pair("node-1"), (joined, replace(claim, provider_id="")))
     foreign = replace(a_node(name="foreign"), provider_id="")
     assert text in played(replace(world, nodes=(*world.nodes, foreign), nodeclaims=starting.nodeclaims)).assumptions
-
-
-def test_nodes_without_a_price_count_for_nothing_in_dollars_and_that_is_said() -> None:
     pair, (node, claim) = a_pair("node-1"), a_pair("node-2")
     labels = {**claim.labels, INSTANCE_TYPE: "m9.unheard-of"}
     text = "1 node counts as $0/h: the price of its NodeClaim is not known"

@@ -28,7 +28,7 @@ def last_event(world: World) -> float:
     return (world.claims["claim-node-1"].last_pod_event_ns - NOW_NS) / SECOND_NS
 
 
-def test_pods_that_come_within_ten_seconds_are_one_event() -> None:
+def test_when_pods_count_as_come_and_gone() -> None:
     first, second, third = (a_pod(name=name) for name in ("a", "b", "c"))
     world = a_world_with(first, second, third)
     world.bind(first, "node-1", NOW_NS)
@@ -36,9 +36,6 @@ def test_pods_that_come_within_ten_seconds_are_one_event() -> None:
     assert last_event(world) == 0
     world.bind(third, "node-1", NOW_NS + 10 * SECOND_NS)
     assert last_event(world) == 10
-
-
-def test_a_pod_goes_when_its_end_begins_and_not_when_it_has_ended() -> None:
     pod = a_pod(name="a", node="node-1", owner=an_owner())
     world = a_world_with(pod)
     world.evict(pod, NOW_NS, 30 * SECOND_NS)

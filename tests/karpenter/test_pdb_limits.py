@@ -37,13 +37,19 @@ def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind |
     assert (block.kind if block else None) == kind
 
 
-def test_labels_of_a_single_pod_count() -> None:
+def test_own_labels_of_a_pod_count_for_it_alone() -> None:
     limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
     template = a_pod_template()
     first = Pod(name="db-0", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-0"})
     second = Pod(name="db-1", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-1"})
     assert limits.block(first) is not None
     assert limits.block(second) is None
+    of_index = LabelSelector((("index", "0"),))
+    predicates = PodPredicates([replace(a_pdb(name="first", namespace="default"), selector=of_index)], NOW_NS)
+    pods = [replace(a_pod(name=f"p-{i}", template=template), own_labels={"index": str(i)}) for i in (1, 0, 2)]
+    assert [predicates.may_hold(pod) for pod in pods] == [False, True, False]
+    assert not predicates.may_hold(a_pod(template=template))
+    assert not predicates.may_hold(a_pod(template=template))
 
 
 def test_invalid_selector_selects_nothing_and_is_reported() -> None:
@@ -53,16 +59,6 @@ def test_invalid_selector_selects_nothing_and_is_reported() -> None:
     assert PdbLimits([pdb]).matching(a_pod(labels={"app": "web"})) == ()
     (text,) = refused_selectors([pdb, null, a_pdb()])
     assert text.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
-
-
-def test_a_pods_own_labels_decide_for_that_pod_alone() -> None:
-    first = LabelSelector((("index", "0"),))
-    predicates = PodPredicates([replace(a_pdb(name="first", namespace="default"), selector=first)], NOW_NS)
-    template = a_pod_template()
-    pods = [replace(a_pod(name=f"p-{i}", template=template), own_labels={"index": str(i)}) for i in (1, 0, 2)]
-    assert [predicates.may_hold(pod) for pod in pods] == [False, True, False]
-    assert not predicates.may_hold(a_pod(template=template))
-    assert not predicates.may_hold(a_pod(template=template))
 
 
 @pytest.mark.parametrize(

@@ -156,11 +156,8 @@ def a_claim(name: str, **fields: Any) -> PersistentVolumeClaim:
     return PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", annotations=bound, **fields)
 
 
-def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
+def test_a_search_looks_at_some_nodes_and_the_next_goes_on_from_there() -> None:
     assert [enough(nodes) for nodes in (60, 100, 150, 500, 5000, 10000)] == [60, 100, 100, 230, 500, 500]
-
-
-def test_the_next_search_starts_where_the_last_ended() -> None:
     nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
     texts = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
     first, second = sorted(int(name.removeprefix("node-")) for name in texts)

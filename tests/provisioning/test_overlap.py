@@ -57,7 +57,7 @@ def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
     assert result.pools["second"].shared_with == {"first": 4, "tainted": 1}
 
 
-def test_limits_send_pods_to_the_next_pool() -> None:
+def test_limits_and_preferences_decide_before_the_order_of_pools() -> None:
     pools = (
         builders.a_nodepool(name="full", weight=100, limits=builders.amounts({"cpu": "1"})),
         builders.a_nodepool(name="no-nodes", weight=60, limits=builders.amounts({"nodes": "0"})),
@@ -66,6 +66,13 @@ def test_limits_send_pods_to_the_next_pool() -> None:
     (kind,) = overlap_of(builders.a_pod(), pools=pools).kinds
     assert (kind.goes_to, kind.pools) == ("spare", ("full", "no-nodes", "spare"))
     assert overlap_of(builders.a_pod(), pools=pools[:2]).stranded == 1
+    two = (
+        builders.a_nodepool(name="heavy", weight=100),
+        builders.a_nodepool(name="gpu", template_labels={"kind": "gpu"}),
+    )
+    wish = PreferredSchedulingTerm(1, NodeSelectorTerm((builders.a_requirement("kind", "In", "gpu"),)))
+    (kind,) = overlap_of(builders.a_pod(preferred_node_terms=(wish,)), pools=two).kinds
+    assert (kind.pools, kind.goes_to) == (("heavy", "gpu"), "gpu")
 
 
 def test_pods_that_nothing_takes() -> None:
@@ -78,16 +85,6 @@ def test_pods_that_nothing_takes() -> None:
     )
     assert result.none == 4
     assert [kind.goes_to for kind in result.kinds] == [""] * 4
-
-
-def test_preferences_decide_before_the_order_of_pools() -> None:
-    pools = (
-        builders.a_nodepool(name="heavy", weight=100),
-        builders.a_nodepool(name="gpu", template_labels={"kind": "gpu"}),
-    )
-    wish = PreferredSchedulingTerm(1, NodeSelectorTerm((builders.a_requirement("kind", "In", "gpu"),)))
-    (kind,) = overlap_of(builders.a_pod(preferred_node_terms=(wish,)), pools=pools).kinds
-    assert (kind.pools, kind.goes_to) == (("heavy", "gpu"), "gpu")
 
 
 def test_host_ports_of_daemonsets() -> None:

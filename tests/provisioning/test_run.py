@@ -147,22 +147,13 @@ class TestResults:
         [error] = solve(cluster).errors.values()
         assert "node-9" in str(error)
 
-    def test_rules_of_a_pod_whose_volume_is_gone(self) -> None:
-        template = a_pod_template(pod_anti_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),))
-        leaving = a_pod(node="node-1", template=template, volumes=[PodVolume(name="v", claim_name="gone")])
-        cluster = prepared(leaving, nodes=(a_node(),), nodeclaims=(a_nodeclaim(deletion_ns=NOW_NS),))
-        [claim] = solve(cluster).claims
-        assert ZONE not in claim.requirements
-
-    def test_pods_on_nodes_that_are_not_there_do_not_count(self) -> None:
+    def test_missing_nodes_and_volumes_do_not_count(self) -> None:
         spread = TopologySpreadConstraint(1, HOSTNAME, "DoNotSchedule", WEB)
         stray = a_pod(name="stray", node="gone")
         cluster = prepared(
             stray, a_pod(cpu="1", topology_spread=(spread,)), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
         )
         assert places(solve(cluster)) == {"default/web-1": "node-1"}
-
-    def test_a_missing_volume_uses_no_attachment(self) -> None:
         claim = PersistentVolumeClaim(name="data", namespace="default", volume_name="gone")
         holder = a_pod(name="holder", node="node-1", volumes=[PodVolume(name="v", claim_name="data")])
         limits = (CSINode(name="node-1", driver_limits=(("ebs.csi.aws.com", 0),)),)
@@ -170,6 +161,11 @@ class TestResults:
             holder, a_pod(cpu="1"), claims=(claim,), csi_nodes=limits, nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
         )
         assert places(solve(cluster)) == {"default/web-1": "node-1"}
+        template = a_pod_template(pod_anti_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),))
+        leaving = a_pod(node="node-1", template=template, volumes=[PodVolume(name="v", claim_name="gone")])
+        cluster = prepared(leaving, nodes=(a_node(),), nodeclaims=(a_nodeclaim(deletion_ns=NOW_NS),))
+        [launched] = solve(cluster).claims
+        assert ZONE not in launched.requirements
 
 
 class TestRefusedAlready:

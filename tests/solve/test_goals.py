@@ -250,9 +250,6 @@ def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
     assert answer.replay is Replay.PENDING
     assert answer.best.figures.wanted == 2
     assert headline(answer).startswith("NodePool second: weight 51: all 2 pods land on second, the same $/h; runner-up")
-
-
-def test_where_no_weight_is_left_above_the_others_come_down() -> None:
     answer = solved(a_base(a_pod(name="web"), pools=weighed(z=100, a=100)), "weight", pods="default/web", nodepool="a")
     assert answer.best is not None
     assert answer.best.words == "NodePool z: weight 99"

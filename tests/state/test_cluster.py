@@ -40,7 +40,7 @@ def test_ties_nodes_to_claims(what: str, nodes: list[Node], claims: list[NodeCla
     assert all(expected[node] == claim for claim, node in links.node_of_claim.items())
 
 
-def test_a_providerid_that_comes_late_ties_the_two() -> None:
+def test_provider_ids_tie_nodes_and_claims_whatever_comes_first() -> None:
     claim = a_nodeclaim(stage="Launched", provider_id="aws:///a/i-1")
     early = after(told(Kind.NODECLAIM, claim), told(Kind.NODE, a_node(provider_id="")))
     assert early.claim_of("node-1") is None
@@ -49,9 +49,6 @@ def test_a_providerid_that_comes_late_ties_the_two() -> None:
     assert now.claim_of("node-1") is claim
     assert now.node_of("general-abcde") is now.nodes["node-1"]
     assert list(now.claims_without_node()) == []
-
-
-def test_machines_with_one_provider_id_are_tied_whatever_comes_first() -> None:
     nodes = [a_node(name=name, provider_id="aws:///a/i-1") for name in ("node-1", "node-2")]
     claims = [a_nodeclaim(name=name, node="node-1", provider_id="aws:///a/i-1") for name in ("claim-1", "claim-2")]
     links = [link(n, c) for n in (nodes, nodes[::-1]) for c in (claims, claims[::-1])]

@@ -76,15 +76,12 @@ def test_a_pod_tells_its_controller_and_its_node() -> None:
     }
 
 
-def test_events_are_kept_that_the_server_forgets() -> None:
+def test_events_are_kept_until_they_are_old() -> None:
     kept = an_event(name="a", about="NodeClaim/general-x", reason="DisruptionTerminating", last_ns=NOW_NS)
     other = an_event(name="b", reason="FailedScheduling")
     state = watched((Kind.EVENT, kept), (Kind.EVENT, other))
     after = reduce(state, told(Kind.EVENT, gone=(kept.key, other.key)), NOW_NS + HOUR_NS)
     assert after.history.events == (kept,)
-
-
-def test_what_is_kept_is_bounded_by_age() -> None:
     state = watched((Kind.NODECLAIM, a_nodeclaim(name="a")), (Kind.NODECLAIM, a_nodeclaim(name="b")))
     state = reduce(state, told(Kind.NODECLAIM, gone=("a",)), NOW_NS + HOUR_NS)
     late_ns = NOW_NS + HOUR_NS + history.KEPT_NS

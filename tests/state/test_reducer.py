@@ -35,7 +35,7 @@ def test_what_is_told_again_as_it_was_changes_nothing(batch: Batch) -> None:
     assert reduce(state, batch) is state
 
 
-def test_kinds_that_a_batch_does_not_touch_stay_the_same_objects() -> None:
+def test_what_a_batch_does_not_touch_stays_the_same_object() -> None:
     before = after(told(Kind.NODE, a_node()), told(Kind.POD, a_pod(node="node-1")))
     now = reduce(before, told(Kind.NODEPOOL, a_nodepool()))
     assert now.nodes is before.nodes
@@ -43,9 +43,6 @@ def test_kinds_that_a_batch_does_not_touch_stay_the_same_objects() -> None:
     assert now.node_usage is before.node_usage
     assert now.pods_by_node is before.pods_by_node
     assert now.links is before.links
-
-
-def test_usage_of_nodes_that_a_batch_does_not_touch_stays_the_same_object() -> None:
     before = after(told(Kind.POD, a_pod(name="a", node="node-1"), a_pod(name="b", node="node-2")))
     now = reduce(before, told(Kind.POD, a_pod(name="c", node="node-2")))
     assert now.node_usage["node-1"] is before.node_usage["node-1"]

@@ -101,21 +101,24 @@ def test_a_volume_keeps_its_pod_in_the_zone() -> None:
     assert counts(drill(cluster(pod, claims=(claim,), volumes=(reachable,)), WITHOUT_A)) == (1, 1, 0, 0)
 
 
-def test_a_capacity_type_goes_with_its_offerings() -> None:
+def test_what_goes_with_a_capacity_type_and_a_nodepool() -> None:
     spot_only = {"karpenter.sh/capacity-type": "spot"}
     pods = (a_pod(name="cheap", node="b", node_selector=spot_only), a_pod(name="any", node="b", cpu="1"))
     result = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
     assert counts(result) == (2, 1, 0, 1)
     assert result.nodes == ("b",)
-
-
-def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
     start = cluster(a_pod(name="web", node="a", cpu="1"), manifests=(POOL, another("spare")))
     result = drill(start, WITHOUT_GENERAL)
     assert counts(result) == (1, 0, 1, 0)
     assert [launch.pool_name for launch in result.launches] == ["spare"]
     assert "nodes drain" not in " ".join(result.assumed)
     assert headline(result).startswith("without NodePool general 1 pod fits elsewhere: 1 need 1 new node")
+    only_a = [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [A]}]
+    bound = another("bound", template={"spec": {**POOL["spec"]["template"]["spec"], "requirements": only_a}})
+    result = drill(cluster(manifests=(POOL, bound)), WITHOUT_A)
+    assert result.closed == ("bound",)
+    lines = list(detail_lines(result))
+    assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
 
 
 def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_left() -> None:
@@ -147,15 +150,6 @@ def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
     result = drill(cluster(*pods, nodes=groups, nodeclaims=()), WITHOUT_A)
     assert counts(result) == (3, 2, 0, 1)
     assert result.pending[0].pod_key != "default/web"
-
-
-def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
-    only_a = [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [A]}]
-    bound = another("bound", template={"spec": {**POOL["spec"]["template"]["spec"], "requirements": only_a}})
-    result = drill(cluster(manifests=(POOL, bound)), WITHOUT_A)
-    assert result.closed == ("bound",)
-    lines = list(detail_lines(result))
-    assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
 
 
 @pytest.mark.parametrize(

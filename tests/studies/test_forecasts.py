@@ -122,15 +122,12 @@ def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
     return plan(on, edits, horizon_ns=3600 * NS_PER_SECOND)
 
 
-def test_what_stays_anyway_is_no_stall_of_a_change_that_rolls_nothing_out() -> None:
+def test_what_counts_as_a_stall_of_an_edit() -> None:
     result = unrolled("0")
     assert result.drifted == ()
     assert result.unfinished == ()
     assert list(rollout_lines(result)) == []
     assert not any("stall" in risk for risk in result.risks())
-
-
-def test_drifted_nodes_that_only_the_edit_holds_are_a_stall() -> None:
     result = unrolled("0", nodes="1")
     assert result.stalled_by == (("n0", "budget"),)
     assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"

@@ -158,7 +158,7 @@ def test_ignored_pods_fit_only_where_kube_scheduler_puts_them(passed_over: dict[
     assert [(room.pool_name, room.pods, room.reason) for room in result.pools] == [("general", 0, result.reason)]
 
 
-def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
+def test_what_ends_the_pods_that_fit() -> None:
     on = cluster()
     sample = sample_of(on, WEB)
     edited = apply(on, sample.edits(20))
@@ -169,9 +169,6 @@ def test_the_first_pod_that_karpenter_passes_over_ends_what_fits() -> None:
     assert [trial.needs_no_node(count) for count in range(4)] == [True, True, True, False]
     assert [trial.settled(count).waiting for count in (2, 3, 4, 5)] == [0, 1, 2, 2]
     assert trial.settled(3).reason == 'Karpenter ignores it: persistentvolumeclaims "lost" not found'
-
-
-def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     sick = {**limited("8"), "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     on = cluster(pools=(sick,))
     result = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")

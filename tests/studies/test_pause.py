@@ -63,7 +63,7 @@ def test_a_pause_holds_everything_voluntary_and_nothing_else() -> None:
     assert result.dollars_per_hour == pytest.approx(result.dollars)
 
 
-def test_the_forecast_is_that_of_the_written_budgets() -> None:
+def test_the_budgets_that_a_pause_writes() -> None:
     on = cluster({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
     result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     (changed,) = result.pools
@@ -71,9 +71,6 @@ def test_the_forecast_is_that_of_the_written_budgets() -> None:
     written = SetField(ObjectRef("NodePool", changed.name), ("spec", "disruption", "budgets"), list(changed.budgets))
     played = forecast_of(on, apply(on, (written,))).play(horizon_ns=2 * HOUR_NS)
     assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in result.changed.steps]
-
-
-def test_a_pause_without_an_end_has_no_schedule() -> None:
     result = pause(cluster(), PauseRequest(reasons=(Reason.UNDERUTILIZED,)), horizon_ns=HOUR_NS)
     assert result.pools[0].budgets[-1] == {"nodes": "0", "reasons": ["Underutilized"]}
     # Another reason goes on, and the assumed release comes after the horizon.
@@ -100,7 +97,7 @@ def test_the_last_budget_is_not_removed_without_another() -> None:
     assert "disruption would have no limit" in "\n".join(more_lines(result))
 
 
-def test_a_window_that_recurs_is_no_pause() -> None:
+def test_pools_with_budgets_of_their_own() -> None:
     window = {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}
     result = pause(cluster({"nodes": "1"}, window, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     (changed,) = result.pools
@@ -111,18 +108,12 @@ def test_a_window_that_recurs_is_no_pause() -> None:
     )
     alone = pause(cluster({"nodes": "1"}, window), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     assert alone.pools[0].state is PoolState.NOT_PAUSED
-
-
-def test_a_pool_that_is_paused_for_longer_stays_as_it_is() -> None:
     for request in (PauseRequest(), PauseRequest(until="2h"), PauseRequest(reasons=(Reason.EMPTY,))):
         result = pause(cluster(ZERO), request, horizon_ns=HOUR_NS)
         assert result.pools[0].state is PoolState.ALREADY
         assert headline(result).startswith("nothing to pause")
     half = pause(cluster({**ZERO, "reasons": ["Empty"]}), PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     assert half.pools[0].state is PoolState.CHANGED
-
-
-def test_a_pool_whose_budgets_cannot_be_parsed_is_closed_anyway() -> None:
     result = pause(cluster({"nodes": "1", "schedule": "0 0 * * 7", "duration": "1h"}), GENERAL, horizon_ns=HOUR_NS)
     assert result.pools[0].state is PoolState.UNREADABLE
     assert "disrupts none of its nodes anyway" in "\n".join(more_lines(result))

@@ -108,15 +108,12 @@ def test_together_is_replayed_and_never_a_sum() -> None:
     assert answer.saves_from_scratch == pytest.approx(0.1)
 
 
-def test_larger_requests_move_pods_that_no_longer_fit() -> None:
+def test_larger_requests_and_those_of_daemonsets() -> None:
     pods = [a_pod(f"web-{at}", "n0", requests={"cpu": "600m", "memory": "1Gi"}) for at in range(3)]
     answer = rightsize(cluster(*pods, nodes=1), of(wants(cpu="900m")), horizon_ns=HOUR_NS)
     assert answer.recreated == 1
     assert ends(answer) == (1, 2, 1, 2)
     assert answer.saves_from_now == pytest.approx(-0.1)
-
-
-def test_a_daemonset_has_its_new_requests_on_new_nodes_too() -> None:
     daemon = a_pod("agent-x", "n0", kind="DaemonSet", owner="agent", requests={"cpu": "1", "memory": "1Gi"})
     on = cluster(daemon, daemonsets=(a_daemonset(name="agent", namespace="shop", cpu="1", memory="1Gi"),))
     _, templates = size("DaemonSet/shop/agent", [daemon], {"app": wants(cpu="100m")}, {})
@@ -125,14 +122,11 @@ def test_a_daemonset_has_its_new_requests_on_new_nodes_too() -> None:
     assert sized(on, {})[0].inventory.daemonsets[0] is on.inventory.daemonsets[0]
 
 
-def test_nothing_is_recommended_without_data() -> None:
+def test_workloads_without_data_or_counterpart() -> None:
     with pytest.raises(RequestError, match="nothing is recommended without usage data"):
         rightsize(cluster(*four()), of())
     with pytest.raises(RequestError, match="none of the 1 workloads with recommendations has pods"):
         rightsize(cluster(*four()), of(wants(workload="Deployment/shop/other", cpu="1")))
-
-
-def test_pods_and_workloads_without_a_counterpart_are_counted() -> None:
     other = a_pod("db-0", "n0", owner="db", requests={"cpu": "100m"})
     answer = rightsize(
         cluster(*four(), other), of(wants(cpu="1"), wants(workload="CronJob/x/y", cpu="1")), horizon_ns=HOUR_NS

@@ -137,7 +137,7 @@ def test_a_change_that_karpenter_has_not_seen_is_not_rolled_out() -> None:
     assert rollout_report(on, horizon_ns=HOUR_NS).state is RolloutState.DONE
 
 
-def test_nothing_progresses_under_a_closed_budget() -> None:
+def test_what_stalls_a_rollout() -> None:
     report = rollout_report(cluster(old("b"), budgets=({"nodes": "0"},)), horizon_ns=HOUR_NS)
     assert report.state is RolloutState.STALLED
     assert headline(report).startswith("stalled: 0 of 1 node current")
@@ -148,9 +148,6 @@ def test_nothing_progresses_under_a_closed_budget() -> None:
     assert "no old node is replaced before 20:00:00Z" in headline(waiting)
     opening = rollout_report(cluster(old("b"), budgets=({"nodes": "1"}, window)), horizon_ns=10 * HOUR_NS)
     assert opening.state is RolloutState.PROGRESSING
-
-
-def test_protected_pods_stall_a_rollout_unless_a_drain_is_forced() -> None:
     pod = a_pod(name="x", node="b", annotations={"karpenter.sh/do-not-disrupt": "true"})
     report = rollout_report(cluster(old("b"), pods=(pod,)), horizon_ns=HOUR_NS)
     assert report.state is RolloutState.STALLED

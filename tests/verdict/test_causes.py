@@ -315,7 +315,7 @@ def ended(name: str, *more: Event) -> tuple[Event, ...]:
     return (*(interruption(name, reason=reason) for reason in reasons), *more)
 
 
-def test_instances_that_end_before_they_are_nodes_are_no_interruptions() -> None:
+def test_instances_that_end_otherwise_are_no_interruptions() -> None:
     waiting = PendingLine("batch/etl-1", ("batch/etl-1",), NOW_NS, cause=Cause.CLAIM, pools=("general",))
     events, pools = [*ended("general-aaaaa"), *ended("general-bbbbb")], [a_nodepool()]
     by_code = findings(pools=pools, events=events, pending=[waiting])
@@ -326,9 +326,6 @@ def test_instances_that_end_before_they_are_nodes_are_no_interruptions() -> None
     )
     of_node = interruption("n1", reason="InstanceTerminating", kind="Node")
     assert FindingCode.INTERRUPTED in findings(pools=pools, events=[*events, of_node])
-
-
-def test_instances_that_karpenter_terminates_itself_are_not_interrupted() -> None:
     events = [interruption(f"c-n{i}", reason="InstanceTerminating") for i in range(4)]
     assert FindingCode.INTERRUPTED not in findings(nodes=[a_line(f"n{i}") for i in range(4)], events=events)
 

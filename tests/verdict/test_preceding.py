@@ -63,16 +63,13 @@ def test_unrelated_edits_are_not_named(incident: tuple[ClusterFinding, set[tuple
     assert edit_before(*incident, [edit]) is None
 
 
-def test_only_the_newest_of_several_edits_is_named() -> None:
+def test_the_newest_edit_is_named_and_its_fields_counted() -> None:
     old = an_edit("NodePool", "spot", "spec.weight", 100, 50, minutes=-3)
     new = an_edit("NodePool", "spot", "spec.weight", 50, 10)
     for edits in ([old, new], [new, old]):
         before = edit_before(*MOVED, edits)
         assert before is not None
         assert before.before == 50
-
-
-def test_more_fields_of_the_same_edit_are_counted() -> None:
     fields = tuple(FieldChange(f"spec.{name}", 1, 2) for name in ("weight", "limits.cpu", "disruption.budgets"))
     before = edit_before(*MOVED, [Edit(AT_NS, "NodePool", "spot", "helm", fields)])
     assert before is not None

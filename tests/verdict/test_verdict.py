@@ -467,16 +467,13 @@ def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, c
     assert leaving(*conditions, pods=pods, minutes=29) is None
 
 
-def test_a_finalizer_of_another_controller_keeps_a_node_that_karpenter_is_done_with() -> None:
+def test_when_a_long_drain_is_a_fault() -> None:
     done = (a_condition("Drained"), a_condition("VolumesDetached"), a_condition("InstanceTerminating"))
     node = replace(a_node(**BIG), deletion_ns=NOW_NS - HOUR_NS, finalizers=("example.com/node",))
     finding = leaving(*done, nodes=[node], line={"node": node})
     assert finding is not None
     assert (finding.detail, finding.price_per_hour) == (Leaving.FINALIZER, None)
     assert "its instance is gone, but the finalizer example.com/node keeps its Node" in sentence(finding, NOW_NS, {})
-
-
-def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() -> None:
     pods = [a_pod(name=f"p{minutes}", node="node-1", deletion_ns=NOW_NS + minutes * MINUTE_NS) for minutes in (5, 80)]
     finding = leaving(a_condition("Drained", status="Unknown"), pods=pods)
     assert finding is not None
@@ -484,9 +481,6 @@ def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() 
     assert "2 pods (default/*) take long to terminate; the termination grace period ends in 80m" in sentence(
         finding, NOW_NS, {}
     )
-
-
-def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() -> None:
     bounded = leaving(claim={"termination_grace_period_ns": HOUR_NS})
     assert bounded is not None
     assert (bounded.manner, bounded.until_ns) == (Manner.PLAIN, NOW_NS + 30 * MINUTE_NS)

@@ -40,25 +40,19 @@ def forecast_text(base: WhatIfBase, action: Action) -> tuple[Expected, str]:
     return result, "\n".join(expected_lines(result))
 
 
-def test_a_deletion_that_a_budget_blocks_moves_nothing(tmp_path: Any) -> None:
+def test_what_a_deletion_moves_loses_and_frees(tmp_path: Any) -> None:
     base = base_of("pdb-and-closed-budget", tmp_path)
     result, text = forecast_text(base, claim_of(base, "search/index"))
     assert [seconds for _, seconds in result.drains] == [None]
     assert "its drain is blocked, and the node stays" in text
     assert "PodDisruptionBudgets allow no eviction now of 1: search/index-0 by index" in text
     assert "lands elsewhere" not in text
-
-
-def test_a_pod_without_an_owner_is_lost(tmp_path: Any) -> None:
     base = base_of("bare-pod-expires", tmp_path)
     _, text = forecast_text(base, claim_of(base, "qa/loadtest-anna"))
     assert "drained and gone after " in text
     assert "nothing recreates 1: qa/loadtest-anna" in text
     _, text = forecast_text(base, action_on(Operation.EVICT, "Pod", "qa/loadtest-anna"))
     assert "nothing recreates 1: qa/loadtest-anna" in text
-
-
-def test_a_node_that_nothing_protects_any_more_is_removed(tmp_path: Any) -> None:
     base = base_of("nodes-do-not-disrupt", tmp_path)
     node = next(node.name for node in base.inventory.nodes if "karpenter.sh/do-not-disrupt" in node.annotations)
     result, _ = forecast_text(base, action_on(Operation.REMOVE_DO_NOT_DISRUPT, "Node", node))

@@ -49,7 +49,7 @@ def test_the_headline_says_what_it_comes_to() -> None:
     assert "after 60s, still changing" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
 
 
-def test_nothing_to_do_is_said() -> None:
+def test_nothing_to_do_is_said_unless_nodes_expire_or_get_ready() -> None:
     text = headline(a_play(moments=(BEFORE,)))
     assert text == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
@@ -58,9 +58,6 @@ def test_nothing_to_do_is_said() -> None:
     assert unpriced == "nothing is disrupted and nothing launched: 1 node, prices unknown"
     waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
     assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods still pending"
-
-
-def test_nodes_that_expire_or_get_ready_are_no_nothing() -> None:
     expired = Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))
     started = Step(at_ns=NOW_NS, kind=StepKind.READY, nodes=("b",))
     headlines = [headline(a_play(*steps, moments=(BEFORE, AFTER))) for steps in ((expired,), (started, started))]

@@ -61,7 +61,7 @@ def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None
     assert saved(first, command) == (-0.238, [None, -0.238])
 
 
-def test_nodes_that_would_go() -> None:
+def test_nodes_that_would_go_and_be_launched() -> None:
     runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed().node_entries)[:3]]
     assert runner == {
         "name": "ip-10-0-71-204", "pool": "runners", "type": "r6i.4xlarge", "price_per_hour": 1.008,
@@ -69,9 +69,6 @@ def test_nodes_that_would_go() -> None:
         "method": "SingleNodeConsolidation",
     }  # fmt: skip
     assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
-
-
-def test_a_node_that_would_be_launched() -> None:
     assert replacement_values(Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
         "pool": "web", "types": ["m5.large"], "price_per_hour": None, "pods": 3,
     }  # fmt: skip

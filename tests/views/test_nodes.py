@@ -305,7 +305,7 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     ]
 
 
-def test_totals_without_permission_are_never_zero() -> None:
+def test_without_permission_nothing_is_zero_or_none() -> None:
     cost, nodes = Total(1.0, priced=1), frozenset({"Node"})
     assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes unread"]
     claims = [NodeEntry(None, claim(), hidden=nodes)]
@@ -314,9 +314,6 @@ def test_totals_without_permission_are_never_zero() -> None:
     ]  # fmt: skip
     both = frozenset({"Node", "Pod"})
     assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes unread", "1 NodeClaim", "pods unread"]
-
-
-def test_what_may_not_be_seen_is_not_none() -> None:
     lines = claim_lines(NodeEntry(entry_of("12-88").node, None, hidden=frozenset({"NodeClaim"})), NOW_NS)
     assert "".join(text for text, _ in lines[1]).strip() == "NodeClaims may not be listed"
     seen = NodeEntry(None, claim(), hidden=frozenset({"Node"}))

@@ -37,7 +37,7 @@ def a_view(*types: InstanceType, **inventory: Any) -> ClusterView:
     return ClusterView(state_of(Inventory(**held)), {}, evidence=Evidence(instance_types=types))
 
 
-def test_types_that_are_not_to_be_had() -> None:
+def test_what_rules_a_type_out() -> None:
     pool = pool_of(a_view(UNPRICED), "general")
     entry = type_of(pool, "x1.large")
     assert why_text(entry) == "not available: unavailable"
@@ -45,13 +45,12 @@ def test_types_that_are_not_to_be_had() -> None:
     assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
     assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not available: no zone"
-
-
-def test_limits_rule_a_type_out() -> None:
-    pool = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
-    offered = builders.an_instance_type(name="m5.large")
-    entry = pool_of(a_view(offered, nodepools=(pool,)), "general")
-    assert "✘ ruled out: limits: cpu short by" in plain_text(fit_lines(type_of(entry, "m5.large"), None))
+    limited = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
+    pool = pool_of(a_view(builders.an_instance_type(name="m5.large"), nodepools=(limited,)), "general")
+    assert "✘ ruled out: limits: cpu short by" in plain_text(fit_lines(type_of(pool, "m5.large"), None))
+    heavy = builders.a_daemonset(memory="100Gi")
+    pool = pool_of(a_view(builders.an_instance_type(), daemonsets=(heavy,)), "general")
+    assert "DaemonSets do not fit: memory −1" in plain_text(reason_lines(pool.entry))
 
 
 def test_no_percent_is_named_where_there_is_no_ledger() -> None:
@@ -71,12 +70,6 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
     told = plain_text(observed_lines(pool.entry, type_of(pool, "m5.large")))
     assert "1 node reports" in told
     assert "compared with the plan" not in told
-
-
-def test_daemonsets_that_take_too_much_memory() -> None:
-    heavy = builders.a_daemonset(memory="100Gi")
-    pool = pool_of(a_view(builders.an_instance_type(), daemonsets=(heavy,)), "general")
-    assert "DaemonSets do not fit: memory −1" in plain_text(reason_lines(pool.entry))
 
 
 def test_trouble_with_sources_stands_beside_them() -> None:

@@ -65,16 +65,13 @@ def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
     assert "allocatable 246,000Mi: −" in plain_text(observed_lines(pool.entry, entry))
 
 
-def test_no_percent_and_no_type_help() -> None:
+def test_types_that_would_help() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(memory="9999Gi"),))
     pool = general(view)
     text = plain_text(fit_lines(type_of(pool, "r5a.large"), pool.fit(type_of(pool, "r5a.large"))))
     assert "no VM_MEMORY_OVERHEAD_PERCENT makes it fit" in text
     assert "no other type of the pool fits it" in text
     assert note_of(pool.entry)[0] == "none left: pod"
-
-
-def test_another_family_where_its_own_has_nothing_larger() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("c5", "x2idn"),), pods=(builders.a_pod(cpu="80", memory="900Gi"),))
     pool = general(view)
     text = plain_text(fit_lines(type_of(pool, "c5.large"), pool.fit(type_of(pool, "c5.large"))))
@@ -82,7 +79,7 @@ def test_another_family_where_its_own_has_nothing_larger() -> None:
     assert "or on the next type that fits: x2idn." in text
 
 
-def test_a_nodeclass_rules_types_out() -> None:
+def test_what_a_nodeclass_and_its_zones_rule_out() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("a1", "m5"),))
     pool = general(view)
     entry = type_of(pool, "a1.large")
@@ -90,9 +87,6 @@ def test_a_nodeclass_rules_types_out() -> None:
     assert {offer.availability for offer in entry.offers} == {Availability.RULED_OUT}
     assert "a1 types cannot boot AL2023" in plain_text(fit_lines(entry, None))
     assert "not available: sold out, or excluded by the NodeClass −" in plain_text(reason_lines(pool.entry))
-
-
-def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:
     node = builders.a_node(zone="us-east-1e", labels={"topology.k8s.aws/zone-id": "use1-az3"})
     pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5", "m7i"),), nodes=(node,)))
     elsewhere = {entry.name: {o.zone: o.availability for o in entry.offers} for entry in pool.wanted}

@@ -89,7 +89,7 @@ SPEC = nodes_table(("example.com/team",))
 
 
 class TestNodes:
-    def test_what_is_asked_first_in_trouble_comes_first(self) -> None:
+    def test_the_order_of_what_is_unseen(self) -> None:
         sample = Sample(NOW_NS - 20 * SECOND, 400, 2 << 30)
         used = Used(sample, 400, 2 << 30, 1, sample.at_ns)
         assert words_of(SPEC, a_node(price=a_price(), used=used)) == [
@@ -97,8 +97,6 @@ class TestNodes:
             "expires in 3d", "gpu 0/2", "age 60m", "ephemeral 2/20Gi 10%", "used cpu 400m mem 2,048Mi 20s ago", "arm64",
             "image ami-1",
         ]  # fmt: skip
-
-    def test_what_is_less_than_promised_comes_before_everything(self) -> None:
         smaller = a_node(claim=a_claim(allocatable=amounts(cpu="4", memory="9Gi", pods="14")))
         assert words_of(SPEC, smaller)[:2] == ["vs NodeClaim −1,024Mi −4 pods", "price n/a"]
 

@@ -328,7 +328,7 @@ def test_prices_that_are_not_known() -> None:
     assert changed(base(POOL, types=TYPES, nodes=(stray,), nodeclaims=(lone,))).before.unpriced == 1
 
 
-def test_budgets() -> None:
+def test_budgets_of_every_reason_that_has_them() -> None:
     path = ("spec", "disruption", "budgets")
     result = changed(fleet(nodes=2), SetField(GENERAL, path, [{"nodes": "2", "reasons": ["Drifted"]}]))
     by_reason = {line.reason: line for line in result.budgets}
@@ -337,9 +337,6 @@ def test_budgets() -> None:
     gone = changed(fleet(nodes=2), DeleteObject(GENERAL))
     assert {line.allowed_after for line in gone.budgets} == {0}
     assert changed(fleet(nodes=2)).budgets == ()
-
-
-def test_a_budget_closed_for_repair_is_a_change_if_repair_has_budgets() -> None:
     path = ("spec", "disruption", "budgets")
     edit = SetField(GENERAL, path, [{"nodes": "1"}, {"nodes": "0", "reasons": ["Unhealthy"]}])
     start = fleet(nodes=2)
@@ -568,16 +565,13 @@ def test_a_drifted_node_of_a_static_pool_is_replaced_from_its_template() -> None
     assert (result.after.nodes, result.after.unpriced) == (1, 1)
 
 
-def test_a_pass_that_ends_early_says_why() -> None:
+def test_next_places_no_pods_and_says_why_it_ends_early() -> None:
     unready = {**POOL, "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     pair = node("node-1")
     claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Drifted")))
     start = base(unready, types=TYPES, nodes=(pair[0],), nodeclaims=(claim,), pods=running(1, "node-1", cpu="1"))
     because = next_lines(replay(start, Replay.NEXT)).because
     assert because == "the pass ends early: creating scheduler, no nodepools found"
-
-
-def test_next_places_no_pods() -> None:
     outcome = replay(fleet(a_pod(cpu="99")), Replay.NEXT)
     assert outcome.places == {}
     assert [pod.key for pod in outcome.unplaced] == ["default/web-1"]

@@ -38,10 +38,13 @@ def asked(view: ClusterView, scenario: Scenario) -> list[Answer]:
     return list(answers(base_of(view, NOW_NS), scenario, silent, lambda: next(ticks) * 0.5))
 
 
-def test_a_pool_comes_with_its_class(view: ClusterView) -> None:
+def test_a_pool_comes_with_its_class_and_a_pod_with_its_workload(view: ClusterView) -> None:
     refs = opening_for(view.state, "NodePool", "general").documents
     assert refs == (ObjectRef("NodePool", "general"), ObjectRef("EC2NodeClass", "default"))
     assert opening_for(view.state, "NodePool", "gone").documents == (ObjectRef("NodePool", "gone"),)
+    key = next(key for key in view.state.pods if key.startswith("trino/trino-worker"))
+    assert opening_for(view.state, "Pod", key).documents == (ObjectRef("StatefulSet", "trino-worker", "trino"),)
+    assert opening_for(view.state, "Pod", "web/gone").documents == (ObjectRef("Pod", "gone", "web"),)
 
 
 def test_a_node_is_removed_and_its_pool_opened(view: ClusterView) -> None:
@@ -56,12 +59,6 @@ def test_a_node_is_removed_and_its_pool_opened(view: ClusterView) -> None:
     assert opening_for(view.state, "Node", "unknown") == Opening(
         "without unknown", (), (RemoveNode("unknown"),), Replay.REMOVE
     )
-
-
-def test_a_pod_opens_the_workload_that_makes_it(view: ClusterView) -> None:
-    key = next(key for key in view.state.pods if key.startswith("trino/trino-worker"))
-    assert opening_for(view.state, "Pod", key).documents == (ObjectRef("StatefulSet", "trino-worker", "trino"),)
-    assert opening_for(view.state, "Pod", "web/gone").documents == (ObjectRef("Pod", "gone", "web"),)
 
 
 def test_anything_else_opens_itself() -> None:

@@ -94,16 +94,13 @@ def points(start: WhatIfBase, sweep: Sweep, jobs: int) -> list[Any]:
 LIMITS = parse_sweep("NodePool/general:spec.limits.cpu=0,2,16,many")
 
 
-def test_what_each_value_comes_to() -> None:
+def test_what_each_value_comes_to_also_in_other_processes() -> None:
     none, few, all_, wrong = points(cluster(), LIMITS, 1)
     assert (none.nodes, none.pending, none.price_per_hour) == (0, 4, 0.0)
     assert (few.launched, few.pending) == (1, 2)
     assert (all_.pending, all_.drifted, all_.unpriced) == (0, 0, 0)
     assert wrong.problem == "edit 1: NodePool general: spec.limits.cpu: 'many' is not a quantity"
     assert sweep_point(cluster(), LIMITS, "2", Replay.PENDING) == few
-
-
-def test_other_processes_say_the_same() -> None:
     start = cluster()
     assert points(start, LIMITS, 2) == points(start, LIMITS, 1)
 

@@ -58,7 +58,7 @@ def test_successors(life: Life, others: tuple[Life, ...], events_since: int, tex
     assert names(Succession((life, *others), since_ns).of(life)) == texts
 
 
-def test_the_same_again() -> None:
+def test_the_same_again_and_the_unknown_never() -> None:
     life = a_life("left", left=10)
     others = (
         a_life("again", born=5),
@@ -70,9 +70,6 @@ def test_the_same_again() -> None:
     )
     assert names(Succession((life, *others), 0).again(life, 6 * MINUTE_NS)) == ["again"]
     assert names(Succession((life, *others), 0).again(life, 4 * MINUTE_NS)) == []
-
-
-def test_what_is_not_known_is_not_the_same() -> None:
     assert not is_same_kind(a_life(instance_type=""), a_life(instance_type=""))
     life = a_life("left", left=10, instance_type="")
     assert Succession((life, a_life("late", born=5, instance_type="")), 0).again(life, 6 * MINUTE_NS) == ()
@@ -105,7 +102,7 @@ def test_three_short_lives_are_a_loop() -> None:
     assert loop.instance_type == "m5.large"
 
 
-def test_the_same_type_comes_back() -> None:
+def test_the_same_type_comes_back_once_a_launch() -> None:
     left = [a_life(name, born=900, left=minutes) for name, minutes in (("a", 90), ("b", 60), ("c", 30))]
     back = [a_life(f"back-{name}", born=minutes) for name, minutes in (("a", 85), ("b", 50), ("c", 20))]
     assert loops_of(*left, *back) == [LoopKind.SAME_TYPE]
@@ -113,9 +110,6 @@ def test_the_same_type_comes_back() -> None:
     # Replaced by the same, as the command itself has it.
     replaced = [a_life(f"for-{life.claim}", born=minutes) for life, minutes in zip(left, (92, 62, 32), strict=True)]
     assert loops_of(*left, *replaced) == [LoopKind.SAME_TYPE]
-
-
-def test_one_launch_takes_back_one_removal() -> None:
     left = [a_life(name, born=900, left=30, why=Removal.EMPTY) for name in "abc"]
     lives = relaunches(left, Succession((*left, a_life("back", born=25)), 0))
     assert {name: life.claim for name, life in lives.items()} == {"a": "back"}

@@ -232,7 +232,7 @@ def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
 EVERY = tuple(column.heading.id for column in TABLE.columns)
 
 
-def test_columns_without_room_are_told_in_words() -> None:
+def test_columns_without_room_are_told_in_words_once() -> None:
     assert unseen(of("gitlab/runner-7f2c4"), "since") == ["blocking for 5h58m"]
     assert unseen(of("gitlab/runner-7f2c4"), *EVERY) == [
         "blocking for 5h58m", "owned by Job/gitlab/runner-7f2c4", "value true",
@@ -241,9 +241,6 @@ def test_columns_without_room_are_told_in_words() -> None:
     assert unseen(of("gitlab/runner-7f2c4")) == []
     group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
     assert unseen(group, *EVERY) == ["blocking for up to 5h58m", "owned by 6 Jobs"]
-
-
-def test_what_the_sentences_tell_is_not_told_twice() -> None:
     gone = Blocker(code=Code.POD_DND, until_ns=NOW_NS - MINUTE_NS)
     assert unseen(BlockerEntry(gone, 0), "left") == ["is over"]
     timer = Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS)

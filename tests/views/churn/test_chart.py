@@ -24,9 +24,5 @@ def test_counts_by_bin() -> None:
     assert chart.removed == (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0)
     assert chart.moved[9] == 1
     assert (chart.most, chart.most_moved) == (2, 1)
-
-
-def test_an_instant_ahead_of_the_clock_is_left_out() -> None:
-    # The clocks of the API server and of this machine need not agree.
     ahead = replace(a_life(), created_ns=NOW_NS + MINUTE_NS)
     assert sum(chart_of(a_churn(ahead), 60).created) == 0

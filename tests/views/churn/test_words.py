@@ -190,9 +190,6 @@ def test_replacements() -> None:
     assert [item.key for item in replacements(CHURN, "")] == ["told"]
     assert (claim("left").is_same_type, claim("left").is_short, claim("left").moves) == (True, True, 1)
     assert (claim("empty").is_same_type, claim("empty").is_short, claim("told").is_same_type) == (True, False, False)
-
-
-def test_replacements_in_sentences() -> None:
     left = text_of(replacement_sentences(claim("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\nreplaced by (inferred from "

@@ -55,7 +55,7 @@ def placed(**given: Any) -> Difference:
     return a_difference(**(defaults | given))
 
 
-def test_pods_find_a_place_and_what_that_costs() -> None:
+def test_where_pods_are_placed_and_what_that_costs() -> None:
     expected = "3 pods of trino/worker fit on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
     assert answer_text(placed()) == expected
     assert answer_text(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
@@ -64,9 +64,6 @@ def test_pods_find_a_place_and_what_that_costs() -> None:
     waits = (unplaced("a/b", owner="", was=NOWHERE),)
     assert answer_text(placed(still_pending=waits)) == f"{expected} 1 pod stays pending."
     assert answer_text(placed(), has_prices=False) == expected.replace(": +$5.42/h (+22%)", "")
-
-
-def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
     types = (a_type("c7i.4xlarge"), a_type("m7i.4xlarge", 0.4))
     difference = placed(claims=(a_claim("web/a", types=types),),
                         nodes=(NodeLine("n1.ec2.internal", "general", ("web/b",), True),),

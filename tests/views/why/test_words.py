@@ -324,6 +324,7 @@ def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     budget = budget_entries(hidden)[0]
     assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["unread"] * 4
     assert "the number left is unknown: pods may not be listed" in text_of(budget_sentences(budget, NOW_NS)[0])
+    assert unready_because(ClusterView(story_view().state, {})) == "nodes are loading"
 
 
 def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
@@ -335,10 +336,6 @@ def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
     other = NodeEntry(replace(present(entry(view, "dnd").node), labels={}), None, hidden=hidden.hidden)
     assert why_cell(other, NOW_NS).text == "n/a"
     assert "does not manage" in text_of(explain_node(other, NOW_NS))
-
-
-def test_nothing_arrived_yet() -> None:
-    assert unready_because(ClusterView(story_view().state, {})) == "nodes are loading"
 
 
 def test_next_in_words(view: ClusterView) -> None:

@@ -218,13 +218,10 @@ def test_instance_types_that_are_no_longer_there() -> None:
     assert drift.because == "on-demand m5.large in us-east-1z is no longer an offering"
 
 
-def test_what_karpenter_has_not_marked_drifts_for_another_reason() -> None:
+def test_drift_that_no_hash_explains() -> None:
     start = cluster(claim(labels={INSTANCE_TYPE: "m99.large"}), claim("known"))
     edit = SetField(ObjectRef("NodePool", "general"), ("spec", "template", "metadata", "labels"), {"a": "b"})
     assert [reason for reason, _ in gained(start, edit)] == ["NodePoolDrifted"] * 2
-
-
-def test_a_reserved_claim_may_have_become_on_demand() -> None:
     reserved = claim(labels={CAPACITY_TYPE: RESERVED, RESERVATION_ID: "cr-1"})
     assert DriftModel(cluster(reserved), cluster(reserved)).of(reserved) is None
 
@@ -320,13 +317,10 @@ def check(shape: GoStruct, source: Path, elsewhere: frozenset[str]) -> None:
         assert {field.go_name: field.json_name for field in record.fields} == hashed, name
 
 
-def test_the_fields_of_nodepools_are_those_of_karpenter() -> None:
+def test_the_hashed_fields_are_those_of_karpenter_and_the_provider() -> None:
     source = module("sigs.k8s.io/karpenter@v1.14.1/pkg/apis/v1/nodepool.go")
     check(NODEPOOL_TEMPLATE, source, frozenset({"Taint", "NodeClassReference"}))
     assert 'const NodePoolHashVersion = "v3"' in source.read_text()
-
-
-def test_the_fields_of_ec2_nodeclasses_are_those_of_the_provider() -> None:
     source = module("github.com/aws/karpenter-provider-aws@v1.14.1/pkg/apis/v1/ec2nodeclass.go")
     check(EC2_NODECLASS_SPEC, source, frozenset())
     assert 'const EC2NodeClassHashVersion = "v5"' in source.read_text()

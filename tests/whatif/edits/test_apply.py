@@ -212,13 +212,10 @@ def test_a_disruption_budget_gets_the_status_that_follows(field: str, value: Any
     assert (pdb.disruptions_allowed, pdb.expected_pods, pdb.current_healthy) == (allowed, 2, 2)
 
 
-def test_amounts_of_a_disruption_budget_must_be_numbers() -> None:
+def test_fields_that_cannot_be_set() -> None:
     ref = ObjectRef("PodDisruptionBudget", "web", "default")
     text = refusal(base(pdbs=(a_pdb(),)), SetField(ref, ("spec", "maxUnavailable"), "some"))
     assert text.endswith("spec.maxUnavailable: 'some' is neither a number nor a percentage")
-
-
-def test_kinds_whose_fields_cannot_be_set_alone() -> None:
     claim = PersistentVolumeClaim(name="data", namespace="default")
     ref = ObjectRef("PersistentVolumeClaim", "data", "default")
     assert "give the whole object" in refusal(base(claims=(claim,)), SetField(ref, ("spec", "storageClassName"), "x"))
@@ -741,7 +738,7 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     )  # fmt: skip
 
 
-def test_defaults_are_those_of_the_shipped_schema() -> None:
+def test_defaults_are_those_of_the_shipped_schema_or_of_the_object_that_is_there() -> None:
     pool = as_stored({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None, "1.15.1")
     assert pool["spec"]["disruption"] == {
         "consolidateAfter": "0s",
@@ -752,9 +749,6 @@ def test_defaults_are_those_of_the_shipped_schema() -> None:
     assert "status" not in pool
     metadata = as_stored({"kind": "EC2NodeClass", "spec": {}}, None, "1.15.1")["spec"]["metadataOptions"]
     assert (metadata["httpTokens"], metadata["httpPutResponseHopLimit"]) == ("required", 1)
-
-
-def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_field() -> None:
     document = as_stored(
         {"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}, "1.15.1"
     )

@@ -343,14 +343,11 @@ def test_the_last_value_stays() -> None:
         toggle_value(requirements("{key: k, operator: In, values: [a]}"), 0, "k", "a")
 
 
-def test_requirements_are_set_whole() -> None:
+def test_requirements_are_set_whole_and_read_as_text() -> None:
     text = requirements("{key: k, operator: In, values: [a]}")
     assert set_requirement(text, 0, "k", "NotIn", ["b"]) == requirements("{key: k, operator: NotIn, values: [b]}")
     after = set_requirement(text, 0, "j", "In", ["b"])
     assert after == requirements("{key: k, operator: In, values: [a]}", "{key: j, operator: In, values: [b]}")
-
-
-def test_requirements_read_as_text() -> None:
     result = [
         {"key": "k", "operator": "In", "values": ["a", "b"]},
         {"key": "k", "operator": "Gt", "values": ["3"]},

@@ -25,7 +25,7 @@ def limited(**limits: Any) -> NodePool:
 class TestTaints:
     pool = a_pool(taints=(Taint("team", "NoSchedule", "ml"), Taint("gpu", "NoExecute"), Taint("soft", "NoSchedule")))
 
-    def test_dropping_those_that_are_not_tolerated(self) -> None:
+    def test_taints_are_dropped_or_tolerated(self) -> None:
         pod = a_pod(tolerations=(Toleration("soft", "Exists"),))
         [remedy] = of_kind(asked(a_base(pod, pools=[self.pool]), pod), RemedyKind.REMOVE_TAINT)
         assert remedy.words == "drop its taints team=ml:NoSchedule, gpu:NoExecute, for all pods"
@@ -33,8 +33,6 @@ class TestTaints:
         assert edit.path == ("spec", "template", "spec", "taints")
         assert edit.value == [{"key": "soft", "effect": "NoSchedule"}]
         assert (remedy.gain.placed, remedy.gain.nodepools, remedy.gain.instance_type) == (1, ("general",), "m5.large")
-
-    def test_tolerating_them(self) -> None:
         pod = a_pod()
         pool = a_pool(taints=(Taint("team", "NoSchedule", "ml"), Taint("gpu", "NoExecute")))
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.TOLERATE)
@@ -51,13 +49,9 @@ class TestLimits:
         assert remedy.words == "raise its limit of cpu from 3 to 4"
         assert remedy.edits == (SetField(fields_of(remedy)[0].object, ("spec", "limits", "cpu"), "4"),)
         assert remedy.gain.instance_type == "m5.xlarge"
-
-    def test_a_limit_that_does_not_stand_in_the_way_stays(self) -> None:
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[limited(cpu="3", memory="400Gi")]), pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 3 to 4"
-
-    def test_what_is_in_use_counts(self) -> None:
         pod = a_pod(cpu="2500m")
         node = a_node(cpu="4")
         full = a_pod(name="full", node="node-1", cpu="3800m")
@@ -65,8 +59,6 @@ class TestLimits:
         base = a_base(pod, pools=[limited(cpu="5")], nodes=(node,), nodeclaims=(claim,), running=(full,))
         [remedy] = of_kind(asked(base, pod), RemedyKind.LIMIT)
         assert remedy.words == "raise its limit of cpu from 5 to 8"
-
-    def test_the_number_of_nodes(self) -> None:
         pod = a_pod()
         node = a_node(pods="1")
         full = a_pod(name="full", node="node-1")
@@ -77,7 +69,7 @@ class TestLimits:
 
 
 class TestLabels:
-    def test_a_label_that_no_node_has(self) -> None:
+    def test_labels_that_no_node_has(self) -> None:
         pod = a_pod(node_selector={"company.io/tier": "gold"})
         report = asked(a_base(pod), pod)
         [remedy] = of_kind(report, RemedyKind.POOL_LABEL)
@@ -86,8 +78,6 @@ class TestLabels:
         [other] = of_kind(report, RemedyKind.POD_SELECTOR)
         assert other.words == "no longer request company.io/tier=gold"
         assert fields_of(other)[0].path == ("spec", "nodeSelector", "company.io/tier")
-
-    def test_another_value_of_a_label(self) -> None:
         pod = a_pod(node_selector={"tier": "gold"})
         pool = a_pool(template_labels={"tier": "silver"})
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.POOL_LABEL)
@@ -125,7 +115,7 @@ class TestLabels:
 
 
 class TestTypes:
-    def test_the_next_larger_of_the_family_and_the_cheapest(self) -> None:
+    def test_types_that_are_added(self) -> None:
         types = (*TYPES, an_instance_type(name="c5.2xlarge", cpu="8", memory="16Gi", prices={"on-demand": 0.15}))
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "In", "m5.large")))
         pod = a_pod(cpu="3")
@@ -135,8 +125,6 @@ class TestTypes:
             f"allow {INSTANCE_TYPE} m5.xlarge",
         ]
         assert [remedy.gain.price_per_hour for remedy in remedies] == [pytest.approx(0.15), pytest.approx(0.192)]
-
-    def test_a_capacity_type(self) -> None:
         pool = a_pool(requirements=(a_requirement(CAPACITY_TYPE, "In", "spot"),))
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.INSTANCE_TYPE)
@@ -170,14 +158,12 @@ class TestTypes:
         assert remedy.subject == "NodePool general"
         assert fields_of(remedy)[0].value == ["*", "c7i-flex"]
 
-    def test_min_values_that_no_type_can_meet(self) -> None:
+    def test_min_values_that_cannot_be_met(self) -> None:
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "Exists", min_values=5)))
         pod = a_pod()
         base = a_base(pod, pools=[pool, a_pool(name="small", taints=(Taint("no", "NoSchedule"),))])
         [remedy] = of_kind(asked(base, pod), RemedyKind.MIN_VALUES)
         assert remedy.words == f"take minValues of {INSTANCE_TYPE} away"
-
-    def test_min_values_that_the_pod_leaves_too_few_of(self) -> None:
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(INSTANCE_TYPE, "Exists", min_values=3)))
         pod = a_pod(cpu="3")
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.MIN_VALUES)
@@ -197,7 +183,7 @@ class TestWhatDoesNotSuggestItself:
         report = asked(a_base(capped, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), capped)
         assert report.remedies == ()
 
-    def test_pools_that_take_no_part_and_labels_that_no_value_meets(self) -> None:
+    def test_what_no_edit_of_a_pool_can_meet(self) -> None:
         term = NodeSelectorTerm((a_requirement(ARCH, "NotIn", "amd64"),))
         pod = a_pod(required_node_terms=(term,))
         pools = [
@@ -206,8 +192,6 @@ class TestWhatDoesNotSuggestItself:
         ]
         report = asked(a_base(pod, pools=pools), pod)
         assert {remedy.kind for remedy in report.remedies} <= {RemedyKind.POD_SELECTOR}
-
-    def test_a_requirement_that_types_say_nothing_about(self) -> None:
         pod = a_pod(cpu="64")
         pool = a_pool(requirements=(ON_DEMAND, a_requirement("company.io/x", "In", "a")))
         assert of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.INSTANCE_TYPE) == []
