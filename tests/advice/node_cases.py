@@ -96,6 +96,7 @@ def failing(*, times: int, age_ns: int = MINUTE_NS, message: str = "no m5.large 
     return one_node(events=(event,))
 
 
+NO_CAPACITY = a_condition("Launched", status="False", message="no capacity")
 CASES = [
     Case("node-dead-protection", lambda: one_node(node={"annotations": {DND: "2h"}}),
          ('1 node (node-1) has do-not-disrupt "2h"', "protects nothing")),
@@ -153,10 +154,7 @@ CASES = [
                                         a_condition("DisruptionReason", reason="Underutilized")))),
     Case("claim-unsynced",
          lambda: Inventory(nodepools=(a_nodepool(),),
-                           nodeclaims=(a_nodeclaim(stage="",
-                                                   conditions=(a_condition("Launched", status="False",
-                                                                           message="no capacity"),),
-                                                   created_ns=NOW_NS - HOUR_NS),)),
+                           nodeclaims=(a_nodeclaim(stage="", conditions=(NO_CAPACITY,), created_ns=NOW_NS - HOUR_NS),)),
          ("1 NodeClaim (general-abcde) has had no instance for up to 1h (no capacity)", "disrupts no node of"), ERROR),
     *quiet("claim-unsynced",
            lambda: Inventory(nodepools=(a_nodepool(),),

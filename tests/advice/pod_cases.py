@@ -137,6 +137,8 @@ def nominated(*, count: int = 7, first_ns: int = HOUR_NS, last_ns: int = MINUTE_
 NEVER = a_pdb(max_unavailable=0, allowed=0)
 ANTI_ZONE = (PodAffinityTerm(labels.ZONE, WEB),)
 
+NO_POOL = term((labels.NODEPOOL, "DoesNotExist", ()))
+
 CASES = [
     Case("pod-dead-protection", lambda: annotated(DND, "1d"),
          ('1 pod (ReplicaSet/default/web) has do-not-disrupt "1d"', 'unknown unit "d"')),
@@ -194,9 +196,7 @@ CASES = [
          ("1 pending pod (ReplicaSet/default/web) is ignored", "using label kubernetes.io/hostname is not allowed"),
          ERROR, name="hostname"),
     Case("pod-fails-silently",
-         lambda: waiting(a_pod(preferred_node_terms=(PreferredSchedulingTerm(1,
-                                                                             term((labels.NODEPOOL, "DoesNotExist",
-                                                                                   ()))),))),
+         lambda: waiting(a_pod(preferred_node_terms=(PreferredSchedulingTerm(1, NO_POOL),))),
          ("even as a preference, without error or event",), name="no pool"),
     *quiet("pod-fails-silently", lambda: waiting(a_pod())),
     Case("pod-fails-silently",

@@ -35,6 +35,8 @@ from tests.builders import (
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 ON_DEMAND = a_requirement(labels.CAPACITY_TYPE, "In", "on-demand")
+NOT_READY = a_condition("Ready", status="False")
+NO_SUBNETS = a_condition("NodeClassReady", status="False", message="no subnets")
 FAMILY = f"{labels.AWS_GROUP}/instance-family"
 
 
@@ -279,18 +281,13 @@ CASES = [
     *quiet("pool-limit-nodes", lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"nodes": "3"})),)),
            lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"cpu": "3"})),))),
     Case("pool-not-ready",
-         lambda: Inventory(nodepools=(a_nodepool(conditions=(a_condition("Ready", status="False"),
-                                                             a_condition("NodeClassReady", status="False",
-                                                                         message="no subnets"))),),
+         lambda: Inventory(nodepools=(a_nodepool(conditions=(NOT_READY, NO_SUBNETS)),),
                            nodeclasses=(NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass"),)),
          ("not ready: NodeClassReady is False (no subnets)", "It launches nothing."), ERROR),
     Case("pool-not-ready", lambda: Inventory(nodepools=(a_nodepool(is_ready=False),)),
          ("its EC2NodeClass default does not exist",), ERROR, name="missing"),
     Case("pool-not-ready",
-         lambda: Inventory(nodepools=(a_nodepool(conditions=(a_condition("Ready", status="False"),
-                                                             a_condition("NodeClassReady", status="False",
-                                                                         reason="SubnetsReady",
-                                                                         message="no subnets"))),)),
+         lambda: Inventory(nodepools=(a_nodepool(conditions=(NOT_READY, replace(NO_SUBNETS, reason="SubnetsReady"))),)),
          ("not ready: NodeClassReady is False (no subnets)",), ERROR, hidden=frozenset({"NodeClass"}), name="unread"),
     Case("pool-not-ready", lambda: Inventory(nodepools=(a_nodepool(conditions=()),)),
          ("it has no Ready condition yet",), ERROR, hidden=frozenset({"NodeClass"}), name="new"),

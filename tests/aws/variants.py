@@ -122,13 +122,16 @@ def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[
         "region": region,
         "types": names,
         "zones": zones,
-        "settings": {"VM_MEMORY_OVERHEAD_PERCENT": chance.choice((0.075, 0, 0.048, 1,
-                                                                  round(chance.random() / 4, chance.randint(1, 9)))),
-                     "RESERVED_ENIS": chance.choice((0, 0, 0, 1, 2, 5))},
+        "settings": {
+            "VM_MEMORY_OVERHEAD_PERCENT": chance.choice(
+                (0.075, 0, 0.048, 1, round(chance.random() / 4, chance.randint(1, 9)))
+            ),
+            "RESERVED_ENIS": chance.choice((0, 0, 0, 1, 2, 5)),
+        },
         "requirements": True,
         "offerings": True,
         "strings": True,
-    }  # fmt: skip
+    }
     spec = _spec(chance)
     status: dict[str, Any] = {"subnets": _subnets(chance, zones), "amis": _amis()}
     if chance.random() < 0.4:

@@ -30,15 +30,22 @@ def a_type(
     is_available: bool = True,
     capacity_type: str = "on-demand",
 ) -> InstanceType:
-    return InstanceType(name=name,
-                        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", name),),
-                        capacity=builders.amounts({"cpu": cpu, "memory": memory, "pods": pods}),
-                        overhead=Overhead(kube_reserved=builders.amounts({"memory": reserved})),
-                        offerings=(Offering(requirements=(builders.a_requirement("topology.kubernetes.io/zone", "In",
-                                                                                 "z-1"),
-                                                          builders.a_requirement("karpenter.sh/capacity-type", "In",
-                                                                                 capacity_type)),
-                                            price_per_hour=price, is_available=is_available),))  # fmt: skip
+    return InstanceType(
+        name=name,
+        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", name),),
+        capacity=builders.amounts({"cpu": cpu, "memory": memory, "pods": pods}),
+        overhead=Overhead(kube_reserved=builders.amounts({"memory": reserved})),
+        offerings=(
+            Offering(
+                requirements=(
+                    builders.a_requirement("topology.kubernetes.io/zone", "In", "z-1"),
+                    builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type),
+                ),
+                price_per_hour=price,
+                is_available=is_available,
+            ),
+        ),
+    )
 
 
 def types_of_pool(*types: InstanceType, pool: Any = None, settings: Any = SETTINGS, **inventory: Any) -> PoolTypes:

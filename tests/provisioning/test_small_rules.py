@@ -61,11 +61,15 @@ class TestBuffers:
     )
     def test_virtual_pods_of_a_buffer(self, fields: dict[str, Any], count: int) -> None:
         buffer = CapacityBuffer(name="b", namespace="default", **fields)
-        inventory = Inventory(capacity_buffers=(buffer,),
-                              pod_templates=(PodTemplateObject(name="spare", namespace="default",
-                                                               template=a_pod_template()),),
-                              workloads=(Workload(api_version="apps/v1", kind="Deployment", name="web",
-                                                  namespace="default", template=a_pod_template()),))  # fmt: skip
+        inventory = Inventory(
+            capacity_buffers=(buffer,),
+            pod_templates=(PodTemplateObject(name="spare", namespace="default", template=a_pod_template()),),
+            workloads=(
+                Workload(
+                    api_version="apps/v1", kind="Deployment", name="web", namespace="default", template=a_pod_template()
+                ),
+            ),
+        )
         pods = buffer_pods(inventory, NOW_NS)
         assert len(pods) == count
         assert all(pod.phase == "" and pod.name.startswith("capacity-buffer-b-") for pod in pods)
@@ -190,11 +194,15 @@ class TestValidation:
 
 class TestVolumes:
     def test_a_volume_or_class_that_does_not_exist(self) -> None:
-        index = VolumeIndex(Inventory(claims=(PersistentVolumeClaim(name="bound", namespace="default",
-                                                                    volume_name="gone"),
-                                              PersistentVolumeClaim(name="classy", namespace="default",
-                                                                    storage_class_name="gone"),
-                                              PersistentVolumeClaim(name="bare", namespace="default"))))  # fmt: skip
+        index = VolumeIndex(
+            Inventory(
+                claims=(
+                    PersistentVolumeClaim(name="bound", namespace="default", volume_name="gone"),
+                    PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gone"),
+                    PersistentVolumeClaim(name="bare", namespace="default"),
+                )
+            )
+        )
         bound, classy, bare = (
             a_pod(volumes=[PodVolume(name="v", claim_name=name)]) for name in ("bound", "classy", "bare")
         )
@@ -276,11 +284,15 @@ class TestVolumes:
 
     def test_where_each_volume_can_be_reached(self) -> None:
         zone = NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),))
-        index = VolumeIndex(Inventory(claims=(PersistentVolumeClaim(name="zonal", namespace="default",
-                                                                    volume_name="pv"),
-                                              PersistentVolumeClaim(name="anywhere", namespace="default")),
-                                      volumes=(PersistentVolume(name="pv", required_node_terms=(zone,),
-                                                                is_aws_ebs=True),)))  # fmt: skip
+        index = VolumeIndex(
+            Inventory(
+                claims=(
+                    PersistentVolumeClaim(name="zonal", namespace="default", volume_name="pv"),
+                    PersistentVolumeClaim(name="anywhere", namespace="default"),
+                ),
+                volumes=(PersistentVolume(name="pv", required_node_terms=(zone,), is_aws_ebs=True),),
+            )
+        )
         pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
         [(claim, reach)] = index.reach(pod)
         assert (claim, [str(requirements) for requirements in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])

@@ -35,10 +35,15 @@ SIZE: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory":
 
 def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[JointRemoval, JointSaving]:
     """Return the joint removal of three protected nodes whose pods fit on two, and its savings by forecast."""
-    pool: NodePool = decoded(a_manifest("NodePool", "general", api_version="karpenter.sh/v1",
-                                        spec={"disruption": {"consolidationPolicy": "WhenEmpty",
-                                                             "budgets": list(budgets)}},
-                                        status={"conditions": [{"type": "Ready", "status": "True"}]}))  # fmt: skip
+    pool: NodePool = decoded(
+        a_manifest(
+            "NodePool",
+            "general",
+            api_version="karpenter.sh/v1",
+            spec={"disruption": {"consolidationPolicy": "WhenEmpty", "budgets": list(budgets)}},
+            status={"conditions": [{"type": "Ready", "status": "True"}]},
+        )
+    )
     protected = {"karpenter.sh/do-not-disrupt": "true"}
     conditions = (consolidatable(), drifted())
     inventory = Inventory(
@@ -109,10 +114,15 @@ def test_a_forecast_stands_while_its_removal_is_the_same() -> None:
 def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier: float) -> None:
     size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
     conditions = (consolidatable(), drifted())
-    pool: NodePool = decoded(a_manifest("NodePool", "general", api_version="karpenter.sh/v1",
-                                        spec={"disruption": {"consolidationPolicy": "WhenEmpty",
-                                                             "budgets": [{"nodes": "0"}]}},
-                                        status={"conditions": [{"type": "Ready", "status": "True"}]}))  # fmt: skip
+    pool: NodePool = decoded(
+        a_manifest(
+            "NodePool",
+            "general",
+            api_version="karpenter.sh/v1",
+            spec={"disruption": {"consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "0"}]}},
+            status={"conditions": [{"type": "Ready", "status": "True"}]},
+        )
+    )
     owner = an_owner(kind="ReplicaSet", name="web")
     inventory = Inventory(
         nodes=tuple(a_node(name=name, **size) for name in NAMES),

@@ -119,13 +119,19 @@ def _value(name: str, after: str = "") -> Value[str]:
     return Value(name, lambda item, _: f"{name}:{item}", str, after=after)
 
 
-TABLE: Final[TableSpec[str]] = TableSpec("things",
-                                         (_column("a", _value("a"), _value("aa")), _column("b", _value("b", after="e")),
-                                          _column("c", _value("c", after="aa"), _value("cc")),
-                                          _column("e", _value("e", after="cc"))),
-                                         key=str, default_sort=Sort("a"), text=str,
-                                         more_values=(Value("size", lambda item, _: len(item), int, "Letters.",
-                                                            after="b", flat=lambda size: f"{size}!"),))  # fmt: skip
+TABLE: Final[TableSpec[str]] = TableSpec(
+    "things",
+    (
+        _column("a", _value("a"), _value("aa")),
+        _column("b", _value("b", after="e")),
+        _column("c", _value("c", after="aa"), _value("cc")),
+        _column("e", _value("e", after="cc")),
+    ),
+    key=str,
+    default_sort=Sort("a"),
+    text=str,
+    more_values=(Value("size", lambda item, _: len(item), int, "Letters.", after="b", flat=lambda size: f"{size}!"),),
+)
 
 
 def test_published_orders_stay_where_columns_move_or_are_missing() -> None:

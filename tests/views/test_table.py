@@ -19,15 +19,22 @@ class Thing:
     is_faulty: bool = False
 
 
-SPEC: TableSpec[Thing] = TableSpec(noun="things",
-                                   columns=(Column(Heading("name", "NAME"), lambda thing, _: text_cell(thing.name),
-                                                   lambda thing: natural_key(thing.name)),
-                                            Column(Heading("size", "SIZE"), lambda thing, _: Cell(str(thing.size)),
-                                                   lambda thing: thing.size,
-                                                   filters={"size": Field(FieldKind.COUNT,
-                                                                          lambda thing, _: thing.size)})),
-                                   text=lambda thing: thing.name, key=lambda thing: thing.name,
-                                   default_sort=Sort("name"), is_notable=lambda thing, _: thing.is_faulty)  # fmt: skip
+SPEC: TableSpec[Thing] = TableSpec(
+    noun="things",
+    columns=(
+        Column(Heading("name", "NAME"), lambda thing, _: text_cell(thing.name), lambda thing: natural_key(thing.name)),
+        Column(
+            Heading("size", "SIZE"),
+            lambda thing, _: Cell(str(thing.size)),
+            lambda thing: thing.size,
+            filters={"size": Field(FieldKind.COUNT, lambda thing, _: thing.size)},
+        ),
+    ),
+    text=lambda thing: thing.name,
+    key=lambda thing: thing.name,
+    default_sort=Sort("name"),
+    is_notable=lambda thing, _: thing.is_faulty,
+)
 THINGS = (Thing("n-10", 5), Thing("n-9", None, is_faulty=True), Thing("n-1", 7), Thing("n-2", 5))
 
 

@@ -16,12 +16,23 @@ from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS, a_cluster, a_manifest
 
-POOL = a_manifest("NodePool", "general", api_version="karpenter.sh/v1",
-                  spec={"weight": 50, "limits": {"cpu": "100"},
-                        "template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass",
-                                                               "name": "default"},
-                                              "requirements": [{"key": "karpenter.sh/capacity-type", "operator": "In",
-                                                                "values": ["spot", "on-demand"]}]}}})  # fmt: skip
+POOL = a_manifest(
+    "NodePool",
+    "general",
+    api_version="karpenter.sh/v1",
+    spec={
+        "weight": 50,
+        "limits": {"cpu": "100"},
+        "template": {
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                "requirements": [
+                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]}
+                ],
+            }
+        },
+    },
+)
 
 
 class Questions:

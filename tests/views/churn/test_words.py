@@ -152,10 +152,18 @@ def test_filters_of_pools(query: str, number: int) -> None:
 
 
 def test_rows_with_karpenters_own_counters() -> None:
-    metrics = ControllerMetrics(read_at_ns=NOW_NS, endpoint="pod karpenter/karpenter-1", started_at_ns=ago(600),
-                                pools={"general": PoolMetrics(nodeclaims_created={"provisioned": 7, "drifted": 2},
-                                                              nodeclaims_disrupted={"drifted": 2, "empty": 5},
-                                                              nodeclaims_terminated=6)})  # fmt: skip
+    metrics = ControllerMetrics(
+        read_at_ns=NOW_NS,
+        endpoint="pod karpenter/karpenter-1",
+        started_at_ns=ago(600),
+        pools={
+            "general": PoolMetrics(
+                nodeclaims_created={"provisioned": 7, "drifted": 2},
+                nodeclaims_disrupted={"drifted": 2, "empty": 5},
+                nodeclaims_terminated=6,
+            )
+        },
+    )
     churn = a_churn(pools=(figures(), figures(pool="other")))
     view = ClusterView(a_cluster(), {}, evidence=Evidence(metrics=metrics))
     general, other = churn_entries(view, churn)

@@ -363,43 +363,41 @@ ONE_OF_BOTH = tuple(
     an_instance_type(name=name, requirements=(a_requirement(KEYS[0], "In", a), a_requirement(KEYS[1], "In", b)))
     for name, a, b in (("one", "x", "y"), ("two", "y", "x"))
 )
-RARER: Mapping[str, tuple[Pod, NodePool, Mapping[str, Any], str, str]] = {
-    "labels that no offering has together": (a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"}),
-                                             a_nodepool(requirements=()), {"types": (SPOT_ELSEWHERE,)}, "OFFERING",
-                                             "no type with these labels is available"),
-    "pod slots": (a_pod(), a_nodepool(),
-                  {"types": (an_instance_type(name="small", pods="2"),),
-                   "daemonsets": (a_daemonset(name="a"), a_daemonset(name="b"))},
-                  "DAEMONSETS", "pod slots short by 1: 2 of 3 on small"),
-    "daemonsets without which the pod would fit": (a_pod(cpu="1"), a_nodepool(),
-                                                   {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
-                                                   "DAEMONSETS",
-                                                   "cpu short by 500m on small; DaemonSets use 1500m there"),
-    "daemonsets without which it would not fit either": (a_pod(cpu="3"), a_nodepool(),
-                                                         {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
-                                                         "RESOURCES", "cpu short by 2500m on small"),
-    "host ports of DaemonSets": (a_pod(host_ports=(HostPort(8080),)), a_nodepool(),
-                                 {"daemonsets": (a_daemonset(host_ports=(HostPort(8080),)),)}, "DAEMONSETS",
-                                 "its host ports are used by DaemonSets"),
-    "a volume in another zone": (a_pod(volumes=(PodVolume("data", "data"),)), a_nodepool(requirements=(IN_1A,)),
-                                 {"claims": (BOUND,),
-                                  "volumes": (PersistentVolume(name="pv",
-                                                               required_node_terms=(NodeSelectorTerm((IN_1B,)),)),)},
-                                 "TOPOLOGY",
-                                 f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"),
-    "the number of nodes": (a_pod(), a_nodepool(limits=amounts({"nodes": "0"})), {}, "LIMITS", "at its limit of nodes"),
-    "labels that only fail together": (a_pod(node_selector=dict.fromkeys(KEYS, "x")),
-                                       a_nodepool(requirements=(a_requirement(KEYS[0], "Exists"),
-                                                                a_requirement(KEYS[1], "Exists"))),
-                                       {"types": ONE_OF_BOTH}, "LABELS",
-                                       "no type has both company.io/a In [x] and company.io/b In [x]"),
-}  # fmt: skip
+RARER = [
+    pytest.param(a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"}), a_nodepool(requirements=()),
+                 {"types": (SPOT_ELSEWHERE,)}, "OFFERING", "no type with these labels is available",
+                 id="labels that no offering has together"),
+    pytest.param(a_pod(), a_nodepool(),
+                 {"types": (an_instance_type(name="small", pods="2"),),
+                  "daemonsets": (a_daemonset(name="a"), a_daemonset(name="b"))},
+                 "DAEMONSETS", "pod slots short by 1: 2 of 3 on small", id="pod slots"),
+    pytest.param(a_pod(cpu="1"), a_nodepool(), {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+                 "DAEMONSETS", "cpu short by 500m on small; DaemonSets use 1500m there",
+                 id="daemonsets without which the pod would fit"),
+    pytest.param(a_pod(cpu="3"), a_nodepool(), {"types": (SMALL,), "daemonsets": (a_daemonset(cpu="1500m"),)},
+                 "RESOURCES", "cpu short by 2500m on small", id="daemonsets without which it would not fit either"),
+    pytest.param(a_pod(host_ports=(HostPort(8080),)), a_nodepool(),
+                 {"daemonsets": (a_daemonset(host_ports=(HostPort(8080),)),)}, "DAEMONSETS",
+                 "its host ports are used by DaemonSets", id="host ports of DaemonSets"),
+    pytest.param(a_pod(volumes=(PodVolume("data", "data"),)), a_nodepool(requirements=(IN_1A,)),
+                 {"claims": (BOUND,),
+                  "volumes": (PersistentVolume(name="pv", required_node_terms=(NodeSelectorTerm((IN_1B,)),)),)},
+                 "TOPOLOGY", f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]",
+                 id="a volume in another zone"),
+    pytest.param(a_pod(), a_nodepool(limits=amounts({"nodes": "0"})), {}, "LIMITS", "at its limit of nodes",
+                 id="the number of nodes"),
+    pytest.param(a_pod(node_selector=dict.fromkeys(KEYS, "x")),
+                 a_nodepool(requirements=(a_requirement(KEYS[0], "Exists"), a_requirement(KEYS[1], "Exists"))),
+                 {"types": ONE_OF_BOTH}, "LABELS", "no type has both company.io/a In [x] and company.io/b In [x]",
+                 id="labels that only fail together"),
+]  # fmt: skip
 
 
 class TestRarerMisses:
-    @pytest.mark.parametrize("case", RARER)
-    def test_gate_and_reason(self, case: str) -> None:
-        pod, pool, others, column, reason = RARER[case]
+    @pytest.mark.parametrize(("pod", "pool", "others", "column", "reason"), RARER)
+    def test_gate_and_reason(
+        self, pod: Pod, pool: NodePool, others: Mapping[str, Any], column: str, reason: str
+    ) -> None:
         [row] = gate_rows(explained(pod, pool, **others))
         assert (COLUMNS[row.failed], row.reason) == (column, reason)
 

@@ -76,13 +76,13 @@ class TestOtherPods:
         assert len(remedy.edits) == 3
 
 
+NO_POOL = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
+
+
 class TestIgnored:
     @pytest.mark.parametrize(("fields", "words"), [
         ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer request {HOSTNAME}=node-1"),
-        ({"preferred_node_terms": (PreferredSchedulingTerm(7,
-                                                           NodeSelectorTerm((a_requirement("karpenter.sh/nodepool",
-                                                                                           "DoesNotExist"),))),)},
-         "drop the node preference of weight 7"),
+        ({"preferred_node_terms": (PreferredSchedulingTerm(7, NO_POOL),)}, "drop the node preference of weight 7"),
         ({"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
          "no longer request metadata.name In x"),
     ])  # fmt: skip
