@@ -86,7 +86,7 @@ def test_a_word_that_may_become_a_field_is_no_filter_yet(text: str, is_begun: bo
     assert Held().listing.is_field_begun(text) is is_begun
 
 
-def test_rows_stay_while_nothing_changes_and_only_the_time_goes_on() -> None:
+def test_as_time_goes_on_only_filters_by_age_are_asked_again() -> None:
     held = Held()
     first = held.listing.make(NOW_NS)
     later = held.listing.make(NOW_NS + MINUTE_NS)
@@ -94,9 +94,6 @@ def test_rows_stay_while_nothing_changes_and_only_the_time_goes_on() -> None:
     assert later.now_ns == NOW_NS + MINUTE_NS
     held.items = tuple(held.items[:2])
     assert held.listing.make(NOW_NS).total == held.source.size() == 2
-
-
-def test_a_filter_by_age_is_asked_again_as_time_goes_on() -> None:
     held = Held(Sort("name"))
     held.listing.set_filter("age<2m")
     assert held.names() == ["web-0", "web-1"]

@@ -44,14 +44,11 @@ def test_columns_are_shortened_then_cut_then_dropped(available: int, expected: l
     assert fit(HEADINGS, WIDTHS, available).dropped == 4 - len(expected)
 
 
-def test_cells_that_neither_title_nor_row_needs_go_to_words_that_are_cut() -> None:
+def test_words_are_cut_before_numbers_and_get_spare_cells() -> None:
     node = Heading("node", "NODE", min_width=12)
     for available, widths in ((60, [12, 20]), (32, [9, 20]), (30, [7, 20]), (29, [7, 19])):
         layout = fit((node, NAME), (Widths(7, 7), Widths(20, 20)), available)
         assert [placed.width for placed in layout.columns] == widths
-
-
-def test_numbers_are_not_cut_while_words_can_be() -> None:
     memory = Heading("mem", "MEM", min_width=4, is_right_aligned=True)
     layout = fit((NAME, memory, POOL), (Widths(20, 20), Widths(7, 7), Widths(8, 8)), 24)
     assert [(placed.index, placed.width) for placed in layout.columns] == [(0, 7), (1, 7), (2, 6)]

@@ -45,7 +45,7 @@ async def rows_in_view(pilot: Pilot[None], table: RowTable) -> None:
     await pilot.pause()
 
 
-async def test_a_click_beside_the_thumb_pages() -> None:
+async def test_the_scroll_bar_pages_and_drags() -> None:
     table = RowTable(SPEC.headings())
     async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
         await rows_in_view(pilot, table)
@@ -54,9 +54,6 @@ async def test_a_click_beside_the_thumb_pages() -> None:
         await pilot.click(table, offset=(WIDTH - 1, 1))
         assert table.scroll_offset.y == 0
         assert table.cursor_index == 0, "the reader did not choose a row"
-
-
-async def test_the_thumb_can_be_dragged() -> None:
     table = RowTable(SPEC.headings())
     async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
         await rows_in_view(pilot, table)

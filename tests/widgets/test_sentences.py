@@ -17,7 +17,7 @@ def text_of(sentences: Sentences) -> str:
 LONG = (("* the quick brown fox jumps over", Tone.NORMAL), (" the [lazy] dog", Tone.STRONG))
 
 
-async def test_hanging_lines_follow_the_width() -> None:
+async def test_lines_follow_the_width() -> None:
     app = WidgetApp(Sentences())
     async with app.run_test(size=(24, 8)) as pilot:
         sentences = app.query_one(Sentences)
@@ -30,9 +30,6 @@ async def test_hanging_lines_follow_the_width() -> None:
         await pilot.resize_terminal(24, 8)
         await pilot.pause()
         assert "\n" not in text_of(sentences)
-
-
-async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> None:
     app = WidgetApp(Sentences())
     line = (("one", Tone.STRONG), (" · ", Tone.MUTED), ("two three", Tone.NORMAL))
     async with app.run_test(size=(40, 8)) as pilot:

@@ -108,7 +108,7 @@ class Rows:
         await self.app.hear_all()
 
 
-async def test_keys_wait_for_rows_each_time_that_rows_are_on_their_way() -> None:
+async def test_keys_wait_for_rows_each_time_unless_in_vain() -> None:
     rows = Rows()
     assert not await rows.taken_after("enter", 0.4)
     rows.are_coming = False
@@ -117,9 +117,6 @@ async def test_keys_wait_for_rows_each_time_that_rows_are_on_their_way() -> None
     await asyncio.sleep(5)
     rows.are_coming = True
     assert not await rows.taken_after("enter", 0.4)
-
-
-async def test_where_keys_have_waited_in_vain_the_next_do_not() -> None:
     rows = Rows()
     assert await rows.taken_after("enter", 3.1) == ["enter"]
     rows.app.screen_stack.append(InFront())

@@ -22,7 +22,7 @@ def sheet() -> StyleRules:
     return rules
 
 
-def test_sheets_that_are_as_they_were_are_not_read_again() -> None:
+def test_sheets_are_read_once_and_unreadable_ones_change_nothing() -> None:
     rules = sheet()
     [label] = rules.rules
     rules.set_variables(dict(RED))
@@ -30,16 +30,6 @@ def test_sheets_that_are_as_they_were_are_not_read_again() -> None:
     rules.add_source("Button { color: $shade; }", ("two", ""))
     assert rules.rules[0] is label
     assert len(rules.rules) == 2
-
-
-def test_other_colours_reach_every_rule() -> None:
-    rules = sheet()
-    rules.set_variables(BLUE)
-    rules.reparse()
-    assert rules.rules[0].styles.color == Color.parse("#0000ff")
-
-
-def test_a_sheet_that_cannot_be_read_leaves_the_rules_as_they_were() -> None:
     rules = sheet()
     before = rules.rules
     rules.add_source("Label { color: ; }", ("bad", ""))
@@ -48,6 +38,13 @@ def test_a_sheet_that_cannot_be_read_leaves_the_rules_as_they_were() -> None:
     del rules.source["bad", ""]
     rules.reparse()
     assert [rule.css for rule in rules.rules] == [rule.css for rule in before]
+
+
+def test_other_colours_reach_every_rule() -> None:
+    rules = sheet()
+    rules.set_variables(BLUE)
+    rules.reparse()
+    assert rules.rules[0].styles.color == Color.parse("#0000ff")
 
 
 class Striped(Widget, can_focus=True):
