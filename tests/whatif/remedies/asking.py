@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
+from karptui.disruption.blocker import Blocker
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.resources import amounts_document
-from karptui.provisioning import PodExplanation, Solution, explain
+from karptui.provisioning import PodExplanation, Solution, explain, prepare
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import SetField
 from karptui.whatif.edits.document import requirement_documents, taint_document
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, ChangedObjects
 from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, RemedyReport
 from karptui.whatif.remedies.pending.search import RemedySearch
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -85,6 +88,25 @@ def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
     solution = solve(base.prepared)
     assert pods[0].key in solution.errors, "the pod has a place"
     return pods, explain(solution, pods[0])
+
+
+def blockers_of(findings: Mapping[str, NodeFindings], owner: str = "") -> list[Blocker]:
+    """Return the blockers of all nodes whose owner begins so."""
+    return [blocker for item in findings.values() for blocker in item.blockers if blocker.owner.startswith(owner)]
+
+
+def changed_objects(inventory: Inventory) -> ChangedObjects:
+    return ChangedObjects(
+        pods={pod.key: pod for pod in inventory.pods},
+        nodepools={pool.name: pool for pool in inventory.nodepools},
+        pdbs={pdb.key: pdb for pdb in inventory.pdbs},
+        workloads=frozenset(f"{workload.kind}/{workload.key}" for workload in inventory.workloads),
+    )
+
+
+def analysed(inventory: Inventory, types: Sequence[InstanceType]) -> Analysis:
+    """Return the analysis of a cluster, with every removal simulated."""
+    return analyse_all(AnalysisSteps(prepare(inventory, types, Settings(), NOW_NS), 1))
 
 
 def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:

@@ -21,7 +21,6 @@ from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.kube.yaml_reader import load_documents
-from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
@@ -32,7 +31,7 @@ from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
 from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_node, a_nodepool, a_pdb, a_pod, an_owner, present
 from tests.disruption.making import a_claim
-from tests.whatif.remedies.asking import fields_of
+from tests.whatif.remedies.asking import analysed, blockers_of, changed_objects, fields_of
 
 RAW = {
     "apiVersion": "karpenter.sh/v1",
@@ -48,27 +47,19 @@ PROTECTED = {DO_NOT_DISRUPT: "true"}
 def story() -> tuple[Analysis, ChangedObjects]:
     """Return the analysis of story E, simulated throughout, and its objects."""
     inventory = story_e.inventory()
-    steps = AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
-    return analyse_all(steps), _objects(inventory)
+    objects = changed_objects(inventory)
+    pools = {name: replace(pool, raw={**RAW}) for name, pool in objects.nodepools.items()}
+    return analysed(inventory, story_e.TYPES), replace(objects, nodepools=pools)
 
 
 approx: Any = pytest.approx
 
 
-def _objects(inventory: Inventory) -> ChangedObjects:
-    return ChangedObjects(
-        pods={pod.key: pod for pod in inventory.pods},
-        nodepools={pool.name: replace(pool, raw={**RAW}) for pool in inventory.nodepools},
-        pdbs={pdb.key: pdb for pdb in inventory.pdbs},
-        workloads=frozenset(f"{workload.kind}/{workload.key}" for workload in inventory.workloads),
-    )
-
-
 def objects(
     *pods: Pod, pools: Sequence[NodePool] = (), pdbs: Sequence[PodDisruptionBudget] = (), workloads: Sequence[str] = ()
 ) -> ChangedObjects:
-    return ChangedObjects(pods={pod.key: pod for pod in pods}, nodepools={pool.name: pool for pool in pools},
-                          pdbs={pdb.key: pdb for pdb in pdbs}, workloads=frozenset(workloads))  # fmt: skip
+    given = changed_objects(Inventory(pods=pods, nodepools=tuple(pools), pdbs=tuple(pdbs)))
+    return replace(given, workloads=frozenset(workloads))
 
 
 def by_kind(
@@ -93,12 +84,7 @@ def protected(pod: Pod, *, owner: str = "", pool: str = "general", **fields: Any
 
 
 def _runners(analysis: Analysis) -> list[Blocker]:
-    return [
-        blocker
-        for item in analysis.findings.values()
-        for blocker in item.blockers
-        if blocker.owner.startswith("Job/gitlab")
-    ]
+    return blockers_of(analysis.findings, "Job/gitlab")
 
 
 def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, ChangedObjects]) -> None:
@@ -387,9 +373,7 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(
 ) -> None:
     analysis, _ = story
     inventory = story_e.inventory()
-    objects = replace(_objects(inventory), nodepools={pool.name: pool for pool in inventory.nodepools})
-    blockers = [blocker for findings in analysis.findings.values() for blocker in findings.blockers]
-    remedy = by_kind(blockers, objects, analysis.findings)[kind]
+    remedy = by_kind(blockers_of(analysis.findings), changed_objects(inventory), analysis.findings)[kind]
     types = TypesResult(story_e.TYPES, is_fixed=True)
     edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
     after = analyse_all(AnalysisSteps(edited.prepared, 2))

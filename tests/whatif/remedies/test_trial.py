@@ -12,7 +12,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.settings import Settings
 from karptui.kube.taints import Taint
-from karptui.provisioning import prepare
 from karptui.whatif.edits import ObjectRef, ScaleWorkload
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, ChangedObjects
@@ -23,7 +22,7 @@ from tests import story_e
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, an_owner
 from tests.disruption import making
 from tests.forward.making import TYPES, a_pair, a_world
-from tests.whatif.remedies.asking import a_pool
+from tests.whatif.remedies.asking import a_pool, analysed, blockers_of, changed_objects
 
 Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 
@@ -32,20 +31,10 @@ Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 def tried() -> Tried:
     """Return the remedies of story E's runners, and what each comes to."""
     inventory = story_e.inventory()
-    analysis = analyse_all(AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
-    runners = [
-        blocker
-        for finding in analysis.findings.values()
-        for blocker in finding.blockers
-        if blocker.owner.startswith("Job/gitlab")
-    ]
-    objects = ChangedObjects(
-        pods={pod.key: pod for pod in inventory.pods},
-        nodepools={pool.name: pool for pool in inventory.nodepools},
-        pdbs={pdb.key: pdb for pdb in inventory.pdbs},
-    )
-    types = TypesResult(story_e.TYPES, is_fixed=True)
-    base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS)
+    analysis = analysed(inventory, story_e.TYPES)
+    runners = blockers_of(analysis.findings, "Job/gitlab")
+    base = WhatIfBase(inventory, lambda *_: TypesResult(story_e.TYPES, is_fixed=True), Settings(), NOW_NS)
+    objects = replace(changed_objects(inventory), workloads=frozenset())
     offered = blocker_remedies(runners, objects, analysis.findings, NOW_NS)
     broken = replace(offered[0], edits=(ScaleWorkload(ObjectRef("Deployment", "gone", "x"), 2),))
     asked = (*offered, broken)
@@ -96,11 +85,10 @@ def tried_of_a_service(*taints: Taint) -> Tried:
     pods = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=owner), a_pod(name="x", node="node-2")
     pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
     world = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, nodepools=[pool])
-    analysis = analyse_all(AnalysisSteps(prepare(world, TYPES, Settings(), NOW_NS), 1))
-    blockers = [blocker for findings in analysis.findings.values() for blocker in findings.blockers]
-    objects = ChangedObjects({pod.key: pod for pod in pods}, {pool.name: pool}, {})
+    analysis = analysed(world, TYPES)
+    blockers = blockers_of(analysis.findings)
     base = WhatIfBase(world, lambda *_: TypesResult(TYPES, is_fixed=True), Settings(), NOW_NS)
-    offered = blocker_remedies(blockers, objects, analysis.findings, NOW_NS)
+    offered = blocker_remedies(blockers, changed_objects(world), analysis.findings, NOW_NS)
     return offered, try_remedies(base, offered, blockers)
 
 
@@ -132,16 +120,10 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert [trial.is_saving_known for trial in (unknown, partly, Trial())] == [False, True, True]
     off = NodePrices(settings=PriceSettings(is_disabled=True))
     inventory = story_e.inventory()
-    analysis = analyse_all(AnalysisSteps(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1))
-    lifted = [
-        blocker
-        for finding in analysis.findings.values()
-        for blocker in finding.blockers
-        if blocker.owner.startswith("Job/")
-    ]
+    analysis = analysed(inventory, story_e.TYPES)
+    lifted = blockers_of(analysis.findings, "Job/")
     objects = ChangedObjects(pods={pod.key: pod for pod in inventory.pods}, nodepools={}, pdbs={})
-    types = TypesResult(story_e.TYPES, is_fixed=True)
-    base = WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS, prices=off)
+    base = WhatIfBase(inventory, lambda *_: TypesResult(story_e.TYPES, is_fixed=True), Settings(), NOW_NS, prices=off)
     offered = blocker_remedies(lifted, objects, analysis.findings, NOW_NS)
     freeing = [trial for trial in try_remedies(base, offered, lifted) if trial.freed]
     assert freeing
@@ -162,7 +144,7 @@ def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
     )
     base = WhatIfBase(inventory, lambda *_: TypesResult(making.TYPES, is_fixed=True), Settings(), NOW_NS)
     findings = analyse_all(AnalysisSteps(base.prepared, 1)).findings
-    blockers = [blocker for item in findings.values() for blocker in item.blockers if blocker.code is Code.POD_DND]
+    blockers = [blocker for blocker in blockers_of(findings) if blocker.code is Code.POD_DND]
     objects = ChangedObjects({pod.key: pod for pod in pods}, {}, {})
     offered = [
         remedy
