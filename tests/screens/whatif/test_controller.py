@@ -73,7 +73,7 @@ async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf
     assert "spec.weight" in result
 
 
-async def test_texts_that_ask_nothing_new(whatif: WhatIf, cluster: Cluster) -> None:
+async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.put_text("kind: [", "broken")
     whatif.ask()
@@ -82,6 +82,9 @@ async def test_texts_that_ask_nothing_new(whatif: WhatIf, cluster: Cluster) -> N
     whatif.undo()
     whatif.ask()
     assert len(asked(cluster)) == 1
+
+
+async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
     assert whatif.take(1, Answer(asked(cluster)[0], blockers_gained=()))
