@@ -53,17 +53,14 @@ def test_facts(loop: Loop, fact: str) -> None:
 AFTER_0 = a_nodepool(consolidate_after_ns=0)
 
 
-@pytest.mark.parametrize(
-    ("loops", "pool", "says"),
-    [
-        ((SHORT, SAME), AFTER_0, ("Raise consolidateAfter (now 0s) to 30m, so that", "or take policy Balanced.")),
-        ((SAME,), AFTER_0, ("Raise consolidateAfter (now 0s) to 15m, so that",)),
-        ((SHORT,), a_nodepool(consolidate_after_ns=3 * HOUR_NS), ("Raise consolidateAfter (now 3h), so that",)),
-        ((SHORT,), None, ("Raise consolidateAfter, so that",)),
-        ((DRIFTED, FAILED), AFTER_0, ("NodePool or NodeClass that keeps changing", "more instance types and zones")),
-        ((MOVED,), None, ("See which NodePool's nodes are removed, and why",)),
-    ],
-)
+@pytest.mark.parametrize(("loops", "pool", "says"), [
+    ((SHORT, SAME), AFTER_0, ("Raise consolidateAfter (now 0s) to 30m, so that", "or take policy Balanced.")),
+    ((SAME,), AFTER_0, ("Raise consolidateAfter (now 0s) to 15m, so that",)),
+    ((SHORT,), a_nodepool(consolidate_after_ns=3 * HOUR_NS), ("Raise consolidateAfter (now 3h), so that",)),
+    ((SHORT,), None, ("Raise consolidateAfter, so that",)),
+    ((DRIFTED, FAILED), AFTER_0, ("NodePool or NodeClass that keeps changing", "more instance types and zones")),
+    ((MOVED,), None, ("See which NodePool's nodes are removed, and why",)),
+])  # fmt: skip
 def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:
     text = " ".join(remedies(loops, pool))
     for part in says:

@@ -55,15 +55,12 @@ def test_pods_and_labels_are_those_of_auto_mode() -> None:
     assert instance_type.unknown_keys == {"eks.amazonaws.com/rack"}
 
 
-@pytest.mark.parametrize(
-    ("size", "name", "expected"),
-    [
-        (None, "m5.large", 80 << 30),
-        ("160Gi", "m5.large", 160 << 30),
-        (None, "i4i.large", 468 * 10**9),
-        ("1Ti", "i4i.large", 1 << 40),
-    ],
-)
+@pytest.mark.parametrize(("size", "name", "expected"), [
+    (None, "m5.large", 80 << 30),
+    ("160Gi", "m5.large", 160 << 30),
+    (None, "i4i.large", 468 * 10**9),
+    ("1Ti", "i4i.large", 1 << 40),
+])  # fmt: skip
 def test_storage_is_the_larger_of_volume_and_local_disks(size: str | None, name: str, expected: int) -> None:
     spec = {} if size is None else {"ephemeralStorage": {"size": size}}
     assert types_of(a_nodeclass(spec=spec))[name].capacity["ephemeral-storage"].units == expected

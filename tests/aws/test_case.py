@@ -66,34 +66,28 @@ def test_nothing_is_launched_if_reservations_exceed_capacity(eviction: dict[str,
     assert document["answers"]["filters"][0]["left"] == left
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"karpenter": {"provider": "v1.15.1"}}, False),
-        ({"karpenter": {"provider": "v1.15.1"}, "unavailable": [REFUSED]}, True),
-        ({"karpenter": {"provider": "v1.15.1"}, "launch": {}}, True),
-        ({"karpenter": {"provider": "v1.15.1"}, "settings": {"AWS_FEATURE_GATES": ""}}, True),
-        ({"karpenter": {"provider": "v1.14.1"}, "unavailable": [REFUSED]}, False),
-    ],
-)
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"karpenter": {"provider": "v1.15.1"}}, False),
+    ({"karpenter": {"provider": "v1.15.1"}, "unavailable": [REFUSED]}, True),
+    ({"karpenter": {"provider": "v1.15.1"}, "launch": {}}, True),
+    ({"karpenter": {"provider": "v1.15.1"}, "settings": {"AWS_FEATURE_GATES": ""}}, True),
+    ({"karpenter": {"provider": "v1.14.1"}, "unavailable": [REFUSED]}, False),
+])  # fmt: skip
 def test_documents_with_1_15_fields_get_launchable_types(changes: dict[str, Any], says: bool) -> None:
     document = answer(parse_case(a_case(**changes)), ["m5.large"])
     assert all(("launchable" in offering) is says for offering in document["types"]["m5.large"]["offerings"])
 
 
-@pytest.mark.parametrize(
-    ("document", "sentence"),
-    [
-        ([], "document: must be an object, is a list"),
-        ({}, "nodeClass: is missing"),
-        (a_case(zones=[{"id": "x"}]), "zones[0].name: is missing"),
-        (a_case(settings={"PREFERENCE_POLICY": "x"}), "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
-        ({"nodeClass": {}}, "nodeClass.spec: is missing"),
-        ({"nodeClass": {"spec": []}}, "nodeClass.spec: must be an object"),
-        ({"nodeClass": {"spec": {}, "metadata": "x"}}, "nodeClass.metadata: must be an object"),
-        ({"nodeClass": {"spec": {}}}, "region: is missing, and cannot be derived from a zone"),
-    ],
-)
+@pytest.mark.parametrize(("document", "sentence"), [
+    ([], "document: must be an object, is a list"),
+    ({}, "nodeClass: is missing"),
+    (a_case(zones=[{"id": "x"}]), "zones[0].name: is missing"),
+    (a_case(settings={"PREFERENCE_POLICY": "x"}), "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
+    ({"nodeClass": {}}, "nodeClass.spec: is missing"),
+    ({"nodeClass": {"spec": []}}, "nodeClass.spec: must be an object"),
+    ({"nodeClass": {"spec": {}, "metadata": "x"}}, "nodeClass.metadata: must be an object"),
+    ({"nodeClass": {"spec": {}}}, "region: is missing, and cannot be derived from a zone"),
+])  # fmt: skip
 def test_errors_name_the_field(document: Any, sentence: str) -> None:
     with pytest.raises(CaseError) as caught:
         parse_case(document)

@@ -97,16 +97,13 @@ def test_settings_that_karpenter_would_refuse() -> None:
     assert evidence.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
 
 
-@pytest.mark.parametrize(
-    ("evidence", "version", "rules"),
-    [
-        (Evidence(), "", "1.15.0"),
-        (with_controller(Evidence(), SAID, LIVE), "1.13.0", "1.14.1"),
-        (Evidence(controller=SAID, metrics=METRICS), "1.14.1", "1.14.1"),
-        (with_controller(Evidence(metrics=METRICS), SAID, LIVE), "1.14.1", "1.14.1"),
-        (Evidence(controller=SAID, metrics=METRICS, stated_version="1.15.1"), "1.15.1", "1.15.0"),
-    ],
-)
+@pytest.mark.parametrize(("evidence", "version", "rules"), [
+    (Evidence(), "", "1.15.0"),
+    (with_controller(Evidence(), SAID, LIVE), "1.13.0", "1.14.1"),
+    (Evidence(controller=SAID, metrics=METRICS), "1.14.1", "1.14.1"),
+    (with_controller(Evidence(metrics=METRICS), SAID, LIVE), "1.14.1", "1.14.1"),
+    (Evidence(controller=SAID, metrics=METRICS, stated_version="1.15.1"), "1.15.1", "1.15.0"),
+])  # fmt: skip
 def test_the_version_that_runs_decides_the_rules(evidence: Evidence, version: str, rules: str) -> None:
     assert evidence.karpenter_version == version
     assert with_rules(evidence).settings.rules.version == rules

@@ -47,17 +47,14 @@ def test_the_least_answer_and_accelerators() -> None:
     assert facts.inference_accelerators == (InferenceAccelerator("Qualcomm", "AI100", 8),)
 
 
-@pytest.mark.parametrize(
-    ("architectures", "virtualization", "expected"),
-    [
-        (["x86_64"], ["hvm"], True),
-        (["i386", "x86_64"], ["hvm", "paravirtual"], True),
-        (["arm64"], ["hvm"], True),
-        (["x86_64_mac"], ["hvm"], False),
-        (["i386"], ["hvm"], False),
-        (["x86_64"], ["paravirtual"], False),
-    ],
-)
+@pytest.mark.parametrize(("architectures", "virtualization", "expected"), [
+    (["x86_64"], ["hvm"], True),
+    (["i386", "x86_64"], ["hvm", "paravirtual"], True),
+    (["arm64"], ["hvm"], True),
+    (["x86_64_mac"], ["hvm"], False),
+    (["i386"], ["hvm"], False),
+    (["x86_64"], ["paravirtual"], False),
+])  # fmt: skip
 def test_which_types_karpenter_asks_for(architectures: list[str], virtualization: list[str], expected: bool) -> None:
     info = an_info(ProcessorInfo={"SupportedArchitectures": architectures}, SupportedVirtualizationTypes=virtualization)
     assert is_usable(info) is expected

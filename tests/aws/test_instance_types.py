@@ -80,14 +80,11 @@ def volume(device: str | None = "/dev/xvda", size: str | int | None = None, *, r
     return mapping
 
 
-@pytest.mark.parametrize(
-    ("mappings", "sentence"),
-    [
-        ([{"deviceName": "/dev/xvda"}], "spec.blockDeviceMappings[0] has no ebs"),
-        ([volume("/dev/sdf", "1Gi"), volume(None, "1Gi")], "spec.blockDeviceMappings[1] has no deviceName"),
-        ([volume(size="large")], "spec.blockDeviceMappings[0].ebs.volumeSize: 'large' is not a quantity"),
-    ],
-)
+@pytest.mark.parametrize(("mappings", "sentence"), [
+    ([{"deviceName": "/dev/xvda"}], "spec.blockDeviceMappings[0] has no ebs"),
+    ([volume("/dev/sdf", "1Gi"), volume(None, "1Gi")], "spec.blockDeviceMappings[1] has no deviceName"),
+    ([volume(size="large")], "spec.blockDeviceMappings[0].ebs.volumeSize: 'large' is not a quantity"),
+])  # fmt: skip
 def test_values_that_crash_karpenter_are_reported(mappings: list[dict[str, Any]], sentence: str) -> None:
     with pytest.raises(NodeClassError) as caught:
         ephemeral_storage(instance_type_facts()["m5.large"], a_nodeclass(blockDeviceMappings=mappings))

@@ -21,17 +21,14 @@ def pods_and_reserved(settings: Settings, **kubelet: Any) -> tuple[int, dict[str
     return result.capacity["pods"].units, {key: str(value) for key, value in result.overhead.kube_reserved.items()}
 
 
-@pytest.mark.parametrize(
-    ("expression", "pods"),
-    [
-        ("42", 42),
-        ("min(20, max_pods)", 20),
-        ("max(double(vcpus), 3.9)", 3),
-        ("min(3, 3.5) > 3.0 ? 1 : 2", 2),
-        ("default_enis * (ips_per_eni - 1) + 2", 29),
-        ("instance_type.startsWith('m5.') ? memory_mib / 1024 : 0", 8),
-    ],
-)
+@pytest.mark.parametrize(("expression", "pods"), [
+    ("42", 42),
+    ("min(20, max_pods)", 20),
+    ("max(double(vcpus), 3.9)", 3),
+    ("min(3, 3.5) > 3.0 ? 1 : 2", 2),
+    ("default_enis * (ips_per_eni - 1) + 2", 29),
+    ("instance_type.startsWith('m5.') ? memory_mib / 1024 : 0", 8),
+])  # fmt: skip
 def test_max_pods_is_the_result_of_the_expression(expression: str, pods: int) -> None:
     assert pods_and_reserved(GATE, maxPods=expression)[0] == pods
 

@@ -30,16 +30,13 @@ def test_unknown_operators_are_found(operator: str, shown: str) -> None:
 FAMILY = "karpenter.k8s.aws/instance-family"
 
 
-@pytest.mark.parametrize(
-    ("operator", "values", "severity", "words"),
-    [
-        ("In", ("*",), LintSeverity.ERROR, "* matches nothing"),
-        ("In", ("m5*", "c5*"), LintSeverity.ERROR, "m5* c5* matches nothing"),
-        ("In", ("m5", "c*"), LintSeverity.WARNING, "c* adds nothing to the other values"),
-        ("NotIn", ("*",), LintSeverity.WARNING, "* excludes nothing"),
-        ("Gt", ("*",), LintSeverity.WARNING, "* is not a number"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "values", "severity", "words"), [
+    ("In", ("*",), LintSeverity.ERROR, "* matches nothing"),
+    ("In", ("m5*", "c5*"), LintSeverity.ERROR, "m5* c5* matches nothing"),
+    ("In", ("m5", "c*"), LintSeverity.WARNING, "c* adds nothing to the other values"),
+    ("NotIn", ("*",), LintSeverity.WARNING, "* excludes nothing"),
+    ("Gt", ("*",), LintSeverity.WARNING, "* is not a number"),
+])  # fmt: skip
 def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
     (finding,) = wildcard_values("NodePool flex", requirements)

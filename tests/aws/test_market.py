@@ -111,16 +111,12 @@ class TestMarket:
         assert live_market(REGION, ZONES, metrics=result, has_overlays=True) is not first
         assert live_market(REGION, ZONES[:1], metrics=result) is not first
 
-    @pytest.mark.parametrize(
-        "silent",
-        [
-            {},
-            {"metrics": metrics()},
-            {"metrics": metrics(("m5.large", "us-east-1a", "spot", 0.04, True))},
-            {"facts": msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")},
-        ],
-        ids=["nothing", "empty metrics", "spot alone", "another region"],
-    )
+    @pytest.mark.parametrize("silent", [
+        {},
+        {"metrics": metrics()},
+        {"metrics": metrics(("m5.large", "us-east-1a", "spot", 0.04, True))},
+        {"facts": msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")},
+    ], ids=["nothing", "empty metrics", "spot alone", "another region"])  # fmt: skip
     def test_facts_without_on_demand_prices_of_the_region_leave_the_list(self, silent: dict[str, Any]) -> None:
         market = live_market(REGION, ZONES, **silent)
         assert market.price("on-demand", "m5.large", "us-east-1a") == 0.096

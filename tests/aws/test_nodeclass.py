@@ -17,18 +17,15 @@ from karptui.aws.nodeclass import (
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_ec2
 
 
-@pytest.mark.parametrize(
-    ("spec", "family"),
-    [
-        ({"amiSelectorTerms": [{"alias": "al2023@latest"}]}, AL2023),
-        ({"amiSelectorTerms": [{"alias": "bottlerocket@v1.20.0"}]}, BOTTLEROCKET),
-        ({"amiSelectorTerms": [{"alias": "windows2022@latest"}]}, WINDOWS_2022),
-        ({"amiFamily": "Custom", "amiSelectorTerms": [{"alias": "al2023@latest"}]}, CUSTOM),
-        ({"amiFamily": "Ubuntu"}, AL2),
-        ({"amiSelectorTerms": [{"id": "ami-1"}]}, CUSTOM),
-        ({}, CUSTOM),
-    ],
-)
+@pytest.mark.parametrize(("spec", "family"), [
+    ({"amiSelectorTerms": [{"alias": "al2023@latest"}]}, AL2023),
+    ({"amiSelectorTerms": [{"alias": "bottlerocket@v1.20.0"}]}, BOTTLEROCKET),
+    ({"amiSelectorTerms": [{"alias": "windows2022@latest"}]}, WINDOWS_2022),
+    ({"amiFamily": "Custom", "amiSelectorTerms": [{"alias": "al2023@latest"}]}, CUSTOM),
+    ({"amiFamily": "Ubuntu"}, AL2),
+    ({"amiSelectorTerms": [{"id": "ami-1"}]}, CUSTOM),
+    ({}, CUSTOM),
+])  # fmt: skip
 def test_ami_family(spec: dict[str, Any], family: object) -> None:
     assert parse_spec_and_status("default", spec, {}).family == family
 

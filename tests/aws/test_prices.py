@@ -59,15 +59,12 @@ def test_multiplier_and_surcharge() -> None:
     assert (price.per_hour, price.listed_per_hour) == (pytest.approx(0.082), 0.1)
 
 
-@pytest.mark.parametrize(
-    ("instance_type", "kind", "settings", "expected"),
-    [
-        ("m5.large", "on-demand", PriceSettings(), 0.112),
-        ("m5.large", "spot", PriceSettings(), 0.052),
-        ("c5.large", "spot", PriceSettings(), None),
-        ("m5.large", "on-demand", PriceSettings(multiplier=0.5, auto_mode_share=0.2), 0.07),
-    ],
-)
+@pytest.mark.parametrize(("instance_type", "kind", "settings", "expected"), [
+    ("m5.large", "on-demand", PriceSettings(), 0.112),
+    ("m5.large", "spot", PriceSettings(), 0.052),
+    ("c5.large", "spot", PriceSettings(), None),
+    ("m5.large", "on-demand", PriceSettings(multiplier=0.5, auto_mode_share=0.2), 0.07),
+])  # fmt: skip
 def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too(
     instance_type: str, kind: str, settings: PriceSettings, expected: float | None
 ) -> None:
@@ -117,28 +114,22 @@ def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
     assert [table.per_hour("m5.large", "a", kind) for kind in ("on-demand", "spot")] == [0.1, None]
 
 
-@pytest.mark.parametrize(
-    ("settings", "paid", "saved"),
-    [
-        (PriceSettings(), 2.0, 2.0),
-        (PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1), 1.1, 1.2),
-        (PriceSettings(is_disabled=True), None, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("settings", "paid", "saved"), [
+    (PriceSettings(), 2.0, 2.0),
+    (PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1), 1.1, 1.2),
+    (PriceSettings(is_disabled=True), None, 0.0),
+])  # fmt: skip
 def test_karpenters_price_as_the_price_paid(settings: PriceSettings, paid: float | None, saved: float) -> None:
     assert settings.paid(2.0) == paid
     assert settings.saved(2.0, 2) == saved
     assert [settings.paid(unknown) for unknown in (None, 0.0)] == [None, None]
 
 
-@pytest.mark.parametrize(
-    ("currency", "price", "total"),
-    [
-        ("USD", "$0.0960", "$25.08/h · $18,308/mo"),
-        ("CNY", "¥0.0960", "¥25.08/h · ¥18,308/mo"),
-        ("EUR", "EUR 0.0960", "EUR 25.08/h · EUR 18,308/mo"),
-    ],
-)
+@pytest.mark.parametrize(("currency", "price", "total"), [
+    ("USD", "$0.0960", "$25.08/h · $18,308/mo"),
+    ("CNY", "¥0.0960", "¥25.08/h · ¥18,308/mo"),
+    ("EUR", "EUR 0.0960", "EUR 25.08/h · EUR 18,308/mo"),
+])  # fmt: skip
 def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, total: str) -> None:
     assert node_price_text(0.096, currency) == price
     assert total_text(25.08, currency) == total
@@ -149,17 +140,14 @@ def test_a_change_has_its_sign() -> None:
     assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
 
 
-@pytest.mark.parametrize(
-    ("zone", "region"),
-    [
-        ("us-east-1a", "us-east-1"),
-        ("us-gov-west-1b", "us-gov-west-1"),
-        ("us-east-1-bos-1a", "us-east-1"),
-        ("ap-southeast-5c", "ap-southeast-5"),
-        ("zone-a", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("zone", "region"), [
+    ("us-east-1a", "us-east-1"),
+    ("us-gov-west-1b", "us-gov-west-1"),
+    ("us-east-1-bos-1a", "us-east-1"),
+    ("ap-southeast-5c", "ap-southeast-5"),
+    ("zone-a", ""),
+    ("", ""),
+])  # fmt: skip
 def test_the_region_of_a_zone(zone: str, region: str) -> None:
     assert region_of(zone) == region
 

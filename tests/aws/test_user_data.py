@@ -111,26 +111,21 @@ def test_reservations_of_a_custom_image_are_compared() -> None:
     assert "systemReserved memory lots" in unreadable
 
 
-@pytest.mark.parametrize(
-    ("user_data", "spec"),
-    [
-        (None, {}),
-        ("", {}),
-        ("#!/bin/bash\n# --max-pods=5\nyum install -y htop\n", {}),
-        ("kind: NodeConfig\nspec: {instance: {localStorage: {strategy: RAID0}}}\n", {}),
-        ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: 42}}}\n", {"kubelet": {"maxPods": 42}}),
-        (
-            "kind: NodeConfig\nspec: {kubelet: {config: {kubeReserved: {memory: 9Gi}}}}\n",
-            {"kubelet": {"kubeReserved": {"memory": "1Gi"}}},
-        ),
-        ("[settings.host-containers.admin]\nenabled = true\n", {"alias": "bottlerocket@latest"}),
-        ("spec: [not, a, mapping]", {}),
-        ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: true}, flags: none}}\n", {}),
-        ("kubelet --eviction-hard=memory.available", {}),
-        ("MIME-Version: 1.0\nContent-Type: text/plain; charset=no-such-thing\n\nhello\n", {}),
-        ("a: &a [*a]\nb: ]", {}),
-    ],
-)
+@pytest.mark.parametrize(("user_data", "spec"), [
+    (None, {}),
+    ("", {}),
+    ("#!/bin/bash\n# --max-pods=5\nyum install -y htop\n", {}),
+    ("kind: NodeConfig\nspec: {instance: {localStorage: {strategy: RAID0}}}\n", {}),
+    ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: 42}}}\n", {"kubelet": {"maxPods": 42}}),
+    ("kind: NodeConfig\nspec: {kubelet: {config: {kubeReserved: {memory: 9Gi}}}}\n",
+     {"kubelet": {"kubeReserved": {"memory": "1Gi"}}}),
+    ("[settings.host-containers.admin]\nenabled = true\n", {"alias": "bottlerocket@latest"}),
+    ("spec: [not, a, mapping]", {}),
+    ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: true}, flags: none}}\n", {}),
+    ("kubelet --eviction-hard=memory.available", {}),
+    ("MIME-Version: 1.0\nContent-Type: text/plain; charset=no-such-thing\n\nhello\n", {}),
+    ("a: &a [*a]\nb: ]", {}),
+])  # fmt: skip
 def test_no_findings(user_data: str | None, spec: dict[str, Any]) -> None:
     assert facts(user_data, **spec) == []
 
@@ -150,16 +145,13 @@ def test_endless_nesting_gives_no_settings() -> None:
     assert kubelet_settings("a = " + "[" * 100_000) == ()
 
 
-@pytest.mark.parametrize(
-    ("user_data", "labels"),
-    [
-        (NODE_CONFIG, ()),
-        (NODE_CONFIG.replace("a=b", "a=b,node-role.kubernetes.io/batch=true"), ("node-role.kubernetes.io/batch",)),
-        ("/etc/eks/bootstrap.sh c --kubelet-extra-args '--node-labels=kops.k8s.io/x=y --v=2'", ("kops.k8s.io/x",)),
-        ("# --node-labels=kubernetes.io/role=x\n--node-labels=node.kubernetes.io/x=y,kubernetes.io/os=linux", ()),
-        ('[settings.kubernetes.node-labels]\n"kubernetes.io/role" = "x"\n"x.io/y" = "z"', ("kubernetes.io/role",)),
-        ("--node-labels=sub.node.kubernetes.io/x=y,mykubernetes.io/x=y", ()),
-    ],
-)
+@pytest.mark.parametrize(("user_data", "labels"), [
+    (NODE_CONFIG, ()),
+    (NODE_CONFIG.replace("a=b", "a=b,node-role.kubernetes.io/batch=true"), ("node-role.kubernetes.io/batch",)),
+    ("/etc/eks/bootstrap.sh c --kubelet-extra-args '--node-labels=kops.k8s.io/x=y --v=2'", ("kops.k8s.io/x",)),
+    ("# --node-labels=kubernetes.io/role=x\n--node-labels=node.kubernetes.io/x=y,kubernetes.io/os=linux", ()),
+    ('[settings.kubernetes.node-labels]\n"kubernetes.io/role" = "x"\n"x.io/y" = "z"', ("kubernetes.io/role",)),
+    ("--node-labels=sub.node.kubernetes.io/x=y,mykubernetes.io/x=y", ()),
+])  # fmt: skip
 def test_labels_with_which_the_kubelet_does_not_start(user_data: str, labels: tuple[str, ...]) -> None:
     assert refused_labels(user_data) == labels

@@ -43,19 +43,16 @@ def test_reasons_with_equal_budgets_share_a_week() -> None:
     assert [state.left for state in budgets.states] == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("budget", "hours"),
-    [
-        (DisruptionBudget("1"), None),
-        (DisruptionBudget("1", "0 9 * * *", "8h"), (9, 17)),
-        (DisruptionBudget("1", "0 13 * * *", "1h"), (13, 14)),
-        (DisruptionBudget("1", "0 9 * * *", "1h"), (33, 34)),
-        (DisruptionBudget("1", "0 20 * * *", "17h"), (-4, 13)),
-        (DisruptionBudget("1", "0 0 30 2 *", "1h"), (None, None)),
-        (DisruptionBudget("1", "0 0 1 6 *", "1h"), (None, None)),
-        (DisruptionBudget("1", "0 0 * * 7", "1h"), None),
-    ],
-)
+@pytest.mark.parametrize(("budget", "hours"), [
+    (DisruptionBudget("1"), None),
+    (DisruptionBudget("1", "0 9 * * *", "8h"), (9, 17)),
+    (DisruptionBudget("1", "0 13 * * *", "1h"), (13, 14)),
+    (DisruptionBudget("1", "0 9 * * *", "1h"), (33, 34)),
+    (DisruptionBudget("1", "0 20 * * *", "17h"), (-4, 13)),
+    (DisruptionBudget("1", "0 0 30 2 *", "1h"), (None, None)),
+    (DisruptionBudget("1", "0 0 1 6 *", "1h"), (None, None)),
+    (DisruptionBudget("1", "0 0 * * 7", "1h"), None),
+])  # fmt: skip
 def test_windows(budget: DisruptionBudget, hours: tuple[int | None, int | None] | None) -> None:
     window = week_of(budget).windows[0]
     numbers = tuple(None if at is None else (at - MIDNIGHT_NS) // HOUR_NS for at in (window.start_ns, window.end_ns))

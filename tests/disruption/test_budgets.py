@@ -44,18 +44,15 @@ def test_invalid_budget_closes_the_pool_for_every_reason(budget: DisruptionBudge
     assert state.problem
 
 
-@pytest.mark.parametrize(
-    ("schedule", "duration", "spans"),
-    [
-        ("*/30 * * * *", "40m", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
-        ("0 0 30 2 *", "1h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
-        ("0 0 29 2 *", "1h", []),
-        ("0 13 * * *", "1h", [TimeSpan(NOW_NS + HOUR_NS, NOW_NS + 2 * HOUR_NS)]),
-        ("0 13 * * *", None, []),
-        ("@every 1h", "2h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
-        ("@every 3h", "2h", []),
-    ],
-)
+@pytest.mark.parametrize(("schedule", "duration", "spans"), [
+    ("*/30 * * * *", "40m", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
+    ("0 0 30 2 *", "1h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
+    ("0 0 29 2 *", "1h", []),
+    ("0 13 * * *", "1h", [TimeSpan(NOW_NS + HOUR_NS, NOW_NS + 2 * HOUR_NS)]),
+    ("0 13 * * *", None, []),
+    ("@every 1h", "2h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
+    ("@every 3h", "2h", []),
+])  # fmt: skip
 def test_spans(schedule: str, duration: str | None, spans: Sequence[TimeSpan]) -> None:
     window = read_window(DisruptionBudget("0", schedule, duration))
     assert list(open_spans(present(window), NOW_NS, NOW_NS + DAY_NS)) == spans

@@ -68,29 +68,26 @@ def test_hits_are_strictly_later_and_on_the_minute() -> None:
     assert _next("0 0 1 1 *", "2026-12-31T23:59:59Z") == "2027-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "expected exactly 5 fields, found 0: []"),
-        ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
-        ("TZ=UTC 0 0 * * *", "expected exactly 5 fields, found 6"),
-        ("0 0 0 * * *", "expected exactly 5 fields, found 6"),
-        ("0 0 * * 7", "end of range (7) above maximum (6): 7"),
-        ("0 0 0 * *", "beginning of range (0) below minimum (1): 0"),
-        ("0 22-6 * * *", "beginning of range (22) beyond end of range (6): 22-6"),
-        ("0 0 * * sat-sun", "beginning of range (6) beyond end of range (0): sat-sun"),
-        ("0 1-2-3 * * *", "too many hyphens: 1-2-3"),
-        ("*/1/2 * * * *", "too many slashes: */1/2"),
-        ("*/0 * * * *", "step of range should be a positive number: */0"),
-        ("x * * * *", "failed to parse int from x"),
-        ("0 0 * * */mon", "failed to parse int from mon"),
-        (f"{'9' * 5000} * * * *", "value out of range"),
-        ("-1 * * * *", "failed to parse int from"),
-        ("*/-1 * * * *", "negative number (-1) not allowed: -1"),
-        ("@noon", "unrecognized descriptor: @noon"),
-        ("@every soon", "failed to parse duration @every soon"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("", "expected exactly 5 fields, found 0: []"),
+    ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
+    ("TZ=UTC 0 0 * * *", "expected exactly 5 fields, found 6"),
+    ("0 0 0 * * *", "expected exactly 5 fields, found 6"),
+    ("0 0 * * 7", "end of range (7) above maximum (6): 7"),
+    ("0 0 0 * *", "beginning of range (0) below minimum (1): 0"),
+    ("0 22-6 * * *", "beginning of range (22) beyond end of range (6): 22-6"),
+    ("0 0 * * sat-sun", "beginning of range (6) beyond end of range (0): sat-sun"),
+    ("0 1-2-3 * * *", "too many hyphens: 1-2-3"),
+    ("*/1/2 * * * *", "too many slashes: */1/2"),
+    ("*/0 * * * *", "step of range should be a positive number: */0"),
+    ("x * * * *", "failed to parse int from x"),
+    ("0 0 * * */mon", "failed to parse int from mon"),
+    (f"{'9' * 5000} * * * *", "value out of range"),
+    ("-1 * * * *", "failed to parse int from"),
+    ("*/-1 * * * *", "negative number (-1) not allowed: -1"),
+    ("@noon", "unrecognized descriptor: @noon"),
+    ("@every soon", "failed to parse duration @every soon"),
+])  # fmt: skip
 def test_errors(text: str, problem: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse_schedule(text)

@@ -167,16 +167,13 @@ def test_a_deadline_bounds_the_wait() -> None:
     assert (waiting["late"].hold, waiting["late"].forced_ns) == (Hold.FORCED, NOW_NS - HOUR_NS)
 
 
-@pytest.mark.parametrize(
-    ("reason", "ready", "grace_ns", "bound_ns"),
-    [
-        ("Unhealthy", "False", None, 10 * MINUTE_NS),
-        ("Unhealthy", "False", DAY_NS, 10 * MINUTE_NS),
-        ("Unhealthy", "False", MINUTE_NS, MINUTE_NS),
-        ("Unhealthy", "True", DAY_NS, None),
-        ("Drifted", "False", DAY_NS, None),
-    ],
-)
+@pytest.mark.parametrize(("reason", "ready", "grace_ns", "bound_ns"), [
+    ("Unhealthy", "False", None, 10 * MINUTE_NS),
+    ("Unhealthy", "False", DAY_NS, 10 * MINUTE_NS),
+    ("Unhealthy", "False", MINUTE_NS, MINUTE_NS),
+    ("Unhealthy", "True", DAY_NS, None),
+    ("Drifted", "False", DAY_NS, None),
+])  # fmt: skip
 def test_drain_bound_of_repair_is_known(reason: str, ready: str, grace_ns: int | None, bound_ns: int | None) -> None:
     sick = a_node(
         taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),),
@@ -236,17 +233,14 @@ def test_expiries_in_order() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("minutes", "wave"),
-    [
-        ((), ()),
-        ((5,), (5,)),
-        ((0, 30), (0, 30)),
-        ((0, 31), (0,)),
-        ((0, 40, 50, 60, 75, 200, 210), (40, 50, 60)),
-        ((0, 10, 100, 110), (0, 10)),
-    ],
-)
+@pytest.mark.parametrize(("minutes", "wave"), [
+    ((), ()),
+    ((5,), (5,)),
+    ((0, 30), (0, 30)),
+    ((0, 31), (0,)),
+    ((0, 40, 50, 60, 75, 200, 210), (40, 50, 60)),
+    ((0, 10, 100, 110), (0, 10)),
+])  # fmt: skip
 def test_largest_expiry_wave(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
     assert WAVE_NS == 30 * MINUTE_NS
     coming = [Expiry(str(minute), minute * MINUTE_NS, None) for minute in minutes]

@@ -136,15 +136,12 @@ def test_selected_nodepool_is_nearest_even_if_skipped() -> None:
     assert reason_of(place)[0].startswith("provisioning skips NodePool static")
 
 
-@pytest.mark.parametrize(
-    ("fields", "gate"),
-    [
-        ({"node_selector": {"team": "a"}}, "requirements"),
-        ({"node_selector": {labels.NODEPOOL: "nobody"}}, "requirements"),
-        ({"cpu": "90"}, "instance types"),
-        ({"cpu": "1"}, "limits"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "gate"), [
+    ({"node_selector": {"team": "a"}}, "requirements"),
+    ({"node_selector": {labels.NODEPOOL: "nobody"}}, "requirements"),
+    ({"cpu": "90"}, "instance types"),
+    ({"cpu": "1"}, "limits"),
+])  # fmt: skip
 def test_limits_are_the_reason_only_if_nothing_else_is(fields: dict[str, Any], gate: str) -> None:
     full = a_nodepool(budgets=(), limits=amounts({"cpu": "1"}))
     place = _reason(pods=[a_pod(**{**HERE, **fields})], pools=[full])

@@ -42,14 +42,11 @@ def _analysed(minutes: int, version: str, *, sick: int = 1, gate: str = "true", 
     return AnalysisSteps(prepared(nodes=nodes, nodeclaims=claims, settings=settings), 1)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "sick", "deletion", "named"),
-    [
-        (31, 1, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False), ("node-0",)),
-        (29, 1, HealthDeletion(NOW_NS + MINUTE_NS, is_tripped=False), ()),
-        (31, 3, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=True), ()),
-    ],
-)
+@pytest.mark.parametrize(("minutes", "sick", "deletion", "named"), [
+    (31, 1, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False), ("node-0",)),
+    (29, 1, HealthDeletion(NOW_NS + MINUTE_NS, is_tripped=False), ()),
+    (31, 3, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=True), ()),
+])  # fmt: skip
 def test_unhealthy_nodes_before_1_15(minutes: int, sick: int, deletion: HealthDeletion, named: tuple[str, ...]) -> None:
     steps = _analysed(minutes, "1.14.1", sick=sick)
     assert analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy == deletion

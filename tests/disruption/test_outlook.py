@@ -72,15 +72,12 @@ def test_cheaper_node_for_the_protected_pod() -> None:
     assert present(prospect.command).replacements[0].pods == ("default/web-1",)
 
 
-@pytest.mark.parametrize(
-    ("own_cpu", "waiting", "code", "is_only"),
-    [
-        ("100m", ("7",), RefusalCode.NOT_CHEAPER, True),
-        ("100m", ("7", "7"), RefusalCode.NEEDS_NODES, True),
-        ("7", ("7",), RefusalCode.NEEDS_NODES, False),
-        ("3", ("3",), RefusalCode.NOT_CHEAPER, False),
-    ],
-)
+@pytest.mark.parametrize(("own_cpu", "waiting", "code", "is_only"), [
+    ("100m", ("7",), RefusalCode.NOT_CHEAPER, True),
+    ("100m", ("7", "7"), RefusalCode.NEEDS_NODES, True),
+    ("7", ("7",), RefusalCode.NEEDS_NODES, False),
+    ("3", ("3",), RefusalCode.NOT_CHEAPER, False),
+])  # fmt: skip
 def test_nodes_for_pending_pods_count(own_cpu: str, waiting: tuple[str, ...], code: str, is_only: bool) -> None:
     pods = [a_pod(node="node-1", cpu=own_cpu)]
     pods += [a_pod(name=f"big-{i}", cpu=cpu) for i, cpu in enumerate(waiting)]
@@ -304,15 +301,12 @@ def test_static_drift_replaces_within_headroom() -> None:
     assert going(budgets=(DisruptionBudget("0"),)) == []
 
 
-@pytest.mark.parametrize(
-    ("requirements", "types", "expected"),
-    [
-        ((), None, (("m5.large", "m5.2xlarge"), 0.1)),
-        ((("node.kubernetes.io/instance-type", "In", "m5.2xlarge"),), None, (("m5.2xlarge",), 0.4)),
-        (((labels.CAPACITY_TYPE, "In", "spot"),), None, ((), 0.0)),
-        ((), (), ((), 0.0)),
-    ],
-)
+@pytest.mark.parametrize(("requirements", "types", "expected"), [
+    ((), None, (("m5.large", "m5.2xlarge"), 0.1)),
+    ((("node.kubernetes.io/instance-type", "In", "m5.2xlarge"),), None, (("m5.2xlarge",), 0.4)),
+    (((labels.CAPACITY_TYPE, "In", "spot"),), None, ((), 0.0)),
+    ((), (), ((), 0.0)),
+])  # fmt: skip
 def test_types_that_a_template_may_be_launched_with(
     requirements: Sequence[Sequence[str]], types: Sequence[Any] | None, expected: Sequence[Sequence[str] | float]
 ) -> None:

@@ -49,21 +49,18 @@ def test_rules_in_their_order(text: str, expected: str) -> None:
     assert text == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "rest"),
-    [
-        ("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa", "runner"),
-        ("runner-t1abcdef-project-4711-concurrent-12", "runner"),
-        ("runner-project", "runner-project"),
-        ("job-9f3e2a10-1b2c-4d5e-8f90-abcdef012345", "job"),
-        ("ci-4711-x7k2p", "ci"),
-        ("report-zxkqp", "report"),
-        ("report-daily", "report-daily"),
-        ("build-v2", "build-v2"),
-        ("12345", "12345"),
-        ("a-1-2-3", "a"),
-    ],
-)
+@pytest.mark.parametrize(("name", "rest"), [
+    ("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa", "runner"),
+    ("runner-t1abcdef-project-4711-concurrent-12", "runner"),
+    ("runner-project", "runner-project"),
+    ("job-9f3e2a10-1b2c-4d5e-8f90-abcdef012345", "job"),
+    ("ci-4711-x7k2p", "ci"),
+    ("report-zxkqp", "report"),
+    ("report-daily", "report-daily"),
+    ("build-v2", "build-v2"),
+    ("12345", "12345"),
+    ("a-1-2-3", "a"),
+])  # fmt: skip
 def test_generated_endings(name: str, rest: str) -> None:
     assert stem(name) == rest
 

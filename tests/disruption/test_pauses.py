@@ -75,22 +75,19 @@ def test_an_api_server_accepts_a_pause(until: str | None, reasons: tuple[Reason,
     assert [violation for violation in violations if "budgets" in violation.path] == []
 
 
-@pytest.mark.parametrize(
-    ("budget", "is_recurring"),
-    [
-        (DisruptionBudget("0"), False),
-        (DisruptionBudget("0%"), False),
-        (DisruptionBudget("0", "0 12 20 11 *", "1h"), False),
-        (DisruptionBudget("0", "0 9 * * mon-fri", "8h"), True),
-        (DisruptionBudget("0", "0 12 20 * *", "1h"), True),
-        (DisruptionBudget("0", "@daily", "24h"), True),
-        (DisruptionBudget("1%"), None),
-        (DisruptionBudget("1"), None),
-        (DisruptionBudget("0", "0 13 20 11 *", "1h"), None),
-        (DisruptionBudget("0", "0 0 * * 7", "1h"), None),
-        (DisruptionBudget("none"), None),
-    ],
-)
+@pytest.mark.parametrize(("budget", "is_recurring"), [
+    (DisruptionBudget("0"), False),
+    (DisruptionBudget("0%"), False),
+    (DisruptionBudget("0", "0 12 20 11 *", "1h"), False),
+    (DisruptionBudget("0", "0 9 * * mon-fri", "8h"), True),
+    (DisruptionBudget("0", "0 12 20 * *", "1h"), True),
+    (DisruptionBudget("0", "@daily", "24h"), True),
+    (DisruptionBudget("1%"), None),
+    (DisruptionBudget("1"), None),
+    (DisruptionBudget("0", "0 13 20 11 *", "1h"), None),
+    (DisruptionBudget("0", "0 0 * * 7", "1h"), None),
+    (DisruptionBudget("none"), None),
+])  # fmt: skip
 def test_active_pauses(budget: DisruptionBudget, is_recurring: bool | None) -> None:
     """NOW is Friday 2026-11-20, 12:00."""
     assert format_timestamp(NOW_NS).startswith("2026-11-20T12:00")
@@ -100,17 +97,14 @@ def test_active_pauses(budget: DisruptionBudget, is_recurring: bool | None) -> N
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "end"),
-    [
-        ("2h", "2026-11-20T14:00:00Z"),
-        ("18:00Z", "2026-11-20T18:00:00Z"),
-        ("18:00", "2026-11-20T18:00:00Z"),
-        ("11:30z", "2026-11-21T11:30:00Z"),
-        ("12:00", "2026-11-21T12:00:00Z"),
-        ("2026-12-01T06:00:00Z", "2026-12-01T06:00:00Z"),
-    ],
-)
+@pytest.mark.parametrize(("text", "end"), [
+    ("2h", "2026-11-20T14:00:00Z"),
+    ("18:00Z", "2026-11-20T18:00:00Z"),
+    ("18:00", "2026-11-20T18:00:00Z"),
+    ("11:30z", "2026-11-21T11:30:00Z"),
+    ("12:00", "2026-11-21T12:00:00Z"),
+    ("2026-12-01T06:00:00Z", "2026-12-01T06:00:00Z"),
+])  # fmt: skip
 def test_ends_as_users_write_them(text: str, end: str) -> None:
     now_ns = NOW_NS - NOW_NS % DAY_NS + 12 * HOUR_NS
     assert end_of(text, now_ns) == parse_timestamp(end)

@@ -43,16 +43,13 @@ def test_a_nomination_lasts_twice_the_longest_batch(batch_seconds: float, lasts:
     assert window_ns(batch_seconds) == lasts * SECOND_NS
 
 
-@pytest.mark.parametrize(
-    ("zone", "price"),
-    [
-        ((NodeSelectorRequirement(labels.ZONE, "In", ("a",)),), 1.0),
-        ((NodeSelectorRequirement(labels.ZONE, "In", ("b",)),), 0.0),
-        ((NodeSelectorRequirement(labels.ZONE, "NotIn", ("a",)),), 0.0),
-        ((NodeSelectorRequirement(labels.ZONE, "Exists"),), 0.0),
-        ((), 0.0),
-    ],
-)
+@pytest.mark.parametrize(("zone", "price"), [
+    ((NodeSelectorRequirement(labels.ZONE, "In", ("a",)),), 1.0),
+    ((NodeSelectorRequirement(labels.ZONE, "In", ("b",)),), 0.0),
+    ((NodeSelectorRequirement(labels.ZONE, "NotIn", ("a",)),), 0.0),
+    ((NodeSelectorRequirement(labels.ZONE, "Exists"),), 0.0),
+    ((), 0.0),
+])  # fmt: skip
 def test_price_is_of_the_offering_with_the_nodes_zone(zone: tuple[NodeSelectorRequirement, ...], price: float) -> None:
     kind = NodeSelectorRequirement(labels.CAPACITY_TYPE, "In", ("spot",))
     offering = Offering(requirements=(kind, *zone), price_per_hour=1.0)
@@ -185,16 +182,13 @@ def test_every_code_has_its_facts() -> None:
     assert {facts.why for facts in CODES.values()} <= set(RANKS) == set(WhyCode)
 
 
-@pytest.mark.parametrize(
-    ("why", "codes"),
-    [
-        (WhyCode.DND, {Code.POD_DND}),
-        (WhyCode.PDB, {Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE}),
-        (WhyCode.BUDGET, {Code.BUDGET_ZERO}),
-        (WhyCode.NEVER, {Code.CONSOLIDATION_DISABLED}),
-        (WhyCode.OK, set()),
-    ],
-)
+@pytest.mark.parametrize(("why", "codes"), [
+    (WhyCode.DND, {Code.POD_DND}),
+    (WhyCode.PDB, {Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE}),
+    (WhyCode.BUDGET, {Code.BUDGET_ZERO}),
+    (WhyCode.NEVER, {Code.CONSOLIDATION_DISABLED}),
+    (WhyCode.OK, set()),
+])  # fmt: skip
 def test_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
     assert set(codes_shown_as(why)) == codes
 

@@ -99,14 +99,10 @@ def test_the_drain_of_an_unhealthy_node_is_ended_by_force(ends_minutes: int | No
         assert gone_minutes <= seconds(gone) / 60 < gone_minutes + 2
 
 
-@pytest.mark.parametrize(
-    ("world", "settings"),
-    [
-        (_sick(10), parse_settings({}, "1.14.1")),
-        (_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), METHOD),
-    ],
-    ids=["without the gate", "a drain has begun"],
-)
+@pytest.mark.parametrize(("world", "settings"), [
+    (_sick(10), parse_settings({}, "1.14.1")),
+    (_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), METHOD),
+], ids=["without the gate", "a drain has begun"])  # fmt: skip
 def test_a_sick_node_is_left_alone(world: Inventory, settings: Settings) -> None:
     assert played(world, settings=settings).steps == ()
 
@@ -177,15 +173,11 @@ def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
 STATIC = Settings(gates={"StaticCapacity": True})
 
 
-@pytest.mark.parametrize(
-    ("pool", "settings", "launched"),
-    [
-        ({"replicas": 3}, STATIC, [(2, 0)]),
-        ({"replicas": 3}, Settings(), []),
-        ({"replicas": 5, "limits": {"nodes": parse_quantity("2")}}, STATIC, [(1, 0)]),
-    ],
-    ids=["missing nodes at once", "without the gate", "no more than the limit of nodes"],
-)
+@pytest.mark.parametrize(("pool", "settings", "launched"), [
+    ({"replicas": 3}, STATIC, [(2, 0)]),
+    ({"replicas": 3}, Settings(), []),
+    ({"replicas": 5, "limits": {"nodes": parse_quantity("2")}}, STATIC, [(1, 0)]),
+], ids=["missing nodes at once", "without the gate", "no more than the limit of nodes"])  # fmt: skip
 def test_static_pools_reach_replicas(pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]) -> None:
     forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(**pool)]), settings=settings)
     provisioned = steps(forecast, StepKind.PROVISION)

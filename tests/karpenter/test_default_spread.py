@@ -56,31 +56,28 @@ def test_forms_that_karpenter_reads(text: str, skew: int, key: str) -> None:
     assert (result.max_skew, result.topology_key, result.when_unsatisfiable) == (skew, key, DO_NOT_SCHEDULE)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (constraint("maxSkew: 1.5, topologyKey: zone"), "maxSkew is 1.5, must be a whole number"),
-        (constraint("maxSkew: 2147483648, topologyKey: zone"), "must be a whole number"),
-        (constraint("maxSkew: true, topologyKey: zone"), "must be a whole number"),
-        (constraint('maxSkew: "1", topologyKey: zone'), "must be a whole number"),
-        (constraint("maxSkew: 1, topologyKey: 1e21"), "not a valid label name"),
-        (constraint("maxSkew: 1, topologyKey: [zone]"), "topologyKey is a list, must be text"),
-        (constraint("maxSkew: 1, maxSkew: 1, topologyKey: zone"), "'maxSkew' appears twice in a mapping"),
-        ("podTopologySpread: {defaultConstraints: [null]}", "maxSkew must be greater"),
-        ("podTopologySpread: {defaultConstraints: {}}", "defaultConstraints is a mapping, must be a list"),
-        ("podTopologySpread: text", "podTopologySpread is 'text', must be a mapping"),
-        ("[]", "the document is a list, must be a mapping"),
-        ("podTopologySpread: [", "cannot be read"),
-        ('{"profiles": []}', "profiles"),
-        (written({**ZONAL, "maxSkew": 0}), "maxSkew"),
-        (written({**ZONAL, "topologyKey": "-zone"}), "not a valid label name"),
-        (written({**ZONAL, "topologyKey": "Upper.example.com/zone"}), "not a valid label name"),
-        (written({**ZONAL, "whenUnsatisfiable": "Never"}), "whenUnsatisfiable"),
-        (written({**ZONAL, "labelSelector": {}}), "labelSelector"),
-        (written({**ZONAL, "matchLabelKeys": ["a"]}), "matchLabelKeys"),
-        (written(ZONAL, ZONAL), "repeats the topologyKey"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    (constraint("maxSkew: 1.5, topologyKey: zone"), "maxSkew is 1.5, must be a whole number"),
+    (constraint("maxSkew: 2147483648, topologyKey: zone"), "must be a whole number"),
+    (constraint("maxSkew: true, topologyKey: zone"), "must be a whole number"),
+    (constraint('maxSkew: "1", topologyKey: zone'), "must be a whole number"),
+    (constraint("maxSkew: 1, topologyKey: 1e21"), "not a valid label name"),
+    (constraint("maxSkew: 1, topologyKey: [zone]"), "topologyKey is a list, must be text"),
+    (constraint("maxSkew: 1, maxSkew: 1, topologyKey: zone"), "'maxSkew' appears twice in a mapping"),
+    ("podTopologySpread: {defaultConstraints: [null]}", "maxSkew must be greater"),
+    ("podTopologySpread: {defaultConstraints: {}}", "defaultConstraints is a mapping, must be a list"),
+    ("podTopologySpread: text", "podTopologySpread is 'text', must be a mapping"),
+    ("[]", "the document is a list, must be a mapping"),
+    ("podTopologySpread: [", "cannot be read"),
+    ('{"profiles": []}', "profiles"),
+    (written({**ZONAL, "maxSkew": 0}), "maxSkew"),
+    (written({**ZONAL, "topologyKey": "-zone"}), "not a valid label name"),
+    (written({**ZONAL, "topologyKey": "Upper.example.com/zone"}), "not a valid label name"),
+    (written({**ZONAL, "whenUnsatisfiable": "Never"}), "whenUnsatisfiable"),
+    (written({**ZONAL, "labelSelector": {}}), "labelSelector"),
+    (written({**ZONAL, "matchLabelKeys": ["a"]}), "matchLabelKeys"),
+    (written(ZONAL, ZONAL), "repeats the topologyKey"),
+])  # fmt: skip
 def test_values_that_karpenter_refuses_at_startup(text: str, words: str) -> None:
     with pytest.raises(SpreadError, match=words):
         parse_scheduler_config(text)

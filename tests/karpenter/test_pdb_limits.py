@@ -15,23 +15,17 @@ from tests.builders import NOW_NS, a_pdb, a_pod, a_pod_template
 EMPTY_SELECTOR = LabelSelector()
 
 
-@pytest.mark.parametrize(
-    ("pdbs", "kind"),
-    [
-        ([], None),
-        ([a_pdb(allowed=1)], None),
-        ([a_pdb(allowed=0)], PdbBlockKind.EXHAUSTED),
-        ([a_pdb(allowed=5, name="a"), a_pdb(allowed=5, name="b")], PdbBlockKind.MULTIPLE),
-        ([a_pdb(allowed=0, namespace="other")], None),
-        ([a_pdb(allowed=0, selector=EMPTY_SELECTOR)], PdbBlockKind.EXHAUSTED),
-        ([a_pdb(allowed=0, selector=None)], None),
-        ([a_pdb(allowed=0, labels={"app": "api"})], None),
-        (
-            [a_pdb(selector=LabelSelector((), (LabelSelectorRequirement("app", "In", ("web",)),)))],
-            PdbBlockKind.EXHAUSTED,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("pdbs", "kind"), [
+    ([], None),
+    ([a_pdb(allowed=1)], None),
+    ([a_pdb(allowed=0)], PdbBlockKind.EXHAUSTED),
+    ([a_pdb(allowed=5, name="a"), a_pdb(allowed=5, name="b")], PdbBlockKind.MULTIPLE),
+    ([a_pdb(allowed=0, namespace="other")], None),
+    ([a_pdb(allowed=0, selector=EMPTY_SELECTOR)], PdbBlockKind.EXHAUSTED),
+    ([a_pdb(allowed=0, selector=None)], None),
+    ([a_pdb(allowed=0, labels={"app": "api"})], None),
+    ([a_pdb(selector=LabelSelector((), (LabelSelectorRequirement("app", "In", ("web",)),)))], PdbBlockKind.EXHAUSTED),
+])  # fmt: skip
 def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind | None) -> None:
     block = PdbLimits(pdbs).block(a_pod(node="n"))
     assert (block.kind if block else None) == kind
@@ -61,18 +55,15 @@ def test_invalid_selector_selects_nothing_and_is_reported() -> None:
     assert text.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
 
 
-@pytest.mark.parametrize(
-    ("fields", "is_closed"),
-    [
-        ({"min_available": 5}, True),
-        ({"min_available": 4}, False),
-        ({"min_available": "90%"}, True),
-        ({"min_available": "80%"}, False),
-        ({"min_available": "81%"}, True),
-        ({"max_unavailable": "1%"}, False),
-        ({"max_unavailable": "0%"}, True),
-    ],
-)
+@pytest.mark.parametrize(("fields", "is_closed"), [
+    ({"min_available": 5}, True),
+    ({"min_available": 4}, False),
+    ({"min_available": "90%"}, True),
+    ({"min_available": "80%"}, False),
+    ({"min_available": "81%"}, True),
+    ({"max_unavailable": "1%"}, False),
+    ({"max_unavailable": "0%"}, True),
+])  # fmt: skip
 def test_percentages_of_five_pods_are_rounded_up(fields: dict[str, Any], *, is_closed: bool) -> None:
     assert is_always_closed(a_pdb(expected_pods=5, **fields)) is is_closed
     assert not is_always_closed(a_pdb(expected_pods=0, min_available="90%"))

@@ -18,37 +18,31 @@ AS_1_14 = parse_settings({}, "1.14.1")
 MANAGED = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"})
 
 
-@pytest.mark.parametrize(
-    ("annotations", "priority", "cost"),
-    [
-        ({}, 0, 1.0),
-        ({POD_DELETION_COST: "134217728"}, 0, 2.0),
-        ({POD_DELETION_COST: "what"}, 0, 1.0),
-        ({}, 2_000_001_000, 10.0),
-        ({}, -33_554_432, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "priority", "cost"), [
+    ({}, 0, 1.0),
+    ({POD_DELETION_COST: "134217728"}, 0, 2.0),
+    ({POD_DELETION_COST: "what"}, 0, 1.0),
+    ({}, 2_000_001_000, 10.0),
+    ({}, -33_554_432, 0.0),
+])  # fmt: skip
 def test_eviction_cost(annotations: dict[str, str], priority: int, cost: float) -> None:
     template = a_pod_template(annotations=annotations, priority=priority)
     assert eviction_cost(template) == eviction_cost(template, AS_1_14) == cost
 
 
-@pytest.mark.parametrize(
-    ("annotations", "settings", "cost"),
-    [
-        ({POD_DELETION_COST: "-Inf"}, AS_1_14, -10.0),
-        ({POD_DELETION_COST: "-Inf"}, DEFAULTS, 1.0),
-        ({POD_DELETION_COST: "-1.4e8"}, DEFAULTS, 1.0),
-        ({POD_DELETION_COST: "2147483648"}, DEFAULTS, 1.0),
-        ({POD_DELETION_COST: "9" * 5000}, DEFAULTS, 1.0),
-        ({POD_DELETION_COST: "0" * 5000 + "134217728"}, DEFAULTS, 2.0),
-        ({POD_DELETION_COST: "134217728"}, MANAGED, 1.0),
-        ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, DEFAULTS, 2.0),
-        ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, AS_1_14, 0.0),
-        ({DISRUPTION_COST: "much", POD_DELETION_COST: "-134217728"}, DEFAULTS, 1.0),
-        ({DISRUPTION_COST: "134217728"}, MANAGED, 2.0),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "settings", "cost"), [
+    ({POD_DELETION_COST: "-Inf"}, AS_1_14, -10.0),
+    ({POD_DELETION_COST: "-Inf"}, DEFAULTS, 1.0),
+    ({POD_DELETION_COST: "-1.4e8"}, DEFAULTS, 1.0),
+    ({POD_DELETION_COST: "2147483648"}, DEFAULTS, 1.0),
+    ({POD_DELETION_COST: "9" * 5000}, DEFAULTS, 1.0),
+    ({POD_DELETION_COST: "0" * 5000 + "134217728"}, DEFAULTS, 2.0),
+    ({POD_DELETION_COST: "134217728"}, MANAGED, 1.0),
+    ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, DEFAULTS, 2.0),
+    ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, AS_1_14, 0.0),
+    ({DISRUPTION_COST: "much", POD_DELETION_COST: "-134217728"}, DEFAULTS, 1.0),
+    ({DISRUPTION_COST: "134217728"}, MANAGED, 2.0),
+])  # fmt: skip
 def test_costs_are_whole_numbers_since_1_15(annotations: dict[str, str], settings: Settings, cost: float) -> None:
     assert eviction_cost(a_pod_template(annotations=annotations), settings) == cost
 
@@ -57,27 +51,24 @@ def _predicates(*pdbs: PodDisruptionBudget) -> PodPredicates:
     return PodPredicates(pdbs, NOW_NS)
 
 
-@pytest.mark.parametrize(
-    ("pod", "reschedulable", "evictable", "disruptable", "waited_for"),
-    [
-        (a_pod(node="n"), True, True, True, True),
-        (a_pod(node="n", phase="Succeeded"), False, False, True, False),
-        (a_pod(node="n", phase="Failed"), False, False, True, False),
-        (a_pod(node="n", deletion_ns=NOW_NS), False, False, True, True),
-        (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS), False, False, True, True),
-        (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS - 1), False, False, True, False),
-        (a_pod(node="n", owner=an_owner(kind="StatefulSet"), deletion_ns=NOW_NS), True, False, True, True),
-        (a_pod(node="n", daemonset="agent"), False, True, True, True),
-        (a_pod(node="n", owner=an_owner(kind="Node", api_version="v1")), False, False, True, False),
-        (a_pod(node="n", owner=an_owner(kind="DaemonSet", api_version="apps.kruise.io/v1")), True, True, True, True),
-        (a_pod(node="n", tolerations=EVERYTHING), True, False, True, False),
-        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}), True, False, False, True),
-        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, tolerations=EVERYTHING), True, False, False, False),
-        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "false"}), True, True, True, True),
-        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, daemonset="agent"), False, False, False, True),
-        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, phase="Succeeded"), False, False, True, False),
-    ],
-)
+@pytest.mark.parametrize(("pod", "reschedulable", "evictable", "disruptable", "waited_for"), [
+    (a_pod(node="n"), True, True, True, True),
+    (a_pod(node="n", phase="Succeeded"), False, False, True, False),
+    (a_pod(node="n", phase="Failed"), False, False, True, False),
+    (a_pod(node="n", deletion_ns=NOW_NS), False, False, True, True),
+    (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS), False, False, True, True),
+    (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS - 1), False, False, True, False),
+    (a_pod(node="n", owner=an_owner(kind="StatefulSet"), deletion_ns=NOW_NS), True, False, True, True),
+    (a_pod(node="n", daemonset="agent"), False, True, True, True),
+    (a_pod(node="n", owner=an_owner(kind="Node", api_version="v1")), False, False, True, False),
+    (a_pod(node="n", owner=an_owner(kind="DaemonSet", api_version="apps.kruise.io/v1")), True, True, True, True),
+    (a_pod(node="n", tolerations=EVERYTHING), True, False, True, False),
+    (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}), True, False, False, True),
+    (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, tolerations=EVERYTHING), True, False, False, False),
+    (a_pod(node="n", annotations={DO_NOT_DISRUPT: "false"}), True, True, True, True),
+    (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, daemonset="agent"), False, False, False, True),
+    (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, phase="Succeeded"), False, False, True, False),
+])  # fmt: skip
 def test_predicates(pod: Pod, reschedulable: bool, evictable: bool, disruptable: bool, waited_for: bool) -> None:
     predicates = _predicates()
     assert predicates.is_reschedulable(pod) is reschedulable

@@ -23,19 +23,16 @@ def node_with(*conditions: Condition) -> Any:
     return replace(a_node(), conditions=conditions, created_ns=NOW_NS - 1000 * MINUTE_NS)
 
 
-@pytest.mark.parametrize(
-    ("policies", "words"),
-    [
-        ([], "exactly one"),
-        ([DEFAULT, DEFAULT], "exactly one"),
-        ([{**DEFAULT, "action": "RebootNode"}], "must replace"),
-        ([{**DEFAULT, "priority": 101}], "priority"),
-        ([{**DEFAULT, "tolerationDuration": "soon"}], "duration"),
-        ([{**DEFAULT, "action": "Hope"}], "Hope"),
-        ([DEFAULT, {**DEFAULT, "reasonRegex": "("}], "unterminated"),
-        ([{"conditionType": "Ready"}], "conditionStatus"),
-    ],
-)
+@pytest.mark.parametrize(("policies", "words"), [
+    ([], "exactly one"),
+    ([DEFAULT, DEFAULT], "exactly one"),
+    ([{**DEFAULT, "action": "RebootNode"}], "must replace"),
+    ([{**DEFAULT, "priority": 101}], "priority"),
+    ([{**DEFAULT, "tolerationDuration": "soon"}], "duration"),
+    ([{**DEFAULT, "action": "Hope"}], "Hope"),
+    ([DEFAULT, {**DEFAULT, "reasonRegex": "("}], "unterminated"),
+    ([{"conditionType": "Ready"}], "conditionStatus"),
+])  # fmt: skip
 def test_policies_that_karpenter_refuses_at_startup(policies: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(RepairPolicyError, match=words):
         parse_policies(policies)

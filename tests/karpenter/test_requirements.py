@@ -17,71 +17,62 @@ EXAMPLES = [
 
 
 class TestConstruction:
-    @pytest.mark.parametrize(
-        ("operator", "values", "text"),
-        [
-            ("In", ["b", "a"], "k In [a b]"),
-            ("In", [], "k DoesNotExist"),
-            ("NotIn", ["b", "a"], "k NotIn [a b]"),
-            ("NotIn", [], "k Exists"),
-            ("Exists", [], "k Exists"),
-            ("Exists", ["ignored"], "k Exists"),
-            ("DoesNotExist", [], "k DoesNotExist"),
-            ("Gt", ["3"], "k Exists >=4"),
-            ("Gte", ["3"], "k Exists >=3"),
-            ("Lt", ["3"], "k Exists <=2"),
-            ("Lte", ["3"], "k Exists <=3"),
-            ("Gt", ["-3"], "k Exists >=-2"),
-            ("Gt", ["three"], "k Exists >=1"),
-            ("Gt", [str(MAX_INT64)], "k DoesNotExist"),
-            ("Gt", ["9" * 30], "k DoesNotExist"),
-            ("Gt", ["9" * 5000], "k DoesNotExist"),
-            ("Lt", ["-" + "9" * 5000], f"k Exists <={MAX_INT64}"),
-            ("Gte", ["0" * 5000 + "12"], "k Exists >=12"),
-            ("Gte", ["9" * 5000 + "x"], "k Exists >=0"),
-            ("Lt", [str(MIN_INT64)], f"k Exists <={MAX_INT64}"),
-            ("In", list("gfedcba"), "k In [a b c d e and 2 others]"),
-        ],
-    )
+    @pytest.mark.parametrize(("operator", "values", "text"), [
+        ("In", ["b", "a"], "k In [a b]"),
+        ("In", [], "k DoesNotExist"),
+        ("NotIn", ["b", "a"], "k NotIn [a b]"),
+        ("NotIn", [], "k Exists"),
+        ("Exists", [], "k Exists"),
+        ("Exists", ["ignored"], "k Exists"),
+        ("DoesNotExist", [], "k DoesNotExist"),
+        ("Gt", ["3"], "k Exists >=4"),
+        ("Gte", ["3"], "k Exists >=3"),
+        ("Lt", ["3"], "k Exists <=2"),
+        ("Lte", ["3"], "k Exists <=3"),
+        ("Gt", ["-3"], "k Exists >=-2"),
+        ("Gt", ["three"], "k Exists >=1"),
+        ("Gt", [str(MAX_INT64)], "k DoesNotExist"),
+        ("Gt", ["9" * 30], "k DoesNotExist"),
+        ("Gt", ["9" * 5000], "k DoesNotExist"),
+        ("Lt", ["-" + "9" * 5000], f"k Exists <={MAX_INT64}"),
+        ("Gte", ["0" * 5000 + "12"], "k Exists >=12"),
+        ("Gte", ["9" * 5000 + "x"], "k Exists >=0"),
+        ("Lt", [str(MIN_INT64)], f"k Exists <={MAX_INT64}"),
+        ("In", list("gfedcba"), "k In [a b c d e and 2 others]"),
+    ])  # fmt: skip
     def test_text(self, operator: str, values: list[str], text: str) -> None:
         assert str(Requirement.of("k", operator, values)) == text
 
-    @pytest.mark.parametrize(
-        ("alias", "key"),
-        [
-            ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
-            ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
-            ("failure-domain.beta.kubernetes.io/zone", ZONE),
-            ("topology.ebs.csi.aws.com/zone", ZONE),
-        ],
-    )
+    @pytest.mark.parametrize(("alias", "key"), [
+        ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+        ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+        ("failure-domain.beta.kubernetes.io/zone", ZONE),
+        ("topology.ebs.csi.aws.com/zone", ZONE),
+    ])  # fmt: skip
     def test_aliases_are_read_as_the_key_they_stand_for(self, alias: str, key: str) -> None:
         assert Requirement.of(alias, "In", ["x"]).key == key
 
-    @pytest.mark.parametrize(
-        ("text", "value"),
-        [
-            ("5", 5),
-            ("+5", 5),
-            ("-5", -5),
-            ("007", 7),
-            (" 5", None),
-            ("5_0", None),
-            ("٥", None),
-            ("", None),
-            ("9" * 20, None),
-            ("9" * 5000, None),
-            ("-" + "9" * 5000, None),
-            ("+" + "0" * 5000 + "7", 7),
-            ("-" + "0" * 5000 + "7", -7),
-            ("0" * 5000, 0),
-            (str(MAX_INT64), MAX_INT64),
-            (str(MIN_INT64), MIN_INT64),
-            (str(MIN_INT64 - 1), None),
-            ("0" * 50 + str(MAX_INT64 + 1), None),
-            ("+-" + "5" * 30, None),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "value"), [
+        ("5", 5),
+        ("+5", 5),
+        ("-5", -5),
+        ("007", 7),
+        (" 5", None),
+        ("5_0", None),
+        ("٥", None),
+        ("", None),
+        ("9" * 20, None),
+        ("9" * 5000, None),
+        ("-" + "9" * 5000, None),
+        ("+" + "0" * 5000 + "7", 7),
+        ("-" + "0" * 5000 + "7", -7),
+        ("0" * 5000, 0),
+        (str(MAX_INT64), MAX_INT64),
+        (str(MIN_INT64), MIN_INT64),
+        (str(MIN_INT64 - 1), None),
+        ("0" * 50 + str(MAX_INT64 + 1), None),
+        ("+-" + "5" * 30, None),
+    ])  # fmt: skip
     def test_integers_parse_like_go(self, text: str, value: int | None) -> None:
         assert parse_integer(text) == value
 
@@ -123,16 +114,13 @@ class TestRequirements:
             assert have.intersects(want) is not bool(have.conflicts(want))
             assert have.compatible(want, allowed) is not bool(have.incompatibilities(want, allowed))
 
-    @pytest.mark.parametrize(
-        ("key", "hint"),
-        [
-            ("zone", ZONE),
-            ("example.com/zone", ZONE),
-            ("io/nodepool", "karpenter.sh/nodepool"),
-            ("team/group", "own/group"),
-            ("nothing", ""),
-        ],
-    )
+    @pytest.mark.parametrize(("key", "hint"), [
+        ("zone", ZONE),
+        ("example.com/zone", ZONE),
+        ("io/nodepool", "karpenter.sh/nodepool"),
+        ("team/group", "own/group"),
+        ("nothing", ""),
+    ])  # fmt: skip
     def test_hint_of_a_misspelt_key(self, key: str, hint: str) -> None:
         have = Requirements.from_labels({"own/group": "x", "a": "1"})
         [reason] = have.incompatibilities(Requirements.from_labels({key: "x"}), {ZONE, "karpenter.sh/nodepool"})

@@ -70,42 +70,35 @@ def pod_event(
 
 
 class TestNames:
-    @pytest.mark.parametrize(
-        ("names", "owner", "folded"),
-        [
-            (["front"], "front", "web/front"),
-            (["worker-0", "worker-2", "worker-1"], "worker", "web/worker-{0,1,2}"),
-            ([f"worker-{i}" for i in range(12)], "worker", "web/worker-{0..11}"),
-            ([f"worker-{2 * i}" for i in range(12)], "worker", "web/worker-* (12)"),
-            (["front-5c9-abc", "front-5c9-def"], "front", "web/front-* (2)"),
-            (["front-5c9-abc", "front-5c9-def"], "", "web/front-5c9-* (2)"),
-            (["a-1", "b-1"], "", "web/* (2)"),
-            (["job", "job-2"], "", "web/* (2)"),
-        ],
-    )
+    @pytest.mark.parametrize(("names", "owner", "folded"), [
+        (["front"], "front", "web/front"),
+        (["worker-0", "worker-2", "worker-1"], "worker", "web/worker-{0,1,2}"),
+        ([f"worker-{i}" for i in range(12)], "worker", "web/worker-{0..11}"),
+        ([f"worker-{2 * i}" for i in range(12)], "worker", "web/worker-* (12)"),
+        (["front-5c9-abc", "front-5c9-def"], "front", "web/front-* (2)"),
+        (["front-5c9-abc", "front-5c9-def"], "", "web/front-5c9-* (2)"),
+        (["a-1", "b-1"], "", "web/* (2)"),
+        (["job", "job-2"], "", "web/* (2)"),
+    ])  # fmt: skip
     def test_one_name_for_all(self, names: list[str], owner: str, folded: str) -> None:
         assert folded_name("web", names, owner) == folded
 
 
 class TestTurns:
-    @pytest.mark.parametrize(
-        ("pod", "cause", "words"),
-        [
-            (a_pod(), Cause.CLAIM, "call for a new node"),
-            (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool or existing node"),
-            (a_pod(has_resource_claims=True), Cause.UNPLACED, "Karpenter does not support ResourceClaims"),
-            (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
-            (a_pod(scheduled_reason=""), Cause.UNTRIED, "kube-scheduler has not tried yet"),
-            (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "its scheduler volcano"),
-            (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Cause.LEAVING, "being deleted"),
-            (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Cause.PREEMPTING, "nominated to ip-10-0-1-2"),
-            (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet created it"),
-            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a static pod of a node"),
-            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "invalid"),
-            (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "silently ignored by Karpenter"),
-        ],
-        ids=lambda value: str(value) if isinstance(value, Cause) else "",
-    )
+    @pytest.mark.parametrize(("pod", "cause", "words"), [
+        (a_pod(), Cause.CLAIM, "call for a new node"),
+        (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool or existing node"),
+        (a_pod(has_resource_claims=True), Cause.UNPLACED, "Karpenter does not support ResourceClaims"),
+        (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
+        (a_pod(scheduled_reason=""), Cause.UNTRIED, "kube-scheduler has not tried yet"),
+        (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "its scheduler volcano"),
+        (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Cause.LEAVING, "being deleted"),
+        (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Cause.PREEMPTING, "nominated to ip-10-0-1-2"),
+        (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet created it"),
+        (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a static pod of a node"),
+        (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "invalid"),
+        (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "silently ignored by Karpenter"),
+    ], ids=lambda value: str(value) if isinstance(value, Cause) else "")  # fmt: skip
     def test_what_a_pod_waits_for(self, pod: Pod, cause: Cause, words: str) -> None:
         group = only(report(pod))
         assert group.cause is cause
@@ -203,14 +196,11 @@ class TestFolding:
 
 
 class TestRequests:
-    @pytest.mark.parametrize(
-        ("requests", "words"),
-        [
-            ({"cpu": "28", "memory": "240Gi"}, "28 cpu 240Gi"),
-            ({"cpu": "250m", "memory": "", "requests": {"nvidia.com/gpu": "2"}}, "250m 2 gpu"),
-            ({"cpu": "", "memory": ""}, "nothing"),
-        ],
-    )
+    @pytest.mark.parametrize(("requests", "words"), [
+        ({"cpu": "28", "memory": "240Gi"}, "28 cpu 240Gi"),
+        ({"cpu": "250m", "memory": "", "requests": {"nvidia.com/gpu": "2"}}, "250m 2 gpu"),
+        ({"cpu": "", "memory": ""}, "nothing"),
+    ])  # fmt: skip
     def test_in_words(self, requests: dict[str, Any], words: str) -> None:
         assert requests_words(a_pod(**requests)) == words
 
@@ -223,17 +213,14 @@ REFUSED = a_condition("Launched", status="Unknown", reason="LaunchFailed", messa
 
 
 class TestRemarks:
-    @pytest.mark.parametrize(
-        ("ago", "claims", "nodes", "disagreement"),
-        [
-            (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone; still pending"),
-            (30 * SECOND_NS, (), (), ""),
-            (2 * MINUTE_NS, ("stage",), (), ""),
-            (6 * MINUTE_NS, ("stage",), (), "nominated 6m ago, still pending: general-x is registering"),
-            (2 * MINUTE_NS, ("ready",), (), "nominated 2m ago, still pending, although general-x is ready"),
-            (2 * MINUTE_NS, (), ("node-9",), "nominated 2m ago, still pending, although general-x is ready"),
-        ],
-    )
+    @pytest.mark.parametrize(("ago", "claims", "nodes", "disagreement"), [
+        (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone; still pending"),
+        (30 * SECOND_NS, (), (), ""),
+        (2 * MINUTE_NS, ("stage",), (), ""),
+        (6 * MINUTE_NS, ("stage",), (), "nominated 6m ago, still pending: general-x is registering"),
+        (2 * MINUTE_NS, ("ready",), (), "nominated 2m ago, still pending, although general-x is ready"),
+        (2 * MINUTE_NS, (), ("node-9",), "nominated 2m ago, still pending, although general-x is ready"),
+    ])  # fmt: skip
     def test_nominations_that_lead_nowhere(
         self, ago: int, claims: tuple[str, ...], nodes: tuple[str, ...], disagreement: str
     ) -> None:
@@ -322,14 +309,11 @@ class TestVoices:
         assert (messages.karpenter.message, messages.scheduler.message) == ("new", "0/3")
         assert not messages.scheduler.is_condition
 
-    @pytest.mark.parametrize(
-        ("message", "targets"),
-        [
-            ("Pod should schedule on: nodeclaim/a, node/b", (("nodeclaim", "a"), ("node", "b"))),
-            ("Pod should schedule on: ", ()),
-            ("something else", ()),
-        ],
-    )
+    @pytest.mark.parametrize(("message", "targets"), [
+        ("Pod should schedule on: nodeclaim/a, node/b", (("nodeclaim", "a"), ("node", "b"))),
+        ("Pod should schedule on: ", ()),
+        ("something else", ()),
+    ])  # fmt: skip
     def test_what_a_nomination_names(self, message: str, targets: tuple[tuple[str, ...], ...]) -> None:
         assert PodMessage("Nominated", message, NOW_NS).targets == targets
         assert PodMessage("FailedScheduling", message, NOW_NS).targets == ()

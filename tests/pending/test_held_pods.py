@@ -68,14 +68,11 @@ def test_a_claim_without_a_storage_class_is_named(*, is_default: bool, end: str)
     assert result == [f"its PersistentVolumeClaim data-vm-0 is not bound and names no StorageClass{end}"]
 
 
-@pytest.mark.parametrize(
-    ("driver", "registered", "end"),
-    [
-        ("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", ", and no node has it registered (they have ebs.csi.eks"),
-        ("ebs.csi.aws.com", "ebs.csi.aws.com", "does not answer"),
-        ("cluster.local/nfs", "ebs.csi.aws.com", "does not answer"),
-    ],
-)
+@pytest.mark.parametrize(("driver", "registered", "end"), [
+    ("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", ", and no node has it registered (they have ebs.csi.eks"),
+    ("ebs.csi.aws.com", "ebs.csi.aws.com", "does not answer"),
+    ("cluster.local/nfs", "ebs.csi.aws.com", "does not answer"),
+])  # fmt: skip
 def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, registered: str, end: str) -> None:
     message = f"Waiting for a volume to be created either by the external provisioner '{driver}' or manually"
     event = an_event(about="PersistentVolumeClaim/default/data", reason="ExternalProvisioning", message=message)
@@ -90,16 +87,13 @@ def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, 
     assert result.endswith("does not answer") is (end == "does not answer")
 
 
-@pytest.mark.parametrize(
-    ("claim", "pod", "is_told"),
-    [
-        ({}, {}, True),
-        ({"startup_taints": (SCAN,)}, {}, False),
-        ({"created_ns": NOW_NS - HOUR_NS}, {}, False),
-        ({"stage": "Registered"}, {}, False),
-        ({}, {"tolerations": (Toleration("scan.example/pending", "Exists"),)}, False),
-    ],
-)
+@pytest.mark.parametrize(("claim", "pod", "is_told"), [
+    ({}, {}, True),
+    ({"startup_taints": (SCAN,)}, {}, False),
+    ({"created_ns": NOW_NS - HOUR_NS}, {}, False),
+    ({"stage": "Registered"}, {}, False),
+    ({}, {"tolerations": (Toleration("scan.example/pending", "Exists"),)}, False),
+])  # fmt: skip
 def test_taints_of_nodes_launched_meanwhile(claim: dict[str, Any], pod: dict[str, Any], *, is_told: bool) -> None:
     result = held(
         pods=(a_pod(name="promo", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"}, **pod),),
@@ -109,15 +103,12 @@ def test_taints_of_nodes_launched_meanwhile(claim: dict[str, Any], pod: dict[str
     assert any("has the taint scan.example/pending:NoSchedule" in text for text in result) is is_told
 
 
-@pytest.mark.parametrize(
-    ("late", "cpu", "labels", "is_told"),
-    [
-        ("nfd.example/gpu", "1200m", {}, True),
-        ("nfd.example/gpu", "100m", {}, False),
-        ("nfd.example/gpu", "1200m", {"nfd.example/gpu": "true"}, False),
-        ("", "1200m", {}, False),
-    ],
-)
+@pytest.mark.parametrize(("late", "cpu", "labels", "is_told"), [
+    ("nfd.example/gpu", "1200m", {}, True),
+    ("nfd.example/gpu", "100m", {}, False),
+    ("nfd.example/gpu", "1200m", {"nfd.example/gpu": "true"}, False),
+    ("", "1200m", {}, False),
+])  # fmt: skip
 def test_daemonsets_unexpected_on_new_nodes(late: str, cpu: str, labels: dict[str, str], *, is_told: bool) -> None:
     selector = {late: "true"} if late else {}
     waiting = a_pod(name="rank", created_ns=NOW_NS - 20 * MINUTE_NS, requests={"cpu": "1"})
@@ -223,18 +214,14 @@ def test_a_pod_whose_resource_claim_cannot_be_created(minutes: int, *, has_claim
     assert result == ([why] if is_told else [])
 
 
-@pytest.mark.parametrize(
-    ("value", "selected", "tolerates", "more", "is_told"),
-    [
-        (3 * HOUR_NS, "db", False, (), True),
-        (10 * MINUTE_NS, "db", False, (), False),
-        (3 * HOUR_NS, "web", False, (), False),
-        (3 * HOUR_NS, "db", True, (), False),
-        (3 * HOUR_NS, "db", False, (SCAN,), False),
-        (None, "db", False, (), False),
-    ],
-    ids=["left", "drains", "another-group", "tolerated", "another-taint", "without-time"],
-)
+@pytest.mark.parametrize(("value", "selected", "tolerates", "more", "is_told"), [
+    (3 * HOUR_NS, "db", False, (), True),
+    (10 * MINUTE_NS, "db", False, (), False),
+    (3 * HOUR_NS, "web", False, (), False),
+    (3 * HOUR_NS, "db", True, (), False),
+    (3 * HOUR_NS, "db", False, (SCAN,), False),
+    (None, "db", False, (), False),
+], ids=["left", "drains", "another-group", "tolerated", "another-taint", "without-time"])  # fmt: skip
 def test_a_taint_that_the_cluster_autoscaler_left_on_selected_nodes_is_named(
     value: int | None, selected: str, more: tuple[Taint, ...], *, tolerates: bool, is_told: bool
 ) -> None:
@@ -254,17 +241,14 @@ def test_a_value_of_that_taint_which_is_no_time_is_left_alone(value: str) -> Non
     assert held(pods=(a_pod(name="pg", node_selector={"group": "db"}),), nodes=(node,)) == []
 
 
-@pytest.mark.parametrize(
-    ("version", "kind", "is_whole", "reason", "is_told"),
-    [
-        ("1.6.4", "AKSNodeClass", True, "Nominated", True),
-        ("1.6.4", "GCENodeClass", True, "Nominated", False),
-        ("1.8.0", "AKSNodeClass", True, "Nominated", False),
-        ("", "AKSNodeClass", True, "Nominated", False),
-        ("1.6.4", "AKSNodeClass", False, "Nominated", False),
-        ("1.6.4", "AKSNodeClass", True, "FailedScheduling", False),
-    ],
-)
+@pytest.mark.parametrize(("version", "kind", "is_whole", "reason", "is_told"), [
+    ("1.6.4", "AKSNodeClass", True, "Nominated", True),
+    ("1.6.4", "GCENodeClass", True, "Nominated", False),
+    ("1.8.0", "AKSNodeClass", True, "Nominated", False),
+    ("", "AKSNodeClass", True, "Nominated", False),
+    ("1.6.4", "AKSNodeClass", False, "Nominated", False),
+    ("1.6.4", "AKSNodeClass", True, "FailedScheduling", False),
+])  # fmt: skip
 def test_requests_of_the_whole_pod(version: str, kind: str, reason: str, *, is_whole: bool, is_told: bool) -> None:
     pod = a_pod(name="web", requests={"cpu": "1"}, scheduled_message="0/1 nodes are available: 1 Insufficient cpu.")
     pod = replace(pod, template=replace(pod.template, has_pod_level_requests=is_whole))

@@ -35,20 +35,17 @@ TYPES = [
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
-        ("wanted", "meeting"),
-        [
-            (label(GPU, "In", "1"), ["large", "any", "not2", "open"]),
-            (label(GPU, "In", "2"), ["large", "any", "open"]),
-            (label(GPU, "In", "9"), ["any", "not2", "open"]),
-            (label(GPU, "NotIn", "1"), ["small", "large", "any", "not2", "open"]),
-            (label(GPU, "Exists"), ["large", "any", "not2", "open"]),
-            (label(GPU, "DoesNotExist"), ["small", "not2", "open"]),
-            (label(GPU, "Gt", "1"), ["large", "any", "not2", "open"]),
-            (label(GPU, "Gt", "2"), ["any", "not2", "open"]),
-            (label("unknown", "In", "x"), ["small", "large", "any", "not2", "open"]),
-        ],
-    )
+    @pytest.mark.parametrize(("wanted", "meeting"), [
+        (label(GPU, "In", "1"), ["large", "any", "not2", "open"]),
+        (label(GPU, "In", "2"), ["large", "any", "open"]),
+        (label(GPU, "In", "9"), ["any", "not2", "open"]),
+        (label(GPU, "NotIn", "1"), ["small", "large", "any", "not2", "open"]),
+        (label(GPU, "Exists"), ["large", "any", "not2", "open"]),
+        (label(GPU, "DoesNotExist"), ["small", "not2", "open"]),
+        (label(GPU, "Gt", "1"), ["large", "any", "not2", "open"]),
+        (label(GPU, "Gt", "2"), ["any", "not2", "open"]),
+        (label("unknown", "In", "x"), ["small", "large", "any", "not2", "open"]),
+    ])  # fmt: skip
     def test_types_that_a_requirement_leaves(self, wanted: Requirement, meeting: list[str]) -> None:
         catalogue = Catalogue(TYPES)
         assert names(catalogue, catalogue.meeting(wanted)) == meeting
@@ -114,17 +111,14 @@ class TestOfferings:
         rows = catalogue.offering_rows(Requirements()) & catalogue.fitting_rows([("cpu", cores * CORE)])
         return names(catalogue, catalogue.types_of_rows(rows))
 
-    @pytest.mark.parametrize(
-        ("operator", "values", "is_reserved", "needs_room"),
-        [
-            ("In", ("reserved",), True, True),
-            ("In", ("spot",), False, False),
-            ("NotIn", ("spot",), False, True),
-            ("NotIn", ("reserved",), False, False),
-            ("Exists", (), False, True),
-            ("DoesNotExist", (), False, False),
-        ],
-    )
+    @pytest.mark.parametrize(("operator", "values", "is_reserved", "needs_room"), [
+        ("In", ("reserved",), True, True),
+        ("In", ("spot",), False, False),
+        ("NotIn", ("spot",), False, True),
+        ("NotIn", ("reserved",), False, False),
+        ("Exists", (), False, True),
+        ("DoesNotExist", (), False, False),
+    ])  # fmt: skip
     def test_any_possible_reservation_needs_capacity(
         self, operator: str, values: tuple[str, ...], is_reserved: bool, needs_room: bool
     ) -> None:

@@ -130,24 +130,18 @@ class TestPools:
             ("elsewhere", PlacementGate.REQUIREMENTS),
         ]
 
-    @pytest.mark.parametrize(
-        ("fields", "why"),
-        [
-            ({"replicas": 3}, "static"),
-            ({"deletion_ns": NOW_NS}, "being deleted"),
-            ({"deletion_ns": NOW_NS, "replicas": 3}, "being deleted"),
-            ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x"), "is_ready": False}, "another provider"),
-            ({"is_ready": False}, "not ready: Ready"),
-            ({"conditions": ()}, "not ready"),
-            ({"conditions": (a_condition("Ready", status="False", message="no subnets"),)}, "no subnets"),
-            ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x")}, "another provider"),
-            ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no compatible instance type is available"),
-            (
-                {"requirements": (a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=3),)},
-                "minValues",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("fields", "why"), [
+        ({"replicas": 3}, "static"),
+        ({"deletion_ns": NOW_NS}, "being deleted"),
+        ({"deletion_ns": NOW_NS, "replicas": 3}, "being deleted"),
+        ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x"), "is_ready": False}, "another provider"),
+        ({"is_ready": False}, "not ready: Ready"),
+        ({"conditions": ()}, "not ready"),
+        ({"conditions": (a_condition("Ready", status="False", message="no subnets"),)}, "no subnets"),
+        ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x")}, "another provider"),
+        ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no compatible instance type is available"),
+        ({"requirements": (a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=3),)}, "minValues"),
+    ])  # fmt: skip
     def test_pools_that_take_no_part(self, fields: dict[str, Any], why: str) -> None:
         explanation = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
         assert why in explanation.takes_no_part

@@ -20,18 +20,15 @@ def test_orders_equal_keys_as_go_does() -> None:
             assert go_sort([int(key) for key in keys.split()]) == [int(index) for index in order.split()], line
 
 
-@pytest.mark.parametrize(
-    ("keys", "order"),
-    [
-        ([], []),
-        ([7], [0]),
-        ([1, 0, *range(2, 60)], [1, 0, *range(2, 60)]),
-        ([*range(1, 60), 0], [59, *range(59)]),
-        ([2] + [1] * 13, [6, 12, 2, 3, 4, 5, 8, 13, 1, 9, 10, 11, 7, 0]),
-        ([1] * 20, list(range(20))),
-        ([3, 1, 2] * 5, [10, 1, 4, 13, 7, 2, 14, 5, 8, 11, 6, 9, 12, 0, 3]),
-    ],
-)
+@pytest.mark.parametrize(("keys", "order"), [
+    ([], []),
+    ([7], [0]),
+    ([1, 0, *range(2, 60)], [1, 0, *range(2, 60)]),
+    ([*range(1, 60), 0], [59, *range(59)]),
+    ([2] + [1] * 13, [6, 12, 2, 3, 4, 5, 8, 13, 1, 9, 10, 11, 7, 0]),
+    ([1] * 20, list(range(20))),
+    ([3, 1, 2] * 5, [10, 1, 4, 13, 7, 2, 14, 5, 8, 11, 6, 9, 12, 0, 3]),
+])  # fmt: skip
 def test_small_examples(keys: list[int], order: list[int]) -> None:
     assert go_sort(keys) == order
 

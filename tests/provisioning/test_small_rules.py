@@ -48,17 +48,14 @@ class TestBuffers:
     SPARE: ClassVar = {"pod_template_name": "spare", "replicas": 2, "conditions": READY, "has_spec_ref": True}
     WEB: ClassVar = {**SPARE, "pod_template_name": "", "scalable_kind": "Deployment", "scalable_name": "web"}
 
-    @pytest.mark.parametrize(
-        ("fields", "count"),
-        [
-            (SPARE, 2),
-            ({**WEB, "replicas": 1}, 1),
-            ({**SPARE, "conditions": ()}, 0),
-            ({**SPARE, "has_spec_ref": False}, 0),
-            ({**SPARE, "pod_template_name": "gone"}, 0),
-            ({**SPARE, "replicas": 0}, 0),
-        ],
-    )
+    @pytest.mark.parametrize(("fields", "count"), [
+        (SPARE, 2),
+        ({**WEB, "replicas": 1}, 1),
+        ({**SPARE, "conditions": ()}, 0),
+        ({**SPARE, "has_spec_ref": False}, 0),
+        ({**SPARE, "pod_template_name": "gone"}, 0),
+        ({**SPARE, "replicas": 0}, 0),
+    ])  # fmt: skip
     def test_virtual_pods_of_a_buffer(self, fields: dict[str, Any], count: int) -> None:
         buffer = CapacityBuffer(name="b", namespace="default", **fields)
         inventory = Inventory(
@@ -120,14 +117,11 @@ class TestOverlays:
         assert then is first
         assert [offering.price_per_hour for offering in cheaper[0].offerings] == [0.5] * len(types[0].offerings)
 
-    @pytest.mark.parametrize(
-        "overlay",
-        [
-            NodeOverlay(name="o", price="1", requirements=(a_requirement("kubernetes.io/hostname", "In", "x"),)),
-            NodeOverlay(name="o", price="1", requirements=(a_requirement("example.com/a", "NotIn"),)),
-            NodeOverlay(name="o", capacity=amounts({"cpu": "1"})),
-        ],
-    )
+    @pytest.mark.parametrize("overlay", [
+        NodeOverlay(name="o", price="1", requirements=(a_requirement("kubernetes.io/hostname", "In", "x"),)),
+        NodeOverlay(name="o", price="1", requirements=(a_requirement("example.com/a", "NotIn"),)),
+        NodeOverlay(name="o", capacity=amounts({"cpu": "1"})),
+    ])  # fmt: skip
     def test_invalid_overlays_are_skipped(self, overlay: NodeOverlay) -> None:
         types = [an_instance_type()]
         assert overlaid(Inventory(nodepools=(a_nodepool(),), overlays=(overlay,)), {"general": types}) == {
@@ -136,20 +130,17 @@ class TestOverlays:
 
 
 class TestPorts:
-    @pytest.mark.parametrize(
-        ("port", "other", "clash_expected"),
-        [
-            (HostPort(80), HostPort(80), True),
-            (HostPort(80), HostPort(81), False),
-            (HostPort(80, "TCP"), HostPort(80, "UDP"), False),
-            (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="10.0.0.2"), False),
-            (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="0.0.0.0"), True),
-            (HostPort(80, host_ip="::1"), HostPort(80, host_ip="::"), True),
-            (HostPort(80, host_ip="::ffff:10.0.0.1"), HostPort(80, host_ip="10.0.0.1"), True),
-            (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="rubbish"), True),
-            (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="10.0.0.1"), False),
-        ],
-    )
+    @pytest.mark.parametrize(("port", "other", "clash_expected"), [
+        (HostPort(80), HostPort(80), True),
+        (HostPort(80), HostPort(81), False),
+        (HostPort(80, "TCP"), HostPort(80, "UDP"), False),
+        (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="10.0.0.2"), False),
+        (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="0.0.0.0"), True),
+        (HostPort(80, host_ip="::1"), HostPort(80, host_ip="::"), True),
+        (HostPort(80, host_ip="::ffff:10.0.0.1"), HostPort(80, host_ip="10.0.0.1"), True),
+        (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="rubbish"), True),
+        (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="10.0.0.1"), False),
+    ])  # fmt: skip
     def test_ports_exclude_each_other(self, port: HostPort, other: HostPort, clash_expected: bool) -> None:
         assert clashes(port, other) is clash_expected
         assert clashes(other, port) is clash_expected
@@ -161,33 +152,27 @@ class TestPorts:
 
 
 class TestValidation:
-    @pytest.mark.parametrize(
-        ("requirement", "words"),
-        [
-            (a_requirement("a", "Like", "x"), "has an unsupported operator Like"),
-            (a_requirement("a/b/c", "Exists"), "a qualified name must consist"),
-            (a_requirement("/b", "Exists"), "prefix part must be non-empty"),
-            (a_requirement("-x/b", "Exists"), "a lowercase RFC 1123 subdomain"),
-            (a_requirement("x." * 130 + "x/b", "Exists"), "no more than 253 bytes"),
-            (a_requirement("x/", "Exists"), "name part must be non-empty"),
-            (a_requirement("n" * 64, "Exists"), "no more than 63 bytes"),
-            (a_requirement("a", "In", "v" * 64), "must be no more than 63 bytes"),
-            (a_requirement("a", "In", "x", min_values=2), "at least minimum number of values"),
-            (a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd", min_values=2), "not enough valid values"),
-            (a_requirement("a", "Gt", "1", "2"), "single positive integer"),
-        ],
-    )
+    @pytest.mark.parametrize(("requirement", "words"), [
+        (a_requirement("a", "Like", "x"), "has an unsupported operator Like"),
+        (a_requirement("a/b/c", "Exists"), "a qualified name must consist"),
+        (a_requirement("/b", "Exists"), "prefix part must be non-empty"),
+        (a_requirement("-x/b", "Exists"), "a lowercase RFC 1123 subdomain"),
+        (a_requirement("x." * 130 + "x/b", "Exists"), "no more than 253 bytes"),
+        (a_requirement("x/", "Exists"), "name part must be non-empty"),
+        (a_requirement("n" * 64, "Exists"), "no more than 63 bytes"),
+        (a_requirement("a", "In", "v" * 64), "must be no more than 63 bytes"),
+        (a_requirement("a", "In", "x", min_values=2), "at least minimum number of values"),
+        (a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd", min_values=2), "not enough valid values"),
+        (a_requirement("a", "Gt", "1", "2"), "single positive integer"),
+    ])  # fmt: skip
     def test_invalid_requirements(self, requirement: Any, words: str) -> None:
         assert words in "; ".join(requirement_problems(requirement))
 
-    @pytest.mark.parametrize(
-        "requirement",
-        [
-            a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd"),
-            a_requirement("a", "Gt", "0"),
-            a_requirement("beta.kubernetes.io/arch", "In", ""),
-        ],
-    )
+    @pytest.mark.parametrize("requirement", [
+        a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd"),
+        a_requirement("a", "Gt", "0"),
+        a_requirement("beta.kubernetes.io/arch", "In", ""),
+    ])  # fmt: skip
     def test_valid_requirements(self, requirement: Any) -> None:
         assert list(requirement_problems(requirement)) == []
 

@@ -16,23 +16,20 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        ("", "nodes  save  theme  solve"),
-        ("sa", "save"),
-        ("s", "save  solve"),
-        ("zz", "nothing called zz"),
-        ("theme ", "nord  dracula"),
-        ("theme d", "dracula  nord"),
-        ("theme zz", "nothing called zz"),
-        ("save nodes.csv", ":save FILE  Save the rows to a file, .csv or .txt"),
-        ("solve w", "weight"),
-        ("solve weight pods=a/b", ":solve [GOAL NAME=VALUE …]  Reach a goal"),
-        ("nodes x", ":nodes  Nodes"),
-        ("zz top", "there is no command :zz; ? lists the commands"),
-    ],
-)
+@pytest.mark.parametrize(("line", "text"), [
+    ("", "nodes  save  theme  solve"),
+    ("sa", "save"),
+    ("s", "save  solve"),
+    ("zz", "nothing called zz"),
+    ("theme ", "nord  dracula"),
+    ("theme d", "dracula  nord"),
+    ("theme zz", "nothing called zz"),
+    ("save nodes.csv", ":save FILE  Save the rows to a file, .csv or .txt"),
+    ("solve w", "weight"),
+    ("solve weight pods=a/b", ":solve [GOAL NAME=VALUE …]  Reach a goal"),
+    ("nodes x", ":nodes  Nodes"),
+    ("zz top", "there is no command :zz; ? lists the commands"),
+])  # fmt: skip
 def test_what_a_line_could_become_or_what_its_command_takes(line: str, text: str) -> None:
     assert hint(COMMANDS, line) == text
 

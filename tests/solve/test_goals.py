@@ -186,16 +186,13 @@ def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
     assert (runner_up.parts, runner_up.why_not) == (risky.parts, f"is a risk: {LESS_MEMORY}")
 
 
-@pytest.mark.parametrize(
-    ("now", "drifting", "calm", "best", "why"),
-    [
-        (30.0, 39.09, 39.15, "calm", "drifts 43 nodes to save $0.06/h"),
-        (30.0, 39.09, 39.20, "drifting", "costs $0.11/h more"),
-        (30.0, 39.0, 38.95, "calm", "costs $0.05/h more"),
-        (1000.0, 1030.0, 1030.3, "calm", "drifts 43 nodes to save $0.30/h"),
-        (1000.0, 1001.0, 1001.3, "drifting", "costs $0.30/h more"),
-    ],
-)
+@pytest.mark.parametrize(("now", "drifting", "calm", "best", "why"), [
+    (30.0, 39.09, 39.15, "calm", "drifts 43 nodes to save $0.06/h"),
+    (30.0, 39.09, 39.20, "drifting", "costs $0.11/h more"),
+    (30.0, 39.0, 38.95, "calm", "costs $0.05/h more"),
+    (1000.0, 1030.0, 1030.3, "calm", "drifts 43 nodes to save $0.30/h"),
+    (1000.0, 1001.0, 1001.3, "drifting", "costs $0.30/h more"),
+])  # fmt: skip
 def test_less_drift_wins_among_equal_changes(now: float, drifting: float, calm: float, best: str, why: str) -> None:
     """Nearly the same: within $0.10/h, or 1 % of what the cheapest adds."""
 
@@ -348,23 +345,20 @@ def test_no_family_makes_it_cheaper() -> None:
 # What all goals have in common
 
 
-@pytest.mark.parametrize(
-    ("goal", "given", "says"),
-    [
-        ("fly", {}, "there is no goal fly; there are pending, overhead, weight, families, consolidate-after"),
-        ("pending", {"nodepool": "general"}, "pending: there is no nodepool; it takes change, tries"),
-        ("pending", {"tries": "0"}, "tries: '0' is not a number from 1 to 5,000"),
-        ("pending", {"tries": "²"}, "is not a number"),
-        ("pending", {"change": "me"}, "change: 'me' is neither any nor karpenter"),
-        ("overhead", {}, "instance types came with the snapshot"),
-        ("weight", {"pods": "a/b"}, "weight: nodepool is missing"),
-        ("weight", {"pods": "a/b", "nodepool": "general"}, "no pod that Karpenter would place is 'a/b'"),
-        ("weight", {"pods": "a/b", "nodepool": "x"}, "NodePool 'x' is not there; there are general"),
-        ("families", {"nodepool": "general", "replay": "next"}, "replay: 'next' is neither scratch nor pending"),
-        ("consolidate-after", {}, "consolidate-after: evictions is missing"),
-        ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),
-    ],
-)
+@pytest.mark.parametrize(("goal", "given", "says"), [
+    ("fly", {}, "there is no goal fly; there are pending, overhead, weight, families, consolidate-after"),
+    ("pending", {"nodepool": "general"}, "pending: there is no nodepool; it takes change, tries"),
+    ("pending", {"tries": "0"}, "tries: '0' is not a number from 1 to 5,000"),
+    ("pending", {"tries": "²"}, "is not a number"),
+    ("pending", {"change": "me"}, "change: 'me' is neither any nor karpenter"),
+    ("overhead", {}, "instance types came with the snapshot"),
+    ("weight", {"pods": "a/b"}, "weight: nodepool is missing"),
+    ("weight", {"pods": "a/b", "nodepool": "general"}, "no pod that Karpenter would place is 'a/b'"),
+    ("weight", {"pods": "a/b", "nodepool": "x"}, "NodePool 'x' is not there; there are general"),
+    ("families", {"nodepool": "general", "replay": "next"}, "replay: 'next' is neither scratch nor pending"),
+    ("consolidate-after", {}, "consolidate-after: evictions is missing"),
+    ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),
+])  # fmt: skip
 def test_what_cannot_be_asked_is_a_sentence(goal: str, given: dict[str, str], says: str) -> None:
     with pytest.raises(RequestError, match=says.replace("(", r"\(")):
         solve_goal(a_base(a_pod(name="a")), goal, given)

@@ -47,15 +47,12 @@ def fleet() -> WhatIfBase:
     return a_base(*pods, a_pod(name="large", cpu="8"), pools=(first, second, a_pool(name="third")), types=types)
 
 
-@pytest.mark.parametrize(
-    ("goal", "given"),
-    [
-        ("pending", {}),
-        ("pending", {"tries": "3"}),
-        ("weight", {"pods": "default/w*", "nodepool": "third"}),
-        ("families", {"nodepool": "first", "replay": "pending"}),
-    ],
-)
+@pytest.mark.parametrize(("goal", "given"), [
+    ("pending", {}),
+    ("pending", {"tries": "3"}),
+    ("weight", {"pods": "default/w*", "nodepool": "third"}),
+    ("families", {"nodepool": "first", "replay": "pending"}),
+])  # fmt: skip
 def test_the_answer_is_the_same(goal: str, given: dict[str, str]) -> None:
     here = solve_goal(fleet(), goal, given)
     there = solve_goal(fleet(), goal, given, each=elsewhere)
@@ -76,15 +73,12 @@ def cluster() -> WhatIfBase:
     return base(POOL, types=TYPES, nodes=tuple(nodes), nodeclaims=tuple(claims), pods=pods)
 
 
-@pytest.mark.parametrize(
-    "edits",
-    [
-        (),
-        (RemoveNode("a"),),
-        (TakeOut(instance_type="m5.large"),),
-        (SetField(GENERAL, ("spec", "limits"), {"cpu": "4"}), RemoveNode("b")),
-    ],
-)
+@pytest.mark.parametrize("edits", [
+    (),
+    (RemoveNode("a"),),
+    (TakeOut(instance_type="m5.large"),),
+    (SetField(GENERAL, ("spec", "limits"), {"cpu": "4"}), RemoveNode("b")),
+])  # fmt: skip
 @pytest.mark.parametrize("mode", [Replay.PENDING, Replay.SCRATCH])
 def test_it_comes_to_what_the_edits_come_to(edits: tuple[AnyEdit, ...], mode: Replay) -> None:
     on = cluster()

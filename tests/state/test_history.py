@@ -40,20 +40,17 @@ LEAVING = a_node(taints=(DISRUPTED_TAINT,))
 DELETING = a_nodeclaim(deletion_ns=NOW_NS)
 
 
-@pytest.mark.parametrize(
-    ("others", "pod", "is_kept"),
-    [
-        ((LEAVING,), a_pod(node="node-1"), True),
-        ((a_node(deletion_ns=NOW_NS),), a_pod(node="node-1"), True),
-        ((a_node(), DELETING), a_pod(node="node-1"), True),
-        ((a_node(), a_nodeclaim()), a_pod(node="node-1"), False),
-        ((), a_pod(node="node-1"), False),
-        ((LEAVING,), a_pod(), False),
-        ((LEAVING,), a_pod(node="node-1", phase="Succeeded"), False),
-        ((LEAVING,), a_pod(node="node-1", daemonset="agent"), False),
-        ((LEAVING,), a_pod(node="node-1", owner=OwnerReference("v1", "Node", "node-1")), False),
-    ],
-)
+@pytest.mark.parametrize(("others", "pod", "is_kept"), [
+    ((LEAVING,), a_pod(node="node-1"), True),
+    ((a_node(deletion_ns=NOW_NS),), a_pod(node="node-1"), True),
+    ((a_node(), DELETING), a_pod(node="node-1"), True),
+    ((a_node(), a_nodeclaim()), a_pod(node="node-1"), False),
+    ((), a_pod(node="node-1"), False),
+    ((LEAVING,), a_pod(), False),
+    ((LEAVING,), a_pod(node="node-1", phase="Succeeded"), False),
+    ((LEAVING,), a_pod(node="node-1", daemonset="agent"), False),
+    ((LEAVING,), a_pod(node="node-1", owner=OwnerReference("v1", "Node", "node-1")), False),
+])  # fmt: skip
 def test_pods_that_leave_nodes_that_leave(others: tuple[Any, ...], pod: Any, *, is_kept: bool) -> None:
     objects = [(Kind(type(other).__name__), other) for other in others]
     state = watched(*objects, (Kind.POD, pod))

@@ -19,17 +19,14 @@ def test_each_change_makes_a_generation_and_leaves_the_one_before_as_it_was() ->
     assert list(second.nodes) == ["node-1", "node-2"]
 
 
-@pytest.mark.parametrize(
-    "batch",
-    [
-        Batch({}),
-        told(Kind.NODE),
-        told(Kind.NODE, gone=("never-seen",)),
-        told(Kind.NODE, a_node(name="node-1")),
-        told(Kind.NODE, a_node(name="node-1"), replaces=True),
-        told(Kind.POD),
-    ],
-)
+@pytest.mark.parametrize("batch", [
+    Batch({}),
+    told(Kind.NODE),
+    told(Kind.NODE, gone=("never-seen",)),
+    told(Kind.NODE, a_node(name="node-1")),
+    told(Kind.NODE, a_node(name="node-1"), replaces=True),
+    told(Kind.POD),
+])  # fmt: skip
 def test_what_is_told_again_as_it_was_changes_nothing(batch: Batch) -> None:
     state = after(told(Kind.NODE, a_node(name="node-1")))
     assert reduce(state, batch) is state

@@ -47,15 +47,12 @@ def chosen(next_pass: NextPass) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("family", "field", "value"),
-    [
-        ("consolidation", "consolidateAfter", "Never"),
-        ("consolidation", "consolidationPolicy", "WhenEmpty"),
-        ("disruption", "budgets", [{"nodes": "1"}]),
-        ("runners", "consolidateAfter", "Never"),
-    ],
-)
+@pytest.mark.parametrize(("family", "field", "value"), [
+    ("consolidation", "consolidateAfter", "Never"),
+    ("consolidation", "consolidationPolicy", "WhenEmpty"),
+    ("disruption", "budgets", [{"nodes": "1"}]),
+    ("runners", "consolidateAfter", "Never"),
+])  # fmt: skip
 def test_disruption_treats_an_edit_as_the_edited_cluster(family: str, field: str, value: Any) -> None:
     document = document_of(family)
     base = base_of(document)

@@ -152,15 +152,11 @@ def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
     assert result.pending[0].pod_key != "default/web"
 
 
-@pytest.mark.parametrize(
-    ("loss", "says"),
-    [
-        (Loss(LossKind.ZONE, "x"), f"zone=x: no node has it; there are {A}, {B}"),
-        (Loss(LossKind.CAPACITY_TYPE, "x"), "capacity-type=x: no node has it; there are on-demand, spot"),
-        (Loss(LossKind.NODEPOOL, "x"), "nodepool=x: no node has it; there are general, spare"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("loss", "says"), [
+    (Loss(LossKind.ZONE, "x"), f"zone=x: no node has it; there are {A}, {B}"),
+    (Loss(LossKind.CAPACITY_TYPE, "x"), "capacity-type=x: no node has it; there are on-demand, spot"),
+    (Loss(LossKind.NODEPOOL, "x"), "nodepool=x: no node has it; there are general, spare"),
+], ids=str)  # fmt: skip
 def test_what_the_cluster_does_not_have_is_a_sentence(loss: Loss, says: str) -> None:
     with pytest.raises(RequestError) as caught:
         drill(cluster(manifests=(POOL, another("spare"))), loss)

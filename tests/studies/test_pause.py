@@ -142,15 +142,12 @@ def test_owners_in_git_get_a_manifest_instead_of_a_command() -> None:
     assert plain.startswith('kubectl --context prod patch nodepools.karpenter.sh general --type=json -p \'[{"op":"add"')
 
 
-@pytest.mark.parametrize(
-    ("request_", "says"),
-    [
-        (PauseRequest(pools=("none",)), "there is no NodePool none; there are general"),
-        (PauseRequest(until="soon"), "'soon' is not a duration"),
-        (PauseRequest(until=format_timestamp(NOW_NS - HOUR_NS)), "is not in the future"),
-        (PauseRequest(until="800h"), "is more than 31 days away"),
-    ],
-)
+@pytest.mark.parametrize(("request_", "says"), [
+    (PauseRequest(pools=("none",)), "there is no NodePool none; there are general"),
+    (PauseRequest(until="soon"), "'soon' is not a duration"),
+    (PauseRequest(until=format_timestamp(NOW_NS - HOUR_NS)), "is not in the future"),
+    (PauseRequest(until="800h"), "is more than 31 days away"),
+])  # fmt: skip
 def test_pauses_that_cannot_be_written(request_: PauseRequest, says: str) -> None:
     with pytest.raises(RequestError, match=says):
         pause(cluster(), request_)

@@ -69,16 +69,13 @@ def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
     assert empty.seconds == 15
 
 
-@pytest.mark.parametrize(
-    ("text", "tried"),
-    [
-        ("5m0s", ("0s", "5m", "1h")),
-        ("3600s", ("0s", "5m", "1h")),
-        ("90m", ("0s", "5m", "1h", "1h30m")),
-        ("10s", ("0s", "10s", "5m", "1h")),
-        ("1m30s", ("0s", "1m30s", "5m", "1h")),
-    ],
-)
+@pytest.mark.parametrize(("text", "tried"), [
+    ("5m0s", ("0s", "5m", "1h")),
+    ("3600s", ("0s", "5m", "1h")),
+    ("90m", ("0s", "5m", "1h", "1h30m")),
+    ("10s", ("0s", "10s", "5m", "1h")),
+    ("1m30s", ("0s", "1m30s", "5m", "1h")),
+])  # fmt: skip
 def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(text: str, tried: tuple[str, ...]) -> None:
     assert policies.tried_afters(cluster(consolidateAfter=text).inventory.nodepools[:1]) == tried
 

@@ -87,16 +87,13 @@ def test_an_old_node_that_is_being_removed_is_not_rolled_out_yet() -> None:
     assert report.state is RolloutState.DONE
 
 
-@pytest.mark.parametrize(
-    ("annotations", "state"),
-    [
-        ({**NEW, VERSION: "v2", HASH: "old"}, NodeState.UNCOMPARED),
-        ({key: value for key, value in NEW.items() if key != HASH}, NodeState.UNCOMPARED),
-        ({**NEW, f"{CLASS_HASH}-version": "v6", CLASS_HASH: "8"}, NodeState.UNCOMPARED),
-        ({**NEW, CLASS_HASH: "8"}, NodeState.OLD),
-        (NEW, NodeState.CURRENT),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "state"), [
+    ({**NEW, VERSION: "v2", HASH: "old"}, NodeState.UNCOMPARED),
+    ({key: value for key, value in NEW.items() if key != HASH}, NodeState.UNCOMPARED),
+    ({**NEW, f"{CLASS_HASH}-version": "v6", CLASS_HASH: "8"}, NodeState.UNCOMPARED),
+    ({**NEW, CLASS_HASH: "8"}, NodeState.OLD),
+    (NEW, NodeState.CURRENT),
+])  # fmt: skip
 def test_hashes_of_two_versions_are_not_compared(annotations: dict[str, str], state: NodeState) -> None:
     report = rollout_report(cluster(of_revision("a", annotations)), horizon_ns=HOUR_NS)
     assert states(report)["a"][0] is state

@@ -72,15 +72,12 @@ async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypat
         assert SECRET not in "\n".join(lines_of(app))
 
 
-@pytest.mark.parametrize(
-    ("part", "keys", "sentence"),
-    [
-        pytest.param("frame.tab_notes", [], "showing the top bar", id="top bar"),
-        pytest.param("nodes.NodesScreen.action_copy", ["c"], "taking the key c: ZeroDivisionError", id="key"),
-        pytest.param("command_line.run", ["colon", *"wide", "enter"], "", id="command"),
-        pytest.param("help.HelpScreen.compose", ["question_mark"], "", id="screen that opens"),
-    ],
-)
+@pytest.mark.parametrize(("part", "keys", "sentence"), [
+    pytest.param("frame.tab_notes", [], "showing the top bar", id="top bar"),
+    pytest.param("nodes.NodesScreen.action_copy", ["c"], "taking the key c: ZeroDivisionError", id="key"),
+    pytest.param("command_line.run", ["colon", *"wide", "enter"], "", id="command"),
+    pytest.param("help.HelpScreen.compose", ["question_mark"], "", id="screen that opens"),
+])  # fmt: skip
 async def test_a_part_that_fails_is_a_sentence(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, part: str, keys: list[str], sentence: str
 ) -> None:

@@ -63,32 +63,26 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
     assert config.resources == ("cpu", "gpu")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--screen", "nodez"), "screen: there is no screen nodez; did you mean nodes"),
-        (("--node-sort", "size=asc"), "node_sort: there is no column size; there are name, why, "),
-        (("--node-sort", "age=down"), "'age=down' is not"),
-        (("-l", "a in"), "'a in' is not a label selector"),
-        (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--screen", "nodez"), "screen: there is no screen nodez; did you mean nodes"),
+    (("--node-sort", "size=asc"), "node_sort: there is no column size; there are name, why, "),
+    (("--node-sort", "age=down"), "'age=down' is not"),
+    (("-l", "a in"), "'a in' is not a label selector"),
+    (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),
+])  # fmt: skip
 def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(RequestError, match=re.escape(sentence)):
         opening.app_of(parsed(*words))
 
 
-@pytest.mark.parametrize(
-    ("chosen_last", "file", "flag", "order"),
-    [
-        ("", "", "", ("held", True)),
-        ("cpu=asc", "", "", ("cpu", False)),
-        ("cpu=asc", "held=dsc", "", ("held", True)),
-        ("cpu=asc", "held=dsc", "age=dsc", ("age", True)),
-        ("cpu=asc", "", "held=dsc", ("held", True)),
-        ("gone=asc", "", "", ("held", True)),
-    ],
-)
+@pytest.mark.parametrize(("chosen_last", "file", "flag", "order"), [
+    ("", "", "", ("held", True)),
+    ("cpu=asc", "", "", ("cpu", False)),
+    ("cpu=asc", "held=dsc", "", ("held", True)),
+    ("cpu=asc", "held=dsc", "age=dsc", ("age", True)),
+    ("cpu=asc", "", "held=dsc", ("held", True)),
+    ("gone=asc", "", "", ("held", True)),
+])  # fmt: skip
 def test_a_set_order_wins(tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]) -> None:
     remember("node_sort", chosen_last)
     config = tmp_path / "karptui.toml"

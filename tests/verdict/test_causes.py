@@ -108,13 +108,10 @@ def test_a_deleted_pool_explains_only_pods_that_it_suits(suits: tuple[str, ...],
     assert (FindingCode.PENDING in by_code) is not bool(suits)
 
 
-@pytest.mark.parametrize(
-    "controller",
-    [
-        Controller(),
-        Controller(pods=(CRASHING, ControllerPod(key="kube-system/karpenter-b", is_ready=True)), replicas=2),
-    ],
-)
+@pytest.mark.parametrize("controller", [
+    Controller(),
+    Controller(pods=(CRASHING, ControllerPod(key="kube-system/karpenter-b", is_ready=True)), replicas=2),
+])  # fmt: skip
 def test_karpenter_counts_as_running_if_nothing_shows_it_or_one_pod_is_ready(controller: Controller) -> None:
     assert FindingCode.KARPENTER_DOWN not in findings(controller=controller)
 
@@ -442,17 +439,14 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
     assert text(finding).startswith(f"{result}: matched multiple nodes")
 
 
-@pytest.mark.parametrize(
-    ("ends_in", "kind", "pods", "severity"),
-    [
-        (65, "capacity-block", 3, FindingSeverity.ERROR),
-        (300, "capacity-block", 3, FindingSeverity.WARNING),
-        (65, "default", 3, None),
-        (65, "capacity-block", 0, None),
-        (3000, "capacity-block", 3, None),
-        (30, "capacity-block", 3, None),
-    ],
-)
+@pytest.mark.parametrize(("ends_in", "kind", "pods", "severity"), [
+    (65, "capacity-block", 3, FindingSeverity.ERROR),
+    (300, "capacity-block", 3, FindingSeverity.WARNING),
+    (65, "default", 3, None),
+    (65, "capacity-block", 0, None),
+    (3000, "capacity-block", 3, None),
+    (30, "capacity-block", 3, None),
+])  # fmt: skip
 def test_pods_on_ending_capacity_blocks(ends_in: int, kind: str, pods: int, severity: FindingSeverity | None) -> None:
     block = {"id": "cr-1", "reservationType": kind, "endTime": format_second(NOW_NS + ends_in * MINUTE_NS)}
     broken = {"id": "cr-2", "reservationType": "capacity-block", "endTime": None}

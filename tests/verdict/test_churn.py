@@ -30,17 +30,14 @@ def removed(number: int, reason: str) -> Event:
     return an_event(name=f"e{number}", about=f"NodeClaim/c{number}", reason="DisruptionTerminating", message=message)
 
 
-@pytest.mark.parametrize(
-    ("messages", "count", "nodes", "reason", "is_told"),
-    [
-        (FROM_TO, 4, 4, "Empty", True),
-        (TO_FROM, 4, 4, "Underutilized", True),
-        (ROLLOUT, 4, 4, "Empty", False),
-        (FROM_TO, 2, 4, "Empty", False),
-        (FROM_TO, 4, 2, "Empty", False),
-        (FROM_TO, 4, 4, "Drifted", False),
-    ],
-)
+@pytest.mark.parametrize(("messages", "count", "nodes", "reason", "is_told"), [
+    (FROM_TO, 4, 4, "Empty", True),
+    (TO_FROM, 4, 4, "Underutilized", True),
+    (ROLLOUT, 4, 4, "Empty", False),
+    (FROM_TO, 2, 4, "Empty", False),
+    (FROM_TO, 4, 2, "Empty", False),
+    (FROM_TO, 4, 4, "Drifted", False),
+])  # fmt: skip
 def test_swinging_workloads(messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool) -> None:
     events = [*(scaled(text, count) for text in messages), *(removed(number, reason) for number in range(nodes))]
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]

@@ -49,15 +49,12 @@ def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], runnin
     return " / ".join(sentence(finding, NOW_NS, {}) for finding in crashing_findings(case))
 
 
-@pytest.mark.parametrize(
-    ("differs", "result"),
-    [
-        ({"family": "m6a"}, "on m6a nodes and run on m6i nodes"),
-        ({"zone": "c"}, "on nodes in c and run on nodes in a"),
-        ({"pool": "burst"}, "on nodes of NodePool burst and run on nodes of NodePool general"),
-        ({}, "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"),
-    ],
-)
+@pytest.mark.parametrize(("differs", "result"), [
+    ({"family": "m6a"}, "on m6a nodes and run on m6i nodes"),
+    ({"zone": "c"}, "on nodes in c and run on nodes in a"),
+    ({"pool": "burst"}, "on nodes of NodePool burst and run on nodes of NodePool general"),
+    ({}, "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"),
+])  # fmt: skip
 def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], result: str) -> None:
     lines = [*(a_line(f"bad-{n}", **differs) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
@@ -80,15 +77,12 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
         assert crash_text(lines, crashing(nodes), running).endswith("on 1 node crash again and again")
 
 
-@pytest.mark.parametrize(
-    ("pods", "minutes", "text"),
-    [
-        (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled), no other runs"),
-        (1, 15, "pod ml/embed-0 crashes again and again (OOMKilled)"),
-        (2, 14, ""),
-        (1, 14, ""),
-    ],
-)
+@pytest.mark.parametrize(("pods", "minutes", "text"), [
+    (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled), no other runs"),
+    (1, 15, "pod ml/embed-0 crashes again and again (OOMKilled)"),
+    (2, 14, ""),
+    (1, 14, ""),
+])  # fmt: skip
 def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, minutes: int, text: str) -> None:
     since = NOW_NS - minutes * MINUTE_NS
     crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
@@ -185,15 +179,12 @@ def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, 
     assert [sentence(f, NOW_NS, {}) for f in crashing_findings(case)] == [text]
 
 
-@pytest.mark.parametrize(
-    ("line", "minutes"),
-    [
-        (a_line("n1"), 9),
-        (a_line("n2"), 30),
-        (replace(a_line("n1"), not_ready_ns=NOW_NS - MINUTE_NS), 30),
-        (replace(a_line("n1"), deleted_ns=NOW_NS - MINUTE_NS), 30),
-    ],
-)
+@pytest.mark.parametrize(("line", "minutes"), [
+    (a_line("n1"), 9),
+    (a_line("n2"), 30),
+    (replace(a_line("n1"), not_ready_ns=NOW_NS - MINUTE_NS), 30),
+    (replace(a_line("n1"), deleted_ns=NOW_NS - MINUTE_NS), 30),
+])  # fmt: skip
 def test_pods_that_end_late_are_not_told_for_nodes_that_other_findings_name(line: VerdictNode, minutes: int) -> None:
     assert not [*unended_findings(VerdictCase(now_ns=NOW_NS, nodes=[line], unended=late(1, minutes)))]
 
@@ -246,17 +237,14 @@ def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *,
     )
 
 
-@pytest.mark.parametrize(
-    ("message", "pods", "last", "is_told"),
-    [
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 5, True),
-        ('Container app exceeded its local ephemeral storage limit "1Gi". ', 3, 5, True),
-        ("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ", 3, 5, True),
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 2, 5, False),
-        ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 31, False),
-        ("The node was low on resource: pids. ", 3, 5, False),
-    ],
-)
+@pytest.mark.parametrize(("message", "pods", "last", "is_told"), [
+    ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 5, True),
+    ('Container app exceeded its local ephemeral storage limit "1Gi". ', 3, 5, True),
+    ("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ", 3, 5, True),
+    ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 2, 5, False),
+    ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 31, False),
+    ("The node was low on resource: pids. ", 3, 5, False),
+])  # fmt: skip
 def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
     events = [
         an_event(name=f"e{n}", about=f"Pod/etl/merge-{n}", reason="Evicted", message=message, source="kubelet")

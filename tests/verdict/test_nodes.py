@@ -23,15 +23,12 @@ def not_ready(times: int, *, last: int = 5, source: str = "kubelet", reason: str
     return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
 
 
-@pytest.mark.parametrize(
-    ("events", "is_told"),
-    [
-        ((not_ready(4),), True),
-        (tuple(not_ready(1, last=minutes) for minutes in (5, 15, 25)), True),
-        ((not_ready(2), not_ready(2, source="node-controller")), False),
-        ((not_ready(9, last=40),), False),
-    ],
-)
+@pytest.mark.parametrize(("events", "is_told"), [
+    ((not_ready(4),), True),
+    (tuple(not_ready(1, last=minutes) for minutes in (5, 15, 25)), True),
+    ((not_ready(2), not_ready(2, source="node-controller")), False),
+    ((not_ready(9, last=40),), False),
+])  # fmt: skip
 def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Event, ...], *, is_told: bool) -> None:
     line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
     assert bool(texts(line, events=events)) is is_told
@@ -86,15 +83,12 @@ def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[
     assert [told.startswith(text) for _, told in result] == [True]
 
 
-@pytest.mark.parametrize(
-    ("type_", "status", "is_told"),
-    [
-        ("ReadonlyFilesystem", "True", True),
-        ("FilesystemCorruptionProblem", "True", True),
-        ("KernelDeadlock", "False", False),
-        ("EtcdIsVoter", "True", False),
-    ],
-)
+@pytest.mark.parametrize(("type_", "status", "is_told"), [
+    ("ReadonlyFilesystem", "True", True),
+    ("FilesystemCorruptionProblem", "True", True),
+    ("KernelDeadlock", "False", False),
+    ("EtcdIsVoter", "True", False),
+])  # fmt: skip
 def test_a_true_condition_of_a_node_problem_detector_is_told(type_: str, status: str, *, is_told: bool) -> None:
     node = a_node(name="n1", conditions=(a_condition("Ready"), a_condition(type_, status=status, message="broken")))
     result = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
@@ -134,20 +128,17 @@ def about_node(node: int, reason: str) -> Event:
     return replace(event, last_ns=NOW_NS - (5 + node) * MINUTE_NS)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "others", "capacity_type", "is_managed", "is_told"),
-    [
-        (3, (), "spot", True, True),
-        (2, (), "spot", True, False),
-        (3, (about_node(0, "FailedDraining"),), "spot", True, False),
-        (3, (about_node(0, "NodeNotSchedulable"),), "spot", True, False),
-        (3, (about_node(9, "SpotInterrupted"),), "spot", True, False),
-        (3, (an_event(about="Pod/shop/web", reason="Evicted", source="karpenter"),), "spot", True, False),
-        (3, (an_event(about="Pod/shop/web", reason="Evicted", source="kubelet"),), "spot", True, True),
-        (3, (), "on-demand", True, False),
-        (3, (), "spot", False, False),
-    ],
-)
+@pytest.mark.parametrize(("nodes", "others", "capacity_type", "is_managed", "is_told"), [
+    (3, (), "spot", True, True),
+    (2, (), "spot", True, False),
+    (3, (about_node(0, "FailedDraining"),), "spot", True, False),
+    (3, (about_node(0, "NodeNotSchedulable"),), "spot", True, False),
+    (3, (about_node(9, "SpotInterrupted"),), "spot", True, False),
+    (3, (an_event(about="Pod/shop/web", reason="Evicted", source="karpenter"),), "spot", True, False),
+    (3, (an_event(about="Pod/shop/web", reason="Evicted", source="kubelet"),), "spot", True, True),
+    (3, (), "on-demand", True, False),
+    (3, (), "spot", False, False),
+])  # fmt: skip
 def test_spot_nodes_that_disappear_without_a_drain_are_told(
     nodes: int, others: tuple[Event, ...], capacity_type: str, is_managed: bool, is_told: bool
 ) -> None:
@@ -177,15 +168,12 @@ def full_disk(count: int = 11, *, last: int = 3, share: str = "91.3%", about: st
     return replace(event, first_ns=NOW_NS - 54 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
 
 
-@pytest.mark.parametrize(
-    ("event", "pressure", "is_told"),
-    [
-        (full_disk(), "False", True),
-        (full_disk(2), "False", False),
-        (full_disk(last=20), "False", False),
-        (full_disk(), "True", False),
-    ],
-)
+@pytest.mark.parametrize(("event", "pressure", "is_told"), [
+    (full_disk(), "False", True),
+    (full_disk(2), "False", False),
+    (full_disk(last=20), "False", False),
+    (full_disk(), "True", False),
+])  # fmt: skip
 def test_a_disk_that_fills_up_is_told_before_there_is_pressure(event: Event, pressure: str, *, is_told: bool) -> None:
     node = a_node(name="n1", conditions=(a_condition("DiskPressure", status=pressure),))
     result = [text for _, text in texts(VerdictNode("n1", "ci", None, has_node=True, node=node), events=(event,))]

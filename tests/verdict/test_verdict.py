@@ -147,19 +147,16 @@ def test_a_refused_launch_stops_pods_of_other_node_pools_at_once(message: str, p
     assert stopped.pending.pods == paused
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "is_refused"),
-    [
-        ("Unknown", "AwaitingReconciliation", False),
-        ("Unknown", "", False),
-        ("Unknown", "LaunchFailed", True),
-        ("Unknown", "Launched", True),
-        ("Unknown", "NodeClassNotReady", True),
-        ("False", "", True),
-        ("False", "AwaitingReconciliation", True),
-        ("True", "Launched", False),
-    ],
-)
+@pytest.mark.parametrize(("status", "reason", "is_refused"), [
+    ("Unknown", "AwaitingReconciliation", False),
+    ("Unknown", "", False),
+    ("Unknown", "LaunchFailed", True),
+    ("Unknown", "Launched", True),
+    ("Unknown", "NodeClassNotReady", True),
+    ("False", "", True),
+    ("False", "AwaitingReconciliation", True),
+    ("True", "Launched", False),
+])  # fmt: skip
 def test_one_rule_decides_whether_a_launch_was_refused(status: str, reason: str, is_refused: bool) -> None:
     launched = Condition("Launched", status, reason, "why")
     claim = a_nodeclaim(node="", provider_id="", conditions=(launched,))
@@ -208,15 +205,12 @@ def test_what_blocks_the_drain_of_an_interrupted_node_is_not_mixed_with_what_blo
     assert found("ci", "ci", "ci") == [(("default/ci",), 3, 1)]
 
 
-@pytest.mark.parametrize(
-    ("minutes", "evicted", "source", "severity", "state"),
-    [
-        (30, "db-1", "karpenter", FindingSeverity.INFO, "1 node draining in turn"),
-        (30, "db-1", "kubelet", FindingSeverity.WARNING, "1 node unable to drain"),
-        (30, "cache-1", "karpenter", FindingSeverity.WARNING, "1 node unable to drain"),
-        (61, "db-1", "karpenter", FindingSeverity.WARNING, "1 node draining in turn"),
-    ],
-)
+@pytest.mark.parametrize(("minutes", "evicted", "source", "severity", "state"), [
+    (30, "db-1", "karpenter", FindingSeverity.INFO, "1 node draining in turn"),
+    (30, "db-1", "kubelet", FindingSeverity.WARNING, "1 node unable to drain"),
+    (30, "cache-1", "karpenter", FindingSeverity.WARNING, "1 node unable to drain"),
+    (61, "db-1", "karpenter", FindingSeverity.WARNING, "1 node draining in turn"),
+])  # fmt: skip
 def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     minutes: int, evicted: str, source: str, severity: FindingSeverity, state: str
 ) -> None:
@@ -232,16 +226,13 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     assert state in sentence(pdb, NOW_NS, {})
 
 
-@pytest.mark.parametrize(
-    ("budgets", "pace"),
-    [
-        ((), ""),
-        ((DisruptionBudget("2"),), ""),
-        ((DisruptionBudget("1"),), "disruption budget: 1 at a time"),
-        ((DisruptionBudget("0"),), "disruption budget also 0 now"),
-        ((DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),), "disruption budget also 0 until 23:00 UTC"),
-    ],
-)
+@pytest.mark.parametrize(("budgets", "pace"), [
+    ((), ""),
+    ((DisruptionBudget("2"),), ""),
+    ((DisruptionBudget("1"),), "disruption budget: 1 at a time"),
+    ((DisruptionBudget("0"),), "disruption budget also 0 now"),
+    ((DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),), "disruption budget also 0 until 23:00 UTC"),
+])  # fmt: skip
 def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
     pinned = findings_by_code(
         nodes=[a_node(name=f"node-{i}", **BIG) for i in (1, 2)],
@@ -309,15 +300,12 @@ def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
     assert (finding.names, finding.detail) == (("general",), "static")
 
 
-@pytest.mark.parametrize(
-    ("pools", "severity", "manner"),
-    [
-        ((a_nodepool(replicas=1),), FindingSeverity.WARNING, Manner.STATIC),
-        ((a_nodepool(replicas=1), a_nodepool(name="b", is_ready=False)), FindingSeverity.ERROR, Manner.STATIC),
-        ((a_nodepool(replicas=1, limits=amounts({"nodes": "1"})),), FindingSeverity.ERROR, Manner.PLAIN),
-        ((a_nodepool(replicas=1, limits=amounts({"nodes": "2"})),), FindingSeverity.WARNING, Manner.STATIC),
-    ],
-)
+@pytest.mark.parametrize(("pools", "severity", "manner"), [
+    ((a_nodepool(replicas=1),), FindingSeverity.WARNING, Manner.STATIC),
+    ((a_nodepool(replicas=1), a_nodepool(name="b", is_ready=False)), FindingSeverity.ERROR, Manner.STATIC),
+    ((a_nodepool(replicas=1, limits=amounts({"nodes": "1"})),), FindingSeverity.ERROR, Manner.PLAIN),
+    ((a_nodepool(replicas=1, limits=amounts({"nodes": "2"})),), FindingSeverity.WARNING, Manner.STATIC),
+])  # fmt: skip
 def test_static_nodepools_within_limits(pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner) -> None:
     claims = [a_claim(conditions=RIPE)]
     analysis = analyse_all(AnalysisSteps(prepared(nodepools=pools, nodes=[a_node()], nodeclaims=claims), 1))
@@ -510,19 +498,16 @@ CORDONED = VerdictNode("node-2", "", None, has_node=True, is_cordoned=True, pods
 SERVED, NONE = (a_nodepool(),), ()
 
 
-@pytest.mark.parametrize(
-    ("nodes", "pools", "severity", "manner", "pods"),
-    [
-        ((GOING,), SERVED, FindingSeverity.WARNING, Manner.PLAIN, 3),
-        ((GOING,), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
-        ((replace(GOING, deleted_ns=None, is_disrupted=True),), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
-        ((replace(GOING, pods=0),), NONE, FindingSeverity.INFO, Manner.PLAIN, 0),
-        ((GOING, CORDONED), SERVED, FindingSeverity.WARNING, Manner.SOME_CORDONED, 3),
-        ((GOING, CORDONED), NONE, FindingSeverity.ERROR, Manner.SOME_CORDONED, 3),
-        ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.SOME_CORDONED, 0),
-        ((CORDONED, CORDONED), NONE, FindingSeverity.WARNING, Manner.ALL_CORDONED, 0),
-    ],
-)
+@pytest.mark.parametrize(("nodes", "pools", "severity", "manner", "pods"), [
+    ((GOING,), SERVED, FindingSeverity.WARNING, Manner.PLAIN, 3),
+    ((GOING,), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
+    ((replace(GOING, deleted_ns=None, is_disrupted=True),), NONE, FindingSeverity.ERROR, Manner.PLAIN, 3),
+    ((replace(GOING, pods=0),), NONE, FindingSeverity.INFO, Manner.PLAIN, 0),
+    ((GOING, CORDONED), SERVED, FindingSeverity.WARNING, Manner.SOME_CORDONED, 3),
+    ((GOING, CORDONED), NONE, FindingSeverity.ERROR, Manner.SOME_CORDONED, 3),
+    ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.SOME_CORDONED, 0),
+    ((CORDONED, CORDONED), NONE, FindingSeverity.WARNING, Manner.ALL_CORDONED, 0),
+])  # fmt: skip
 def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
     nodes: tuple[VerdictNode, ...], pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner, pods: int
 ) -> None:

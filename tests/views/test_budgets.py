@@ -41,31 +41,25 @@ UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)
 FOREIGN = BudgetEntry(NodePool(name="general"), Reason.EMPTY, is_passed_over=True)
 
 
-@pytest.mark.parametrize(
-    ("budget", "text"),
-    [
-        (DisruptionBudget("10%"), "10%"),
-        (CLOSED_BY_DAY, "0 · Drifted · 0 9 * * * for 8h"),
-        (DisruptionBudget("1", reasons=("Empty", "Drifted")), "1 · Empty+Drifted"),
-        (DisruptionBudget("1", reasons=()), "1 · no reason"),
-        (DisruptionBudget("1", schedule="@daily"), "1 · @daily for (no duration)"),
-        (DisruptionBudget("1", duration="1h"), "1 · (no schedule) for 1h"),
-    ],
-)
+@pytest.mark.parametrize(("budget", "text"), [
+    (DisruptionBudget("10%"), "10%"),
+    (CLOSED_BY_DAY, "0 · Drifted · 0 9 * * * for 8h"),
+    (DisruptionBudget("1", reasons=("Empty", "Drifted")), "1 · Empty+Drifted"),
+    (DisruptionBudget("1", reasons=()), "1 · no reason"),
+    (DisruptionBudget("1", schedule="@daily"), "1 · @daily for (no duration)"),
+    (DisruptionBudget("1", duration="1h"), "1 · (no schedule) for 1h"),
+])  # fmt: skip
 def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
     assert line_text(budget) == text
 
 
-@pytest.mark.parametrize(
-    ("budgets", "reason", "week"),
-    [
-        ((DisruptionBudget("2"),), Reason.EMPTY, "2222│2222"),
-        ((DisruptionBudget("12"),), Reason.EMPTY, "++++│++++"),
-        ((), Reason.EMPTY, "∞∞∞∞│∞∞∞∞"),
-        ((DisruptionBudget("2"), CLOSED_BY_DAY), Reason.DRIFTED, "2~~2│2~~2"),
-        ((DisruptionBudget("0"),), Reason.EMPTY, "····│····"),
-    ],
-)
+@pytest.mark.parametrize(("budgets", "reason", "week"), [
+    ((DisruptionBudget("2"),), Reason.EMPTY, "2222│2222"),
+    ((DisruptionBudget("12"),), Reason.EMPTY, "++++│++++"),
+    ((), Reason.EMPTY, "∞∞∞∞│∞∞∞∞"),
+    ((DisruptionBudget("2"), CLOSED_BY_DAY), Reason.DRIFTED, "2~~2│2~~2"),
+    ((DisruptionBudget("0"),), Reason.EMPTY, "····│····"),
+])  # fmt: skip
 def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, week: str) -> None:
     assert strip_text(entry(*budgets, reason=reason).week, 6, days=2) == week
 

@@ -36,16 +36,13 @@ def test_every_node_is_in_one_part(grouping: str) -> None:
     assert len({entry.key for entry in entries}) == len(entries)
 
 
-@pytest.mark.parametrize(
-    ("counts", "line", "change"),
-    [
-        ((3, 4, 8, 5), "▁▂█▃", 2),
-        ((None, 4, 4, 4), " ───", 0),
-        ((None, None, 4, 5), "", None),
-        ((), "", None),
-        ((9, 0, 4), "█▁▄", -5),
-    ],
-)
+@pytest.mark.parametrize(("counts", "line", "change"), [
+    ((3, 4, 8, 5), "▁▂█▃", 2),
+    ((None, 4, 4, 4), " ───", 0),
+    ((None, None, 4, 5), "", None),
+    ((), "", None),
+    ((9, 0, 4), "█▁▄", -5),
+])  # fmt: skip
 def test_a_line_joins_fewest_and_most(counts: tuple[int | None, ...], line: str, change: int | None) -> None:
     assert (sparkline(counts), trend(counts)) == (line, change)
 

@@ -53,32 +53,27 @@ def test_events_fold_by_object_reason_and_source() -> None:
     assert len({entry.key for entry in entries}) == 5
 
 
-@pytest.mark.parametrize(
-    ("condition", "told"),
-    [
-        (Condition("Ready", "True"), ("Ready", "", Tone.GOOD)),
-        (Condition("Ready", "Unknown", "NodeStatusUnknown", "gone"), ("NotReady", "gone", Tone.FAULT)),
-        (Condition("Ready", "False", "KubeletNotReady"), ("NotReady", "KubeletNotReady", Tone.FAULT)),
-        (Condition("Launched", "True", "Launched"), ("Launched", "", Tone.GOOD)),
-        (Condition("Launched", "Unknown", "AwaitingReconciliation", "waiting"), None),
-        (Condition("Registered", "Unknown", "NodeNotFound", "NodeNotFound"), None),
-        (Condition("Launched", "Unknown", "NoCapacity", "no m5"), ("Launched=Unknown", "no m5", Tone.FAULT)),
-        (Condition("Initialized", "Unknown", "Taints", "taint"), ("Initialized=Unknown", "taint", Tone.ACTIVE)),
-        (Condition("Initialized", "False", "Taints"), ("Initialized=False", "Taints", Tone.FAULT)),
-        (Condition("Drifted", "True", "AMIDrift"), ("Drifted", "AMIDrift", Tone.WARNING)),
-        (Condition("Drained", "Unknown", "Draining"), ("Drained=Unknown", "Draining", Tone.LEAVING)),
-        (Condition("Consolidatable", "True"), ("Consolidatable", "", Tone.NORMAL)),
-        (Condition("MemoryPressure", "False"), None),
-        (Condition("KernelDeadlock", "False", "KernelHasNoDeadlock"), None),
-        (
-            Condition("FrequentKubeletRestart", "Unknown", "NoData"),
-            ("FrequentKubeletRestart=Unknown", "NoData", Tone.WARNING),
-        ),
-        (Condition("ReadonlyFilesystem", "True", "Ro"), ("ReadonlyFilesystem", "Ro", Tone.WARNING)),
-        (Condition("MemoryPressure", "True", "Low"), ("MemoryPressure", "Low", Tone.WARNING)),
-        (Condition("ConsistentStateFound", "False", "Off"), ("ConsistentStateFound=False", "Off", Tone.WARNING)),
-    ],
-)
+@pytest.mark.parametrize(("condition", "told"), [
+    (Condition("Ready", "True"), ("Ready", "", Tone.GOOD)),
+    (Condition("Ready", "Unknown", "NodeStatusUnknown", "gone"), ("NotReady", "gone", Tone.FAULT)),
+    (Condition("Ready", "False", "KubeletNotReady"), ("NotReady", "KubeletNotReady", Tone.FAULT)),
+    (Condition("Launched", "True", "Launched"), ("Launched", "", Tone.GOOD)),
+    (Condition("Launched", "Unknown", "AwaitingReconciliation", "waiting"), None),
+    (Condition("Registered", "Unknown", "NodeNotFound", "NodeNotFound"), None),
+    (Condition("Launched", "Unknown", "NoCapacity", "no m5"), ("Launched=Unknown", "no m5", Tone.FAULT)),
+    (Condition("Initialized", "Unknown", "Taints", "taint"), ("Initialized=Unknown", "taint", Tone.ACTIVE)),
+    (Condition("Initialized", "False", "Taints"), ("Initialized=False", "Taints", Tone.FAULT)),
+    (Condition("Drifted", "True", "AMIDrift"), ("Drifted", "AMIDrift", Tone.WARNING)),
+    (Condition("Drained", "Unknown", "Draining"), ("Drained=Unknown", "Draining", Tone.LEAVING)),
+    (Condition("Consolidatable", "True"), ("Consolidatable", "", Tone.NORMAL)),
+    (Condition("MemoryPressure", "False"), None),
+    (Condition("KernelDeadlock", "False", "KernelHasNoDeadlock"), None),
+    (Condition("FrequentKubeletRestart", "Unknown", "NoData"),
+     ("FrequentKubeletRestart=Unknown", "NoData", Tone.WARNING)),
+    (Condition("ReadonlyFilesystem", "True", "Ro"), ("ReadonlyFilesystem", "Ro", Tone.WARNING)),
+    (Condition("MemoryPressure", "True", "Low"), ("MemoryPressure", "Low", Tone.WARNING)),
+    (Condition("ConsistentStateFound", "False", "Off"), ("ConsistentStateFound=False", "Off", Tone.WARNING)),
+])  # fmt: skip
 def test_what_conditions_tell(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
     entries = [
         (item.reason, item.message, event_tone(item)) for item in transitions(Node(name="n", conditions=(condition,)))

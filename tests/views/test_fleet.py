@@ -33,18 +33,15 @@ def a_row(
     return FleetRow(name, MemberLine(result, NOW_NS - age_ns, trouble), ended)
 
 
-@pytest.mark.parametrize(
-    ("row", "text"),
-    [
-        (FleetRow("x"), "connecting"),
-        (FleetRow("x", MemberLine(trouble="no route")), "✘ no route"),
-        (a_row(ended="its process was ended by SIGKILL"), "✘ its process was ended by SIGKILL"),
-        (a_row(worst=None), "analysing"),
-        (a_row(), "✘ Disruption is paused"),
-        (a_row(worst=FINE), "✔ no problems found"),
-        (a_row(trouble="connection lost"), "✘ connection lost"),
-    ],
-)
+@pytest.mark.parametrize(("row", "text"), [
+    (FleetRow("x"), "connecting"),
+    (FleetRow("x", MemberLine(trouble="no route")), "✘ no route"),
+    (a_row(ended="its process was ended by SIGKILL"), "✘ its process was ended by SIGKILL"),
+    (a_row(worst=None), "analysing"),
+    (a_row(), "✘ Disruption is paused"),
+    (a_row(worst=FINE), "✔ no problems found"),
+    (a_row(trouble="connection lost"), "✘ connection lost"),
+])  # fmt: skip
 def test_the_verdict_is_the_worst_finding_or_why_there_is_none(row: FleetRow, text: str) -> None:
     assert verdict_text(row) == text
 

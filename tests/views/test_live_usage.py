@@ -62,15 +62,12 @@ def test_a_node_beside_its_requests() -> None:
     assert "in use" not in text_of(resource_lines(NodeEntry(a_node(), None)))
 
 
-@pytest.mark.parametrize(
-    ("live", "phase", "why"),
-    [
-        (LiveUsage(is_asked=True), "off", "queried once a minute for the history, or while usage is shown"),
-        (LIVE, "live", ""),
-        (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
-        (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),
-    ],
-)
+@pytest.mark.parametrize(("live", "phase", "why"), [
+    (LiveUsage(is_asked=True), "off", "queried once a minute for the history, or while usage is shown"),
+    (LIVE, "live", ""),
+    (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
+    (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),
+])  # fmt: skip
 def test_among_the_sources(live: LiveUsage, phase: str, why: str) -> None:
     row = present(usage_row(live, NOW_NS))
     assert (row.phase, row.kind, row.count) == (phase, "Live usage", len(live.pods) + len(live.nodes))

@@ -16,20 +16,17 @@ def drawn(daemons: int, pods: tuple[int, ...], cells: int = 10) -> str:
     return "".join(text for text, _ in blocks(daemons, pods, 100, cells))
 
 
-@pytest.mark.parametrize(
-    ("daemons", "pods", "picture"),
-    [
-        (0, (), "░" * 10),
-        (1, (), "▓░░░░░░░░░"),
-        (10, (30, 20), "▓██▊█▊░░░░"),
-        (10, (20, 30), "▓██▊█▊░░░░"),
-        (10, (4, 3, 3), "▓▒░░░░░░░░"),
-        (0, (2,), "▒░░░░░░░░░"),
-        (10, (90,), "▓████████▊"),
-        (10, (80, 80), "▓███████▊▊"),
-        (100, (), "▓" * 10),
-    ],
-)
+@pytest.mark.parametrize(("daemons", "pods", "picture"), [
+    (0, (), "░" * 10),
+    (1, (), "▓░░░░░░░░░"),
+    (10, (30, 20), "▓██▊█▊░░░░"),
+    (10, (20, 30), "▓██▊█▊░░░░"),
+    (10, (4, 3, 3), "▓▒░░░░░░░░"),
+    (0, (2,), "▒░░░░░░░░░"),
+    (10, (90,), "▓████████▊"),
+    (10, (80, 80), "▓███████▊▊"),
+    (100, (), "▓" * 10),
+])  # fmt: skip
 def test_a_bin_shows_daemonsets_pods_and_what_is_free(daemons: int, pods: tuple[int, ...], picture: str) -> None:
     assert drawn(daemons, pods) == picture
 

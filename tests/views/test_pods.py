@@ -48,18 +48,15 @@ def test_the_most_urgent_state(pod: PodEntry, text: str, tone: Tone) -> None:
     assert (pod_status_text(pod, NOW_NS), pod_status(pod)[1]) == (text, tone)
 
 
-@pytest.mark.parametrize(
-    ("template", "protection", "owner"),
-    [
-        ({}, "", ""),
-        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "true"}}, "do-not-disrupt", ""),
-        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "2h"}}, "do-not-disrupt 2h", ""),
-        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "false"}}, "", ""),
-        ({"owners": (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)}, "DaemonSet", "ds/cni"),
-        ({"owners": (OwnerReference("v1", "Node", "n1", controller=True),)}, "static", "node/n1"),
-        ({"owners": (OwnerReference("x/v1", "Rollout", "web", controller=True),)}, "", "rollout/web"),
-    ],
-)
+@pytest.mark.parametrize(("template", "protection", "owner"), [
+    ({}, "", ""),
+    ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "true"}}, "do-not-disrupt", ""),
+    ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "2h"}}, "do-not-disrupt 2h", ""),
+    ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "false"}}, "", ""),
+    ({"owners": (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)}, "DaemonSet", "ds/cni"),
+    ({"owners": (OwnerReference("v1", "Node", "n1", controller=True),)}, "static", "node/n1"),
+    ({"owners": (OwnerReference("x/v1", "Rollout", "web", controller=True),)}, "", "rollout/web"),
+])  # fmt: skip
 def test_protection_and_owner(template: dict[str, Any], protection: str, owner: str) -> None:
     assert (entry(template).protection_text(NOW_NS), entry(template).owner) == (protection, owner)
 
@@ -69,16 +66,13 @@ def protected(value: str, **given: Any) -> PodEntry:
     return entry({"annotations": {karpenter_labels.DO_NOT_DISRUPT: value}}, **(document | given))
 
 
-@pytest.mark.parametrize(
-    ("entry", "sentence"),
-    [
-        (protected("banana"), 'karpenter.sh/do-not-disrupt "banana" protects nothing'),
-        (protected("-1h"), 'karpenter.sh/do-not-disrupt "-1h" protects nothing'),
-        (protected("1d"), 'karpenter.sh/do-not-disrupt "1d" protects nothing'),
-        (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" has expired and no longer protects it'),
-        (protected("true", deletion_ns=NOW_NS), ""),
-    ],
-)
+@pytest.mark.parametrize(("entry", "sentence"), [
+    (protected("banana"), 'karpenter.sh/do-not-disrupt "banana" protects nothing'),
+    (protected("-1h"), 'karpenter.sh/do-not-disrupt "-1h" protects nothing'),
+    (protected("1d"), 'karpenter.sh/do-not-disrupt "1d" protects nothing'),
+    (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" has expired and no longer protects it'),
+    (protected("true", deletion_ns=NOW_NS), ""),
+])  # fmt: skip
 def test_what_protects_nothing_is_no_protection(entry: PodEntry, sentence: str) -> None:
     assert entry.protection_text(NOW_NS) == ""
     row = build_rows(TABLE, [entry], now_ns=NOW_NS)[0]
@@ -161,25 +155,22 @@ def test_what_a_disruption_budget_keeps_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("ns=gitlab", 2),
-        ("name=front*", 44),
-        ("node=ip-10-0-71-204", 4),
-        ("pool=runners", 4),
-        ("owner=job/*", 4),
-        ("status=unschedulable", 1),
-        ("protection=do-not*", 2),
-        ("cpu>=30", 2),
-        ("mem<100Mi", 3),
-        ("gpu>0", 0),
-        ("priority=0 ns=ml", 1),
-        ("age<1h", 0),
-        ("-l app=coredns", 2),
-        ("gitlab/runner", 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), [
+    ("ns=gitlab", 2),
+    ("name=front*", 44),
+    ("node=ip-10-0-71-204", 4),
+    ("pool=runners", 4),
+    ("owner=job/*", 4),
+    ("status=unschedulable", 1),
+    ("protection=do-not*", 2),
+    ("cpu>=30", 2),
+    ("mem<100Mi", 3),
+    ("gpu>0", 0),
+    ("priority=0 ns=ml", 1),
+    ("age<1h", 0),
+    ("-l app=coredns", 2),
+    ("gitlab/runner", 2),
+])  # fmt: skip
 def test_filters(text: str, count: int) -> None:
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
     assert sum(map(test, view_of(a_fleet()).pod_entries)) == count

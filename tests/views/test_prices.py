@@ -25,15 +25,12 @@ def an_entry(price: Price | None = None, **node: Any) -> NodeEntry:
     return NodeEntry(builders.a_node(**node), None, price=price)
 
 
-@pytest.mark.parametrize(
-    ("entry", "text"),
-    [
-        (an_entry(PRICE), "$0.7200"),
-        (an_entry(), "n/a"),
-        (NodeEntry(None, builders.a_nodeclaim(stage="")), "-"),
-        (NodeEntry(None, builders.a_nodeclaim(stage="Launched")), "n/a"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "text"), [
+    (an_entry(PRICE), "$0.7200"),
+    (an_entry(), "n/a"),
+    (NodeEntry(None, builders.a_nodeclaim(stage="")), "-"),
+    (NodeEntry(None, builders.a_nodeclaim(stage="Launched")), "n/a"),
+])  # fmt: skip
 def test_cells(entry: NodeEntry, text: str) -> None:
     assert price_cell(entry).text == text
 

@@ -50,15 +50,12 @@ def test_rows_are_built_when_asked_for() -> None:
     assert (later.now_ns, later.total, later.items is rows.items, later.keys is rows.keys) == (60, 4, True, True)
 
 
-@pytest.mark.parametrize(
-    ("sort", "keys"),
-    [
-        (Sort("size"), ("n-10", "n-2", "n-1", "n-9")),
-        (Sort("size", is_descending=True), ("n-1", "n-10", "n-2", "n-9")),
-        (Sort("name", is_descending=True), ("n-10", "n-9", "n-2", "n-1")),
-        (Sort("gone"), ("n-1", "n-2", "n-9", "n-10")),
-    ],
-)
+@pytest.mark.parametrize(("sort", "keys"), [
+    (Sort("size"), ("n-10", "n-2", "n-1", "n-9")),
+    (Sort("size", is_descending=True), ("n-1", "n-10", "n-2", "n-9")),
+    (Sort("name", is_descending=True), ("n-10", "n-9", "n-2", "n-1")),
+    (Sort("gone"), ("n-1", "n-2", "n-9", "n-10")),
+])  # fmt: skip
 def test_items_without_a_value_come_last_either_way(sort: Sort, keys: tuple[str, ...]) -> None:
     assert build_rows(SPEC, THINGS, sort=sort, now_ns=0).keys == keys
 

@@ -100,17 +100,14 @@ class TestNodes:
         smaller = a_node(claim=a_claim(allocatable=amounts(cpu="4", memory="9Gi", pods="14")))
         assert words_of(SPEC, smaller)[:2] == ["vs NodeClaim −1,024Mi −4 pods", "price n/a"]
 
-    @pytest.mark.parametrize(
-        ("entry", "fact"),
-        [
-            (a_node(access=PodAccess.FORBIDDEN), "unread/10 pods"),
-            (a_node(access=PodAccess.FORBIDDEN), "ephemeral unread/20Gi"),
-            (a_node(claim=a_claim()), "never expires"),
-            (a_node(claim=a_claim(expire_after_ns=HOUR)), "expiry is due"),
-            (a_node(price=a_price(currency="CNY")), "¥0.0961/h"),
-            (NodeEntry(None, a_claim(labels={karpenter_labels.ZONE: "us-east-1b"})), "us-east-1b"),
-        ],
-    )
+    @pytest.mark.parametrize(("entry", "fact"), [
+        (a_node(access=PodAccess.FORBIDDEN), "unread/10 pods"),
+        (a_node(access=PodAccess.FORBIDDEN), "ephemeral unread/20Gi"),
+        (a_node(claim=a_claim()), "never expires"),
+        (a_node(claim=a_claim(expire_after_ns=HOUR)), "expiry is due"),
+        (a_node(price=a_price(currency="CNY")), "¥0.0961/h"),
+        (NodeEntry(None, a_claim(labels={karpenter_labels.ZONE: "us-east-1b"})), "us-east-1b"),
+    ])  # fmt: skip
     def test_corners(self, entry: NodeEntry, fact: str) -> None:
         assert fact in words_of(SPEC, entry)
 

@@ -35,16 +35,13 @@ def test_fewest_pending_pods_then_the_lowest_cost_are_recommended() -> None:
     assert answer(CHEAP, bad) == "Only 0.04 can be set: 3 pods pending, $30.00/h"
 
 
-@pytest.mark.parametrize(
-    ("parameter", "is_forecast"),
-    [
-        ("NodePool/general:spec.disruption.consolidateAfter", True),
-        ("NodePool/general:spec.template.spec.expireAfter", True),
-        ("PodDisruptionBudget/web/front:spec.minAvailable", True),
-        ("NodePool/general:spec.weight", False),
-        ("VM_MEMORY_OVERHEAD_PERCENT", False),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "is_forecast"), [
+    ("NodePool/general:spec.disruption.consolidateAfter", True),
+    ("NodePool/general:spec.template.spec.expireAfter", True),
+    ("PodDisruptionBudget/web/front:spec.minAvailable", True),
+    ("NodePool/general:spec.weight", False),
+    ("VM_MEMORY_OVERHEAD_PERCENT", False),
+])  # fmt: skip
 def test_settings_of_disruption_are_compared_over_time(parameter: str, *, is_forecast: bool) -> None:
     study = values_study(parse_sweep(f"{parameter}=1,2"), Replay.PENDING)
     assert study.table is (VALUES if is_forecast else POINTS)

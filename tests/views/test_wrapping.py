@@ -21,22 +21,19 @@ def broken(text: str, width: int, indent: int = 0) -> list[str]:
     return ["".join(word for word, _ in line).rstrip() for line in hanging((pieces,), width, indent)]
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "indent", "expected"),
-    [
-        pytest.param("node abc · of def", 10, 0, ["node abc ·", "of def"], id="a separator that fits stays"),
-        pytest.param("node abcd · of def", 10, 0, ["node abcd", "of def"], id="one that does not is the break itself"),
-        pytest.param("node abcd · of def", 9, 0, ["node abcd", "of def"], id="where the line is full"),
-        pytest.param("nodes abcdef · of", 13, 2, ["nodes abcdef", "  of"], id="and what follows is set in"),
-        pytest.param("node abcd ·", 9, 0, ["node abcd"], id="nothing behind it leaves no empty line"),
-        pytest.param("a · b", 0, 0, ["a · b"], id="no width yet"),
-        pytest.param("", 10, 0, [""], id="an empty line"),
-        pytest.param("is team.io/role=web now", 12, 0, ["is team.io/", "role=web now"], id="a label between its parts"),
-        pytest.param("is team.io/role=web", 9, 0, ["is", "team.io/", "role=web"], id="in a line of its own"),
-        pytest.param("spot,on-demand,x", 13, 2, ["spot,", "  on-demand,x"], id="a list between its items"),
-        pytest.param("abcdefghijkl a", 10, 0, ["abcdefghij", "kl a"], id="a word without parts where the line ends"),
-    ],
-)
+@pytest.mark.parametrize(("text", "width", "indent", "expected"), [
+    pytest.param("node abc · of def", 10, 0, ["node abc ·", "of def"], id="a separator that fits stays"),
+    pytest.param("node abcd · of def", 10, 0, ["node abcd", "of def"], id="one that does not is the break itself"),
+    pytest.param("node abcd · of def", 9, 0, ["node abcd", "of def"], id="where the line is full"),
+    pytest.param("nodes abcdef · of", 13, 2, ["nodes abcdef", "  of"], id="and what follows is set in"),
+    pytest.param("node abcd ·", 9, 0, ["node abcd"], id="nothing behind it leaves no empty line"),
+    pytest.param("a · b", 0, 0, ["a · b"], id="no width yet"),
+    pytest.param("", 10, 0, [""], id="an empty line"),
+    pytest.param("is team.io/role=web now", 12, 0, ["is team.io/", "role=web now"], id="a label between its parts"),
+    pytest.param("is team.io/role=web", 9, 0, ["is", "team.io/", "role=web"], id="in a line of its own"),
+    pytest.param("spot,on-demand,x", 13, 2, ["spot,", "  on-demand,x"], id="a list between its items"),
+    pytest.param("abcdefghijkl a", 10, 0, ["abcdefghij", "kl a"], id="a word without parts where the line ends"),
+])  # fmt: skip
 def test_no_line_begins_with_a_separator(text: str, width: int, indent: int, expected: list[str]) -> None:
     assert broken(text, width, indent) == expected
 

@@ -55,15 +55,12 @@ def an_offering(capacity_type: str, price: float, *, is_available: bool = True) 
     return Offering(requirements=requirements, price_per_hour=price, is_available=is_available)
 
 
-@pytest.mark.parametrize(
-    ("offerings", "cost"),
-    [
-        ((an_offering("spot", 0.096), an_offering("on-demand", 0.096)), Cost(0.096)),
-        ((an_offering("spot", 0.03), an_offering("on-demand", 0.096)), Cost(None, 0.03)),
-        ((an_offering("spot", 0.03, is_available=False), an_offering("on-demand", 0.096)), Cost(0.096)),
-        ((an_offering("reserved", 0.0), an_offering("on-demand", 0.096, is_available=False)), Cost()),
-    ],
-)
+@pytest.mark.parametrize(("offerings", "cost"), [
+    ((an_offering("spot", 0.096), an_offering("on-demand", 0.096)), Cost(0.096)),
+    ((an_offering("spot", 0.03), an_offering("on-demand", 0.096)), Cost(None, 0.03)),
+    ((an_offering("spot", 0.03, is_available=False), an_offering("on-demand", 0.096)), Cost(0.096)),
+    ((an_offering("reserved", 0.0), an_offering("on-demand", 0.096, is_available=False)), Cost()),
+])  # fmt: skip
 def test_a_replacement_counts_at_its_cheapest_offering(offerings: tuple[Offering, ...], cost: Cost) -> None:
     dearer = tuple(replace(offering, price_per_hour=offering.price_per_hour + 1) for offering in offerings)
     types = (

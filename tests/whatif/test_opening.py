@@ -129,14 +129,11 @@ def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
     assert (trust_line(answer), answer_lines(answer), price_note(answer)) == ((), (), "")
 
 
-@pytest.mark.parametrize(
-    ("result", "text"),
-    [
-        ("", "model 1.15.0"),
-        ("1.14.3", "model 1.15.0 = cluster 1.14.3"),
-        ("1.9.0", "model 1.15.0 ≠ cluster 1.9.0: decisions may differ"),
-    ],
-)
+@pytest.mark.parametrize(("result", "text"), [
+    ("", "model 1.15.0"),
+    ("1.14.3", "model 1.15.0 = cluster 1.14.3"),
+    ("1.9.0", "model 1.15.0 ≠ cluster 1.9.0: decisions may differ"),
+])  # fmt: skip
 def test_versions_are_told_apart(result: str, text: str) -> None:
     assert version_text(Accuracy(("a",), (), (), result)) == text
 

@@ -23,35 +23,29 @@ def a_pool(name: str, *requirements: Mapping[str, object]) -> NodePool:
     return a_nodepool(name=name, raw=written)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("70/30", {"primary": 7, "spare": 3}),
-        ("1:1", {"primary": 1, "spare": 1}),
-        ("primary=50 rest=25 spare=25", {"primary": 2, "rest": 1, "spare": 1}),
-        ("spare=1, rest=4", {"spare": 1, "rest": 4}),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("70/30", {"primary": 7, "spare": 3}),
+    ("1:1", {"primary": 1, "spare": 1}),
+    ("primary=50 rest=25 spare=25", {"primary": 2, "rest": 1, "spare": 1}),
+    ("spare=1, rest=4", {"spare": 1, "rest": 4}),
+])  # fmt: skip
 def test_shares(text: str, expected: dict[str, int]) -> None:
     assert dict(parse_shares(text, ("primary", "spare"), KNOWN)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "2 numbers are needed, for primary, spare; or name=number each"),
-        ("70", "2 numbers are needed"),
-        ("primary=1", "a ratio needs two NodePools"),
-        ("primary=1 other=2", "there is no NodePool other"),
-        ("primary=0 spare=2", "primary=0: a share is a whole number from 1 up"),
-        ("1.5/2", "primary=1.5: a share is a whole number from 1 up"),
-        ("-1/2", "a share is a whole number"),
-        ("1/99999999999999999999", "a share is a whole number"),
-        ("²/1", "a share is a whole number"),
-        ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with 20 or fewer"),
-        ("999/1", "it takes 1,000 label values, and each needs a node; 19/1 is close"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("", "2 numbers are needed, for primary, spare; or name=number each"),
+    ("70", "2 numbers are needed"),
+    ("primary=1", "a ratio needs two NodePools"),
+    ("primary=1 other=2", "there is no NodePool other"),
+    ("primary=0 spare=2", "primary=0: a share is a whole number from 1 up"),
+    ("1.5/2", "primary=1.5: a share is a whole number from 1 up"),
+    ("-1/2", "a share is a whole number"),
+    ("1/99999999999999999999", "a share is a whole number"),
+    ("²/1", "a share is a whole number"),
+    ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with 20 or fewer"),
+    ("999/1", "it takes 1,000 label values, and each needs a node; 19/1 is close"),
+])  # fmt: skip
 def test_what_cannot_be_had(text: str, sentence: str) -> None:
     with pytest.raises(RequestError) as error:
         parse_shares(text, ("primary", "spare"), KNOWN)

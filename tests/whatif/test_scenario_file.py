@@ -132,16 +132,13 @@ def test_paths_are_read_again(path: tuple[str | int, ...]) -> None:
     assert parse_path(path_text(path)) == path
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("spec.weight", ("spec", "weight")),
-        ("spec.disruption.budgets[0].nodes", ("spec", "disruption", "budgets", 0, "nodes")),
-        ("metadata.labels[example.com/team]", ("metadata", "labels", "example.com/team")),
-        ('metadata.labels["a.b"].c', ("metadata", "labels", "a.b", "c")),
-        ("limits['nvidia.com/gpu']", ("limits", "nvidia.com/gpu")),
-    ],
-)
+@pytest.mark.parametrize(("text", "path"), [
+    ("spec.weight", ("spec", "weight")),
+    ("spec.disruption.budgets[0].nodes", ("spec", "disruption", "budgets", 0, "nodes")),
+    ("metadata.labels[example.com/team]", ("metadata", "labels", "example.com/team")),
+    ('metadata.labels["a.b"].c', ("metadata", "labels", "a.b", "c")),
+    ("limits['nvidia.com/gpu']", ("limits", "nvidia.com/gpu")),
+])  # fmt: skip
 def test_paths_as_people_write_them(text: str, path: tuple[str | int, ...]) -> None:
     assert parse_path(text) == path
 

@@ -23,47 +23,41 @@ from tests.whatif.snapshots import base
 TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("1", ["1"]),
-        ("1,5,10", ["1", "5", "10"]),
-        ("1..10/3", ["1", "4", "7", "10"]),
-        ("1..100/40", ["1", "41", "81", "100"]),
-        ("0..1", ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
-        ("0.02..0.08/0.02", ["0.02", "0.04", "0.06", "0.08"]),
-        ("100Gi..200Gi/50Gi", ["100Gi", "150Gi", "200Gi"]),
-        ("5..5/1", ["5"]),
-        ("10%..30%/10", ["10%", "20%", "30%"]),
-        ("30s..2m/30s", ["30s", "60s", "90s", "120s"]),
-        ("1m..1h", ["60s", "414s", "768s", "1122s", "1476s", "1830s", "2184s", "2538s", "2892s", "3246s", "3600s"]),
-        ("Never,30s", ["Never", "30s"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "values"), [
+    ("1", ["1"]),
+    ("1,5,10", ["1", "5", "10"]),
+    ("1..10/3", ["1", "4", "7", "10"]),
+    ("1..100/40", ["1", "41", "81", "100"]),
+    ("0..1", ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
+    ("0.02..0.08/0.02", ["0.02", "0.04", "0.06", "0.08"]),
+    ("100Gi..200Gi/50Gi", ["100Gi", "150Gi", "200Gi"]),
+    ("5..5/1", ["5"]),
+    ("10%..30%/10", ["10%", "20%", "30%"]),
+    ("30s..2m/30s", ["30s", "60s", "90s", "120s"]),
+    ("1m..1h", ["60s", "414s", "768s", "1122s", "1476s", "1830s", "2184s", "2538s", "2892s", "3246s", "3600s"]),
+    ("Never,30s", ["Never", "30s"]),
+])  # fmt: skip
 def test_values(text: str, values: list[str]) -> None:
     assert list(parse_values(text)) == values
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("weight", "is not PARAMETER=VALUES"),
-        ("A=", "is not PARAMETER=VALUES"),
-        ("weight=1", "is neither a setting nor Kind/name:path.of.field"),
-        ("NodePool:spec.weight=1", "is not Kind/name or Kind/namespace/name"),
-        ("NodePool/a:spec..weight=1", "is not a path"),
-        ("A=1,,2", "has an empty value"),
-        ("A=x..y", "is not a range"),
-        ("A=1Gi..2Mi", "mixes the units Gi, Mi"),
-        ("A=5..1/1", "must rise"),
-        ("A=1..5/0", "must rise"),
-        ("A=1..1000/1", "has more than 200 values"),
-        ("A=1..1000000000000/1", "has more than 200 values"),
-        (f"A={','.join('1' * 201)}", "has more than 200 values"),
-        ("A=1d..2h", "mixes the units d, h"),
-        ("A=1s..99999999999999h", "duration"),
-    ],
-)
+@pytest.mark.parametrize(("text", "result"), [
+    ("weight", "is not PARAMETER=VALUES"),
+    ("A=", "is not PARAMETER=VALUES"),
+    ("weight=1", "is neither a setting nor Kind/name:path.of.field"),
+    ("NodePool:spec.weight=1", "is not Kind/name or Kind/namespace/name"),
+    ("NodePool/a:spec..weight=1", "is not a path"),
+    ("A=1,,2", "has an empty value"),
+    ("A=x..y", "is not a range"),
+    ("A=1Gi..2Mi", "mixes the units Gi, Mi"),
+    ("A=5..1/1", "must rise"),
+    ("A=1..5/0", "must rise"),
+    ("A=1..1000/1", "has more than 200 values"),
+    ("A=1..1000000000000/1", "has more than 200 values"),
+    (f"A={','.join('1' * 201)}", "has more than 200 values"),
+    ("A=1d..2h", "mixes the units d, h"),
+    ("A=1s..99999999999999h", "duration"),
+])  # fmt: skip
 def test_what_is_no_sweep(text: str, result: str) -> None:
     with pytest.raises(RequestError, match=result):
         parse_sweep(text)
@@ -153,22 +147,19 @@ def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Pat
     assert ran.stdout.strip() == str(len(LIMITS.values)), ran.stderr
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"current": "0.075", "stride": 0.005}, "0..0.1/0.0125"),
-        ({"current": "0.0", "stride": 0.005}, "0..0.05/0.00625"),
-        ({"current": "0", "stride": 1}, "0..4/1"),
-        ({"current": "480"}, "240..960/120"),
-        ({"current": "1600Gi"}, "800Gi..3200Gi/400Gi"),
-        ({"current": "45", "most": 100}, "1,10,25,45,50,75,100"),
-        ({"current": "", "most": 100}, "1,10,25,50,75,100"),
-        ({"current": "5m", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h"),
-        ({"current": "720h", "is_duration": True}, "1h,2h,4h,8h,12h,24h,720h"),
-        ({"current": "Never", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h,Never"),
-        ({"current": ""}, ""),
-    ],
-)
+@pytest.mark.parametrize(("given", "expected"), [
+    ({"current": "0.075", "stride": 0.005}, "0..0.1/0.0125"),
+    ({"current": "0.0", "stride": 0.005}, "0..0.05/0.00625"),
+    ({"current": "0", "stride": 1}, "0..4/1"),
+    ({"current": "480"}, "240..960/120"),
+    ({"current": "1600Gi"}, "800Gi..3200Gi/400Gi"),
+    ({"current": "45", "most": 100}, "1,10,25,45,50,75,100"),
+    ({"current": "", "most": 100}, "1,10,25,50,75,100"),
+    ({"current": "5m", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h"),
+    ({"current": "720h", "is_duration": True}, "1h,2h,4h,8h,12h,24h,720h"),
+    ({"current": "Never", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h,Never"),
+    ({"current": ""}, ""),
+])  # fmt: skip
 def test_values_are_proposed_around_what_there_is(given: dict[str, Any], expected: str) -> None:
     assert proposed_values(**given) == expected
     if expected:

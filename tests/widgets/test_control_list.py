@@ -29,16 +29,13 @@ async def test_keys_ask_and_nothing_changes_by_itself() -> None:
         assert app.heard == []
 
 
-@pytest.mark.parametrize(
-    ("text", "room", "shown"),
-    [
-        ("m7i-flex, c7i-flex, m7i, c7i", 40, "m7i-flex, c7i-flex, m7i, c7i"),
-        ("m7i-flex, c7i-flex, m7i, c7i", 22, "m7i-flex, c7i-flex +2"),
-        ("m7i-flex, c7i-flex, m7i, c7i", 5, "m7i-flex +3"),
-        ("one-value-that-is-long", 5, "one-value-that-is-long"),
-        ("a-very-long-first-value, second", 5, "a-very-long-first-value, second"),
-    ],
-)
+@pytest.mark.parametrize(("text", "room", "shown"), [
+    ("m7i-flex, c7i-flex, m7i, c7i", 40, "m7i-flex, c7i-flex, m7i, c7i"),
+    ("m7i-flex, c7i-flex, m7i, c7i", 22, "m7i-flex, c7i-flex +2"),
+    ("m7i-flex, c7i-flex, m7i, c7i", 5, "m7i-flex +3"),
+    ("one-value-that-is-long", 5, "one-value-that-is-long"),
+    ("a-very-long-first-value, second", 5, "a-very-long-first-value, second"),
+])  # fmt: skip
 def test_values_are_whole_or_counted(text: str, room: int, shown: str) -> None:
     assert whole_values(text, room) == shown
 

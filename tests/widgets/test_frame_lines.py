@@ -28,15 +28,12 @@ NOTES = {"pending": "3", "blockers": "9", "advice": "14"}
 LARGE = {"pending": "12,345", "blockers": "67,890", "advice": "123"}
 
 
-@pytest.mark.parametrize(
-    ("width", "expected"),
-    [
-        (90, ["12 of 61 nodes:", "$1.00/h · $730/mo", "cpu 61% 1/2", "mem 50% 2/4"]),
-        (80, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50% 2/4"]),
-        (72, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50%"]),
-        (64, ["12/61 nodes:", "$1.00/h", "cpu 61%", "mem 50%"]),
-    ],
-)
+@pytest.mark.parametrize(("width", "expected"), [
+    (90, ["12 of 61 nodes:", "$1.00/h · $730/mo", "cpu 61% 1/2", "mem 50% 2/4"]),
+    (80, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50% 2/4"]),
+    (72, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50%"]),
+    (64, ["12/61 nodes:", "$1.00/h", "cpu 61%", "mem 50%"]),
+])  # fmt: skip
 async def test_exact_figures_keep_their_long_form_where_others_lose_theirs(width: int, expected: list[str]) -> None:
     facts = (
         Fact("12 of 61 nodes:", "12/61 nodes:", is_exact=True),
@@ -81,15 +78,12 @@ def test_a_version_that_is_not_modelled_says_by_which_it_is() -> None:
     assert told.tone is Tone.WARNING
 
 
-@pytest.mark.parametrize(
-    ("width", "notes", "part"),
-    [
-        pytest.param(120, NOTES, " 4 Pods  5 Pending·3  6 Blockers·9 ", id="whole titles"),
-        pytest.param(80, NOTES, "4Pods 5Pend·3 6Block·9 7Budg 8Types ", id="short titles"),
-        pytest.param(72, NOTES, "1Node 2Pool 3Clai 4Pods 5Pend·3", id="four letters"),
-        pytest.param(80, LARGE, "5Pend·12,345 6Bloc·67,890 ", id="counts of a large cluster"),
-    ],
-)
+@pytest.mark.parametrize(("width", "notes", "part"), [
+    pytest.param(120, NOTES, " 4 Pods  5 Pending·3  6 Blockers·9 ", id="whole titles"),
+    pytest.param(80, NOTES, "4Pods 5Pend·3 6Block·9 7Budg 8Types ", id="short titles"),
+    pytest.param(72, NOTES, "1Node 2Pool 3Clai 4Pods 5Pend·3", id="four letters"),
+    pytest.param(80, LARGE, "5Pend·12,345 6Bloc·67,890 ", id="counts of a large cluster"),
+])  # fmt: skip
 async def test_tabs_lose_letters_before_they_lose_counts(width: int, notes: dict[str, str], part: str) -> None:
     tabs = TabLine(TABS, "nodes")
     async with WidgetApp(tabs).run_test(size=(width, 3)) as pilot:
@@ -110,20 +104,17 @@ KEYS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("width", "text"),
-    [
-        (60, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
-        (54, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
-        (53, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
-        (48, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
-        (47, "a Alpha b Beta enter Gamma ? Help q Quit"),
-        (40, "a Alpha b Beta enter Gamma ? Help q Quit"),
-        (39, "a Alpha b Beta … ? Help q Quit"),
-        (29, "a Alpha … ? Help q Quit"),
-        (16, "… ? Help q Quit"),
-    ],
-)
+@pytest.mark.parametrize(("width", "text"), [
+    (60, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
+    (54, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
+    (53, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
+    (48, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
+    (47, "a Alpha b Beta enter Gamma ? Help q Quit"),
+    (40, "a Alpha b Beta enter Gamma ? Help q Quit"),
+    (39, "a Alpha b Beta … ? Help q Quit"),
+    (29, "a Alpha … ? Help q Quit"),
+    (16, "… ? Help q Quit"),
+])  # fmt: skip
 def test_keys_move_closer_and_say_when_some_are_missing(width: int, text: str) -> None:
     pieces = fit(KEYS, width)
     assert "".join(piece.label + piece.text for piece in pieces) == text

@@ -28,17 +28,14 @@ def drawn(available: int, **given: object) -> list[tuple[str, int, bool]]:
 LONG_POOL, LONG_AGE = ("pool", 8, True), ("age", 4, True)
 
 
-@pytest.mark.parametrize(
-    ("available", "expected"),
-    [
-        pytest.param(120, [("name", 20, True), LONG_POOL, ("cpu", 21, True), LONG_AGE], id="the bar grows"),
-        pytest.param(50, [("name", 20, True), LONG_POOL, ("cpu", 13, False), LONG_AGE], id="one short form"),
-        pytest.param(36, [("name", 8, False), LONG_POOL, ("cpu", 11, False), LONG_AGE], id="short forms"),
-        pytest.param(30, [("name", 6, False), ("pool", 6, False), ("cpu", 9, False), LONG_AGE], id="cut to the least"),
-        pytest.param(27, [("name", 8, False), ("cpu", 11, False), LONG_AGE], id="one dropped"),
-        pytest.param(20, [("name", 8, False), ("cpu", 9, False)], id="two dropped, in their order"),
-    ],
-)
+@pytest.mark.parametrize(("available", "expected"), [
+    pytest.param(120, [("name", 20, True), LONG_POOL, ("cpu", 21, True), LONG_AGE], id="the bar grows"),
+    pytest.param(50, [("name", 20, True), LONG_POOL, ("cpu", 13, False), LONG_AGE], id="one short form"),
+    pytest.param(36, [("name", 8, False), LONG_POOL, ("cpu", 11, False), LONG_AGE], id="short forms"),
+    pytest.param(30, [("name", 6, False), ("pool", 6, False), ("cpu", 9, False), LONG_AGE], id="cut to the least"),
+    pytest.param(27, [("name", 8, False), ("cpu", 11, False), LONG_AGE], id="one dropped"),
+    pytest.param(20, [("name", 8, False), ("cpu", 9, False)], id="two dropped, in their order"),
+])  # fmt: skip
 def test_columns_are_shortened_then_cut_then_dropped(available: int, expected: list[tuple[str, int, bool]]) -> None:
     assert drawn(available) == expected
     assert fit(HEADINGS, WIDTHS, available).dropped == 4 - len(expected)
@@ -130,17 +127,14 @@ def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, b
         assert placed.is_long or width.text - placed.width > spare
 
 
-@pytest.mark.parametrize(
-    ("width", "expected"),
-    [
-        (21, " abc ─ 界 · def · gh "),
-        (20, " abc ─ 界 · def "),
-        (16, " abc ─ 界 · def "),
-        (15, " abc ─ 界 "),
-        (5, " abc ─ 界 · def · gh "),
-        (-4, " abc ─ 界 · def · gh "),
-    ],
-)
+@pytest.mark.parametrize(("width", "expected"), [
+    (21, " abc ─ 界 · def · gh "),
+    (20, " abc ─ 界 · def "),
+    (16, " abc ─ 界 · def "),
+    (15, " abc ─ 界 "),
+    (5, " abc ─ 界 · def · gh "),
+    (-4, " abc ─ 界 · def · gh "),
+])  # fmt: skip
 def test_a_title_has_as_many_parts_as_have_room(width: int, expected: str) -> None:
     content = fitted_title(plain(" abc ─ 界 · def · gh "), width)
     assert content.plain == expected

@@ -154,15 +154,12 @@ async def test_a_scrolled_list_shows_the_heading_above_its_first_line_again(monk
         assert pick_list.scroll_offset.y <= 10 < pick_list.scroll_offset.y + HEIGHT, "headings push no cursor out"
 
 
-@pytest.mark.parametrize(
-    ("keys", "picks", "place"),
-    [
-        pytest.param(["down"] * 8, [a_pick(str(at), f"other {at}") for at in range(20)], ("8", 3), id="as far down"),
-        pytest.param(["end"], [*many(3), a_pick("19")], ("19", 0), id="no further than fewer lines reach"),
-        pytest.param(["end"], many(19, headings=(0,)), ("1", 0), id="at the beginning if the line is gone"),
-        pytest.param(["down"], many(20, headings=(0, 1)), ("2", 0), id="below if the line is a heading now"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "picks", "place"), [
+    pytest.param(["down"] * 8, [a_pick(str(at), f"other {at}") for at in range(20)], ("8", 3), id="as far down"),
+    pytest.param(["end"], [*many(3), a_pick("19")], ("19", 0), id="no further than fewer lines reach"),
+    pytest.param(["end"], many(19, headings=(0,)), ("1", 0), id="at the beginning if the line is gone"),
+    pytest.param(["down"], many(20, headings=(0, 1)), ("2", 0), id="below if the line is a heading now"),
+])  # fmt: skip
 async def test_after_an_update_the_cursor_is_on_its_line(
     monkeypatch: pytest.MonkeyPatch, keys: list[str], picks: list[Pick], place: tuple[str, int]
 ) -> None:

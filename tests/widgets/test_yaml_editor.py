@@ -164,16 +164,13 @@ async def test_text_typed_behind_a_movement_never_overtakes_it() -> None:
 LINES = st.lists(st.sampled_from("abc"), min_size=1, max_size=7)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (["a", "b", "c"], ["a", "x", "c"], ChangedLines(1, 1, ("x",))),
-        (["a", "c"], ["a", "b", "c"], ChangedLines(1, 1, ("b", "c"))),
-        (["a", "b", "c"], ["a", "c"], ChangedLines(1, 2, ("c",))),
-        ([""], ["a", "b"], ChangedLines(0, 0, ("a", "b"))),
-        (["a", "b"], [""], ChangedLines(0, 1, ("",))),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "expected"), [
+    (["a", "b", "c"], ["a", "x", "c"], ChangedLines(1, 1, ("x",))),
+    (["a", "c"], ["a", "b", "c"], ChangedLines(1, 1, ("b", "c"))),
+    (["a", "b", "c"], ["a", "c"], ChangedLines(1, 2, ("c",))),
+    ([""], ["a", "b"], ChangedLines(0, 0, ("a", "b"))),
+    (["a", "b"], [""], ChangedLines(0, 1, ("",))),
+])  # fmt: skip
 def test_what_is_replaced(before: list[str], after: list[str], expected: ChangedLines) -> None:
     assert changed_lines(before, after) == expected
 

@@ -47,30 +47,24 @@ def test_why(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> 
     assert why_removed(claim, pool, events) is why
 
 
-@pytest.mark.parametrize(
-    ("events", "why"),
-    [
-        ((), Removal.UNKNOWN),
-        ((event_at("a", "DisruptionBlocked", "Pod has annotation"),), Removal.UNKNOWN),
-        ((event_at("a", "DisruptionTerminating", "Disrupting NodeClaim: Empty"),), Removal.EMPTY),
-        ((event_at("a", "DisruptionTerminating", "in other words"),), Removal.UNKNOWN),
-        ((event_at("a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
-        ((event_at("a", "InsufficientCapacityError"),), Removal.LAUNCH_FAILED),
-    ],
-)
+@pytest.mark.parametrize(("events", "why"), [
+    ((), Removal.UNKNOWN),
+    ((event_at("a", "DisruptionBlocked", "Pod has annotation"),), Removal.UNKNOWN),
+    ((event_at("a", "DisruptionTerminating", "Disrupting NodeClaim: Empty"),), Removal.EMPTY),
+    ((event_at("a", "DisruptionTerminating", "in other words"),), Removal.UNKNOWN),
+    ((event_at("a", "TerminatingOnInterruption"),), Removal.INTERRUPTED),
+    ((event_at("a", "InsufficientCapacityError"),), Removal.LAUNCH_FAILED),
+])  # fmt: skip
 def test_removal_reason_from_events(events: tuple[Event, ...], why: Removal) -> None:
     assert why_by_events(events) is why
 
 
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        ("Disrupting Node: Underutilized", Removal.UNDERUTILIZED),
-        ("Launching NodeClaim: Drifted", Removal.DRIFTED),
-        ("Launching NodeClaim: Something", None),
-        ("Waiting on readiness to continue disruption", None),
-    ],
-)
+@pytest.mark.parametrize(("message", "reason"), [
+    ("Disrupting Node: Underutilized", Removal.UNDERUTILIZED),
+    ("Launching NodeClaim: Drifted", Removal.DRIFTED),
+    ("Launching NodeClaim: Something", None),
+    ("Waiting on readiness to continue disruption", None),
+])  # fmt: skip
 def test_removal_reason_from_messages(message: str, reason: Removal | None) -> None:
     assert command_reason(message) is reason
 

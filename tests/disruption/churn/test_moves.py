@@ -56,16 +56,13 @@ def test_workload_of_a_removed_pod_by_its_name(pod: str, workload: str) -> None:
     assert NAMES.of_pod(pod) == workload
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "workload"),
-    [
-        ("ReplicaSet", "front-5d4f", "Deployment/web/front"),
-        ("ReplicaSet", "front-77cc", "Deployment/web/front"),
-        ("ReplicaSet", "alone-7", "ReplicaSet/web/alone-7"),
-        ("Job", "nightly-29384920", "Job/web/nightly"),
-        ("", "", "Pod/web/p"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name", "workload"), [
+    ("ReplicaSet", "front-5d4f", "Deployment/web/front"),
+    ("ReplicaSet", "front-77cc", "Deployment/web/front"),
+    ("ReplicaSet", "alone-7", "ReplicaSet/web/alone-7"),
+    ("Job", "nightly-29384920", "Job/web/nightly"),
+    ("", "", "Pod/web/p"),
+])  # fmt: skip
 def test_workload_of_a_removed_pod_by_its_controller(kind: str, name: str, workload: str) -> None:
     pod = GonePod(key="web/p-12345", uid="u", owner_kind=kind, owner_name=name, node_name="node-1", at_ns=NOW_NS)
     assert NAMES.of_gone(pod) == workload
@@ -112,15 +109,12 @@ def test_the_end_of_a_grace_period_is_by_force() -> None:
     assert move.reason == "Forceful Termination"
 
 
-@pytest.mark.parametrize(
-    ("about", "reason", "source", "is_told"),
-    [
-        ("Pod/web/front", "Evicted", "karpenter", True),
-        ("Pod/web/front", "Disrupted", "karpenter", True),
-        ("Pod/web/front", "Evicted", "kubelet", False),
-        ("Pod/web/front", "Nominated", "karpenter", False),
-        ("Node/a", "Evicted", "karpenter", False),
-    ],
-)
+@pytest.mark.parametrize(("about", "reason", "source", "is_told"), [
+    ("Pod/web/front", "Evicted", "karpenter", True),
+    ("Pod/web/front", "Disrupted", "karpenter", True),
+    ("Pod/web/front", "Evicted", "kubelet", False),
+    ("Pod/web/front", "Nominated", "karpenter", False),
+    ("Node/a", "Evicted", "karpenter", False),
+])  # fmt: skip
 def test_only_karpenters_evictions_of_pods_count(about: str, reason: str, source: str, *, is_told: bool) -> None:
     assert is_eviction(an_event(about=about, reason=reason, source=source)) is is_told

@@ -22,16 +22,13 @@ def test_objects_become_documents_and_what_the_remedy_changes_is_among_them() ->
     assert (opening.name, opening.documents, opening.edits) == ("pool-weight-tie", (*OTHERS[:3], POOL, PDB), edits)
 
 
-@pytest.mark.parametrize(
-    ("rule", "edits", "replay"),
-    [
-        ("x", (CordonNode("n1"),), Replay.NEXT),
-        ("x", (SetField(PDB, ("spec", "maxUnavailable"), 1),), Replay.NEXT),
-        ("x", (SetField(POOL, ("spec", "disruption", "consolidateAfter"), "1m"),), Replay.NEXT),
-        ("pool-weight-tie", (SetField(POOL, ("spec", "weight"), 1),), Replay.SCRATCH),
-        ("budget-eaten", (), Replay.NEXT),
-        ("pod-no-requests", (), Replay.PENDING),
-    ],
-)
+@pytest.mark.parametrize(("rule", "edits", "replay"), [
+    ("x", (CordonNode("n1"),), Replay.NEXT),
+    ("x", (SetField(PDB, ("spec", "maxUnavailable"), 1),), Replay.NEXT),
+    ("x", (SetField(POOL, ("spec", "disruption", "consolidateAfter"), "1m"),), Replay.NEXT),
+    ("pool-weight-tie", (SetField(POOL, ("spec", "weight"), 1),), Replay.SCRATCH),
+    ("budget-eaten", (), Replay.NEXT),
+    ("pod-no-requests", (), Replay.PENDING),
+])  # fmt: skip
 def test_the_replay_that_shows_the_effect(rule: str, edits: tuple[AnyEdit, ...], replay: Replay) -> None:
     assert opening_of(a_finding(rule, POOL, edits=edits)).replay is replay

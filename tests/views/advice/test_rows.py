@@ -65,15 +65,12 @@ def test_entries_of_a_report() -> None:
     assert (bare.first, bare.object_name, bare.key) == (None, "", "pool-weight-tie::so it is")
 
 
-@pytest.mark.parametrize(
-    ("grouping", "names"),
-    [
-        (AdviceGrouping.SEVERITY, ["error", "warning", "info"]),
-        (AdviceGrouping.RULE, ["pod-several-pdbs", "node-receives-pods", "pool-weight-tie"]),
-        (AdviceGrouping.OBJECT, ["PodDisruptionBudget data/db", "Node ip-10-0-1-2.ec2.internal", "NodePool general"]),
-        (AdviceGrouping.NOTHING, []),
-    ],
-)
+@pytest.mark.parametrize(("grouping", "names"), [
+    (AdviceGrouping.SEVERITY, ["error", "warning", "info"]),
+    (AdviceGrouping.RULE, ["pod-several-pdbs", "node-receives-pods", "pool-weight-tie"]),
+    (AdviceGrouping.OBJECT, ["PodDisruptionBudget data/db", "Node ip-10-0-1-2.ec2.internal", "NodePool general"]),
+    (AdviceGrouping.NOTHING, []),
+])  # fmt: skip
 def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
     lines = grouped(ENTRIES, grouping, Folding())
     assert [line.name for line in lines if isinstance(line, AdviceGroup)] == names
@@ -96,18 +93,15 @@ def test_columns() -> None:
     assert [cell.text for cell in bare.cells[1:3]] == ["-", "-"]
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
-        ("severity=error", 1),
-        ("rule=pool-*", 1),
-        ("kind=NodePool", 2),
-        ("object=data/db", 1),
-        ("$>1", 1),
-        ("so", 3),
-        ("keeps filling", 1),
-    ],
-)
+@pytest.mark.parametrize(("query", "count"), [
+    ("severity=error", 1),
+    ("rule=pool-*", 1),
+    ("kind=NodePool", 2),
+    ("object=data/db", 1),
+    ("$>1", 1),
+    ("so", 3),
+    ("keeps filling", 1),
+])  # fmt: skip
 def test_filters(query: str, count: int) -> None:
     rows = build_rows(TABLE, ENTRIES, query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
     assert len(rows) == count

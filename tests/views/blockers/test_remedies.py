@@ -42,17 +42,14 @@ def texts(members: Sequence[BlockerEntry], objects: ChangedObjects = NONE) -> st
     return "\n".join(remedy_text(remedy, members) for remedy in remedies(members, objects, NOW_NS))
 
 
-@pytest.mark.parametrize(
-    ("code", "fields", "text"),
-    [
-        (Code.NODE_DND, {}, "kubectl annotate node node-1 karpenter.sh/do-not-disrupt-"),
-        (Code.PDB_EXHAUSTED, {"value": "web/front"}, "kubectl -n web patch pdb front --type merge -p"),
-        (Code.PDB_MULTIPLE, {"value": "web/a web/b"}, "kubectl -n web get pdb a\nkubectl -n web get pdb b"),
-        (Code.POD_DND, {}, "kubectl cordon node-1"),
-        (Code.POD_DND, {}, "kind: PriorityClass\nmetadata: {name: preemptible}\nvalue: -1000"),
-        (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
-    ],
-)
+@pytest.mark.parametrize(("code", "fields", "text"), [
+    (Code.NODE_DND, {}, "kubectl annotate node node-1 karpenter.sh/do-not-disrupt-"),
+    (Code.PDB_EXHAUSTED, {"value": "web/front"}, "kubectl -n web patch pdb front --type merge -p"),
+    (Code.PDB_MULTIPLE, {"value": "web/a web/b"}, "kubectl -n web get pdb a\nkubectl -n web get pdb b"),
+    (Code.POD_DND, {}, "kubectl cordon node-1"),
+    (Code.POD_DND, {}, "kind: PriorityClass\nmetadata: {name: preemptible}\nvalue: -1000"),
+    (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
+])  # fmt: skip
 def test_remedy(code: Code, fields: Mapping[str, str], text: str) -> None:
     assert text in texts([an_entry(code, **fields)])
 
@@ -180,15 +177,12 @@ def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: st
     assert effect_text(effect) == words
 
 
-@pytest.mark.parametrize(
-    ("grouping", "first"),
-    [
-        (BlockerGrouping.OWNER, "Job/gitlab/runner"),
-        (BlockerGrouping.NAMESPACE, "gitlab"),
-        (BlockerGrouping.POOL, "runners"),
-        (BlockerGrouping.KIND, "do-not-disrupt"),
-    ],
-)
+@pytest.mark.parametrize(("grouping", "first"), [
+    (BlockerGrouping.OWNER, "Job/gitlab/runner"),
+    (BlockerGrouping.NAMESPACE, "gitlab"),
+    (BlockerGrouping.POOL, "runners"),
+    (BlockerGrouping.KIND, "do-not-disrupt"),
+])  # fmt: skip
 def test_groups_by_money(grouping: BlockerGrouping, first: str) -> None:
     view = analysed()
     lines = headings(grouped(blocker_entries(view), grouping, Folding(is_folded=True)))

@@ -183,23 +183,20 @@ def test_groups_keep_their_order_while_nothing_changes() -> None:
     assert [entry.key for entry in grouped(blocker_entries(waiting), BlockerGrouping.OWNER, Folding())] == first
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("kind=do-not-disrupt", 6),
-        ("node=*71-204", 2),
-        ("pool=batch", 1),
-        ("ns=db", 1),
-        ("owner=Job*", 6),
-        ("object=*postgres*", 1),
-        ("value=2h", 1),
-        ("without=delete", 4),
-        ("held>1", 3),
-        ("since>5h", 1),
-        ("new>0", 2),
-        ("runner", 6),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), [
+    ("kind=do-not-disrupt", 6),
+    ("node=*71-204", 2),
+    ("pool=batch", 1),
+    ("ns=db", 1),
+    ("owner=Job*", 6),
+    ("object=*postgres*", 1),
+    ("value=2h", 1),
+    ("without=delete", 4),
+    ("held>1", 3),
+    ("since>5h", 1),
+    ("new>0", 2),
+    ("runner", 6),
+])  # fmt: skip
 def test_filters(text: str, count: int) -> None:
     entries = blocker_entries(analysed())
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)

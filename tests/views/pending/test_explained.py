@@ -150,13 +150,10 @@ class TestGates:
         assert result is not None
         assert (result.nodepool, miss_text(result)) == (pool, words)
 
-    @pytest.mark.parametrize(
-        "fields",
-        [
-            {"node_selector": {"karpenter.sh/nodepool": "idle"}},
-            {"required_node_terms": (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "In", "idle"),)),)},
-        ],
-    )
+    @pytest.mark.parametrize("fields", [
+        {"node_selector": {"karpenter.sh/nodepool": "idle"}},
+        {"required_node_terms": (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "In", "idle"),)),)},
+    ])  # fmt: skip
     def test_the_pool_that_the_pod_names(self, fields: Mapping[str, Any]) -> None:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
         result = present(furthest(explained(a_pod(**fields), a_nodepool(), idle)))
@@ -401,14 +398,11 @@ class TestRarerMisses:
         [row] = gate_rows(explained(pod, pool, **others))
         assert (COLUMNS[row.failed], row.reason) == (column, reason)
 
-    @pytest.mark.parametrize(
-        ("rejection", "text"),
-        [
-            (NotReservable(), "waiting for reserved capacity that other new nodes hold"),
-            (ReservationsFull(), "its reservations are full, and it allows neither on-demand nor spot"),
-            (NoTemplates(), "nodepool requirements filtered out all available instance types"),
-        ],
-    )
+    @pytest.mark.parametrize(("rejection", "text"), [
+        (NotReservable(), "waiting for reserved capacity that other new nodes hold"),
+        (ReservationsFull(), "its reservations are full, and it allows neither on-demand nor spot"),
+        (NoTemplates(), "nodepool requirements filtered out all available instance types"),
+    ])  # fmt: skip
     def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable | ReservationsFull, text: str) -> None:
         pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
         assert miss_text(pool) == text

@@ -34,15 +34,12 @@ def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -
     assert problem_in_short(problem) == short
 
 
-@pytest.mark.parametrize(
-    ("reason", "text"),
-    [
-        ("FailedScheduling", "failed 4m"),
-        ("Unschedulable", "refused 4m"),
-        ("Nominated", "nominated"),
-        ("InsufficientCapacityError", "sold out"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "text"), [
+    ("FailedScheduling", "failed 4m"),
+    ("Unschedulable", "refused 4m"),
+    ("Nominated", "nominated"),
+    ("InsufficientCapacityError", "sold out"),
+])  # fmt: skip
 def test_a_verdict_in_few_words(reason: str, text: str) -> None:
     podmessage = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
     assert short_verdict(podmessage, NOW_NS) == text

@@ -26,16 +26,13 @@ from tests.stories import plain_text
 from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
 
 
-@pytest.mark.parametrize(
-    ("limits", "words"),
-    [
-        ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2000m, 1500m cpu left (m5.large)"),
-        ({"cpu": "20"}, "20 cpu left, the smallest allowed type needs 2000m (m5.large)"),
-        ({"nodes": "0"}, "0 nodes left of 0 nodes: no new node"),
-        ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
-        ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
-    ],
-)
+@pytest.mark.parametrize(("limits", "words"), [
+    ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2000m, 1500m cpu left (m5.large)"),
+    ({"cpu": "20"}, "20 cpu left, the smallest allowed type needs 2000m (m5.large)"),
+    ({"nodes": "0"}, "0 nodes left of 0 nodes: no new node"),
+    ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
+    ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
+])  # fmt: skip
 def test_limits_in_words(limits: dict[str, str], words: str) -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts(limits))).values()
     assert limit_sentence(row.limits[0])[0] == words

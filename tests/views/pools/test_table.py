@@ -19,21 +19,18 @@ from tests.stories import plain_text
 from tests.views.pools.rows import ROWS, VIEW, cells, overlap_of, rows_of
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("weight>=50", ["primary", "spare", "secondary", "gpu"]),
-        ("pool=s*", ["spare", "secondary"]),
-        ("nodes>0", ["primary", "spare"]),
-        ("drifted>0", ["primary"]),
-        ("shared>0", ["primary", "spare", "secondary", "extra", "rest"]),
-        ("policy=never", ["extra"]),
-        ("ready=nodeclass*", ["gpu"]),
-        ("class=default types>0 $>1", ["primary"]),
-        ("-l team=x", []),
-        ("spare", ["spare"]),
-    ],
-)
+@pytest.mark.parametrize(("query", "names"), [
+    ("weight>=50", ["primary", "spare", "secondary", "gpu"]),
+    ("pool=s*", ["spare", "secondary"]),
+    ("nodes>0", ["primary", "spare"]),
+    ("drifted>0", ["primary"]),
+    ("shared>0", ["primary", "spare", "secondary", "extra", "rest"]),
+    ("policy=never", ["extra"]),
+    ("ready=nodeclass*", ["gpu"]),
+    ("class=default types>0 $>1", ["primary"]),
+    ("-l team=x", []),
+    ("spare", ["spare"]),
+])  # fmt: skip
 def test_filters(query: str, names: list[str]) -> None:
     table = pools_table()
     test = compile_query(parse_query(query, table.subject), table.subject, NOW_NS)
@@ -48,15 +45,12 @@ def test_fractions_of_cores_are_told() -> None:
 REQUESTED = frozenset({"cpu_requested", "mem_requested"})
 
 
-@pytest.mark.parametrize(
-    ("kind", "columns"),
-    [
-        (Kind.NODE, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget"}),
-        (Kind.NODECLAIM, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget", "created"}),
-        (Kind.DAEMONSET, {"carries"}),
-        (Kind.POD, {"shared", "budget"}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "columns"), [
+    (Kind.NODE, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget"}),
+    (Kind.NODECLAIM, {*REQUESTED, "nodes", "cpu", "memory", "cost", "drifted", "budget", "created"}),
+    (Kind.DAEMONSET, {"carries"}),
+    (Kind.POD, {"shared", "budget"}),
+])  # fmt: skip
 def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str]) -> None:
     view = ClusterView(VIEW.state, {**VIEW.statuses, str(kind): _refused(kind)}, VIEW, evidence=VIEW.evidence)
     row = pool_rows(view)[0]

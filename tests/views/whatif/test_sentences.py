@@ -85,13 +85,10 @@ def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [
-        (PodPlace(PlaceKind.CLAIM, "spare"), "1 pod of web/front lands on spare instead of general: the same $/h."),
-        (PodPlace(PlaceKind.NODE, "general", "n2"), "1 pod of web/front lands elsewhere: on n2: the same $/h."),
-    ],
-)
+@pytest.mark.parametrize(("after", "expected"), [
+    (PodPlace(PlaceKind.CLAIM, "spare"), "1 pod of web/front lands on spare instead of general: the same $/h."),
+    (PodPlace(PlaceKind.NODE, "general", "n2"), "1 pod of web/front lands elsewhere: on n2: the same $/h."),
+])  # fmt: skip
 def test_pods_that_land_elsewhere(after: PodPlace, expected: str) -> None:
     moves = (MoveLine("Deployment/web/front", OLD_NODE, after, ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)

@@ -50,25 +50,22 @@ spec:
 """
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"),
-    [
-        (SetField(POOL, ("spec", "weight"), 60), "NodePool general: spec.weight = 60"),
-        (SetField(POOL, ("spec", "weight")), "NodePool general: without spec.weight"),
-        (SetField(WEB, ("spec", "paused"), value=True), "Deployment web/front: spec.paused = true"),
-        (SetField(POOL, ("spec", "limits"), {"cpu": "4"}), 'NodePool general: spec.limits = {"cpu":"4"}'),
-        (SetField(POOL, ("spec", "x"), "y" * 90), f"NodePool general: spec.x = {'y' * 59}…"),
-        (PutObject("a: 1\nb: 2\n"), "document of 2 lines"),
-        (DeleteObject(WEB), "without Deployment web/front"),
-        (SetSetting("RESERVED_ENIS", "1"), "RESERVED_ENIS = 1"),
-        (ScaleWorkload(WEB, 1200), "Deployment web/front scaled to 1,200"),
-        (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 pod more like web/x"),
-        (TakeOut("m7i*", "us-east-1a", "spot"), "out: spot m7i* in us-east-1a"),
-        (TakeOut(zone="us-east-1a"), "out: every type in us-east-1a"),
-        (RemoveNode("n1"), "without node n1"),
-        (CordonNode("n1"), "node n1 cordoned"),
-    ],
-)
+@pytest.mark.parametrize(("edit", "words"), [
+    (SetField(POOL, ("spec", "weight"), 60), "NodePool general: spec.weight = 60"),
+    (SetField(POOL, ("spec", "weight")), "NodePool general: without spec.weight"),
+    (SetField(WEB, ("spec", "paused"), value=True), "Deployment web/front: spec.paused = true"),
+    (SetField(POOL, ("spec", "limits"), {"cpu": "4"}), 'NodePool general: spec.limits = {"cpu":"4"}'),
+    (SetField(POOL, ("spec", "x"), "y" * 90), f"NodePool general: spec.x = {'y' * 59}…"),
+    (PutObject("a: 1\nb: 2\n"), "document of 2 lines"),
+    (DeleteObject(WEB), "without Deployment web/front"),
+    (SetSetting("RESERVED_ENIS", "1"), "RESERVED_ENIS = 1"),
+    (ScaleWorkload(WEB, 1200), "Deployment web/front scaled to 1,200"),
+    (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 pod more like web/x"),
+    (TakeOut("m7i*", "us-east-1a", "spot"), "out: spot m7i* in us-east-1a"),
+    (TakeOut(zone="us-east-1a"), "out: every type in us-east-1a"),
+    (RemoveNode("n1"), "without node n1"),
+    (CordonNode("n1"), "node n1 cordoned"),
+])  # fmt: skip
 def test_edits_in_words(edit: AnyEdit, words: str) -> None:
     assert edit_text(edit) == words
 

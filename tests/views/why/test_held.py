@@ -42,15 +42,11 @@ def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
 DEARER = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
 
 
-@pytest.mark.parametrize(
-    ("lifted", "saved", "held"),
-    [
-        ({"outcome": "replace", "savings_per_hour": 0.252}, 0.252, 0.252),
-        ({"outcome": "replace", "savings_per_hour": -7.9, "replacements": DEARER}, -7.9, 0.0),
-        ({"outcome": "no"}, None, 0.0),
-    ],
-    ids=["replaced", "replaced by a dearer one: Next shows what it costs", "stays anyway"],
-)
+@pytest.mark.parametrize(("lifted", "saved", "held"), [
+    ({"outcome": "replace", "savings_per_hour": 0.252}, 0.252, 0.252),
+    ({"outcome": "replace", "savings_per_hour": -7.9, "replacements": DEARER}, -7.9, 0.0),
+    ({"outcome": "no"}, None, 0.0),
+], ids=["replaced", "replaced by a dearer one: Next shows what it costs", "stays anyway"])  # fmt: skip
 def test_held_is_what_removal_saves_never_negative(lifted: dict[str, Any], saved: float | None, held: float) -> None:
     result = _with(entry(analysed(), "dnd"), **lifted)
     assert saved is None or saved_per_hour(result) == pytest.approx(saved)
@@ -92,16 +88,13 @@ def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
     assert bare not in going_nodes(analysed().node_entries)
 
 
-@pytest.mark.parametrize(
-    ("held", "is_steady", "text", "tone"),
-    [
-        (Held(3.0, nodes=1), True, "$3.00/h", Tone.WARNING),
-        (Held(3.0, nodes=1), False, "$3.00/h", Tone.MUTED),
-        (Held(), True, "$0.00/h", Tone.MUTED),
-        (Held(1.5, "CNY", 1), True, "¥1.50/h", Tone.WARNING),
-        (Held(1.5, "EUR", 1), True, "EUR 1.50/h", Tone.WARNING),
-    ],
-)
+@pytest.mark.parametrize(("held", "is_steady", "text", "tone"), [
+    (Held(3.0, nodes=1), True, "$3.00/h", Tone.WARNING),
+    (Held(3.0, nodes=1), False, "$3.00/h", Tone.MUTED),
+    (Held(), True, "$0.00/h", Tone.MUTED),
+    (Held(1.5, "CNY", 1), True, "¥1.50/h", Tone.WARNING),
+    (Held(1.5, "EUR", 1), True, "EUR 1.50/h", Tone.WARNING),
+])  # fmt: skip
 def test_a_sum_of_another_moment_and_no_sum_are_dim(held: Held, is_steady: bool, text: str, tone: Tone) -> None:
     assert (held_text(held), held_fact(held, is_steady=is_steady).tone) == (text, tone)
 
@@ -164,17 +157,14 @@ def test_the_sum_of_the_top_bar(settles_ns: int, sums: list[tuple[int, Held, Hel
         assert total.shown(held, at_ns, settles_ns=settles_ns) == (shown, is_steady)
 
 
-@pytest.mark.parametrize(
-    ("rows", "total", "text"),
-    [
-        (Held(3.684, nodes=9), Held(3.684, nodes=9), "$3.68/h held ($2,689/mo)"),
-        (Held(0.34, nodes=1), Held(3.684, nodes=9), "$0.34/h held now ($3.68/h before)"),
-        (Held(0.34, nodes=1, waiting=2), Held(3.684, nodes=9), "$0.34/h+ held now ($3.68/h before)"),
-        (Held(waiting=2), Held(3.684, nodes=9), "held … now ($3.68/h before)"),
-        (Held(waiting=2), Held(waiting=1), "held …"),
-        (Held(0.34, nodes=1), None, "$0.34/h held ($248/mo)"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "total", "text"), [
+    (Held(3.684, nodes=9), Held(3.684, nodes=9), "$3.68/h held ($2,689/mo)"),
+    (Held(0.34, nodes=1), Held(3.684, nodes=9), "$0.34/h held now ($3.68/h before)"),
+    (Held(0.34, nodes=1, waiting=2), Held(3.684, nodes=9), "$0.34/h+ held now ($3.68/h before)"),
+    (Held(waiting=2), Held(3.684, nodes=9), "held … now ($3.68/h before)"),
+    (Held(waiting=2), Held(waiting=1), "held …"),
+    (Held(0.34, nodes=1), None, "$0.34/h held ($248/mo)"),
+])  # fmt: skip
 def test_the_title_sums_its_rows_while_the_top_bar_stands(rows: Held, total: Held | None, text: str) -> None:
     assert held_title(rows, total) == text
 

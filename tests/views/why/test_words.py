@@ -72,26 +72,23 @@ def text_of(pieces: Pieces) -> str:
     return "".join(text for text, _ in pieces)
 
 
-@pytest.mark.parametrize(
-    ("why", "code", "label"),
-    [
-        (Why(code=WhyCode.DND, count=2), "DND×2", "do-not-disrupt ×2"),
-        (Why(code=WhyCode.PDB, count=1), "PDB×1", "PDB ×1"),
-        (Why(code=WhyCode.NODE_DND, count=1), "NODE-DND", "node do-not-disrupt"),
-        (Why(code=WhyCode.AFTER, until_ns=NOW_NS + 3 * MINUTE_NS), "AFTER 3m", "idle 3m left"),
-        (Why(code=WhyCode.AFTER), "AFTER due", "idle, due"),
-        (Why(code=WhyCode.DRAIN, since_ns=NOW_NS - 12 * MINUTE_NS), "DRAIN 12m", "draining 12m"),
-        (Why(code=WhyCode.DRAIN), "DRAIN", "draining"),
-        (Why(code=WhyCode.BUDGET, count=0, of=2), "BUDGET 0/2", "budget 0/2"),
-        (Why(code=WhyCode.BUDGET, count=0, of=1 << 31), "BUDGET", "budget"),
-        (Why(code=WhyCode.SPOT, count=6, of=15), "SPOT 6/15", "spot: 6/15 types"),
-        (Why(code=WhyCode.SCORE, score=0.314), "SCORE 0.31", "score 0.31"),
-        (Why(code=WhyCode.NODES, count=2), "NODES 2", "needs 2 new nodes"),
-        (Why(code=WhyCode.OK, outcome=Outcome.DELETE), "OK→delete", "removable"),
-        (Why(code=WhyCode.OK, outcome=Outcome.REPLACE), "OK→replace", "replaceable"),
-        (Why(code=WhyCode.UNMANAGED), "n/a", "n/a"),
-    ],
-)
+@pytest.mark.parametrize(("why", "code", "label"), [
+    (Why(code=WhyCode.DND, count=2), "DND×2", "do-not-disrupt ×2"),
+    (Why(code=WhyCode.PDB, count=1), "PDB×1", "PDB ×1"),
+    (Why(code=WhyCode.NODE_DND, count=1), "NODE-DND", "node do-not-disrupt"),
+    (Why(code=WhyCode.AFTER, until_ns=NOW_NS + 3 * MINUTE_NS), "AFTER 3m", "idle 3m left"),
+    (Why(code=WhyCode.AFTER), "AFTER due", "idle, due"),
+    (Why(code=WhyCode.DRAIN, since_ns=NOW_NS - 12 * MINUTE_NS), "DRAIN 12m", "draining 12m"),
+    (Why(code=WhyCode.DRAIN), "DRAIN", "draining"),
+    (Why(code=WhyCode.BUDGET, count=0, of=2), "BUDGET 0/2", "budget 0/2"),
+    (Why(code=WhyCode.BUDGET, count=0, of=1 << 31), "BUDGET", "budget"),
+    (Why(code=WhyCode.SPOT, count=6, of=15), "SPOT 6/15", "spot: 6/15 types"),
+    (Why(code=WhyCode.SCORE, score=0.314), "SCORE 0.31", "score 0.31"),
+    (Why(code=WhyCode.NODES, count=2), "NODES 2", "needs 2 new nodes"),
+    (Why(code=WhyCode.OK, outcome=Outcome.DELETE), "OK→delete", "removable"),
+    (Why(code=WhyCode.OK, outcome=Outcome.REPLACE), "OK→replace", "replaceable"),
+    (Why(code=WhyCode.UNMANAGED), "n/a", "n/a"),
+])  # fmt: skip
 def test_scripts_read_a_code_and_users_a_label(why: Why, code: str, label: str) -> None:
     assert (why_code(why, NOW_NS), why_label(why, NOW_NS)) == (code, label)
 
@@ -205,17 +202,14 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     assert "blocked by another rule" not in "\n".join(map(text_of, why_lines(result, None, NOW_NS)))
 
 
-@pytest.mark.parametrize(
-    ("unhealthy", "text", "held_by", "lacks"),
-    [
-        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, regardless of blockers", "", ""),
-        (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", "", "TOLERATED"),
-        (HealthDeletion(NOW_NS, False, is_going=True), "unhealthy: its drain is forced to end now", "", ""),
-        (HealthDeletion(NOW_NS, True, is_going=True), ": its drain is not forced to end", "REPAIR_TRIPPED", ""),
-        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: node repair deletes none", "REPAIR_TRIPPED", ""),
-        (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: node repair deletes none", "", "TOLERATED"),
-    ],
-)
+@pytest.mark.parametrize(("unhealthy", "text", "held_by", "lacks"), [
+    (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, regardless of blockers", "", ""),
+    (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", "", "TOLERATED"),
+    (HealthDeletion(NOW_NS, False, is_going=True), "unhealthy: its drain is forced to end now", "", ""),
+    (HealthDeletion(NOW_NS, True, is_going=True), ": its drain is not forced to end", "REPAIR_TRIPPED", ""),
+    (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: node repair deletes none", "REPAIR_TRIPPED", ""),
+    (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: node repair deletes none", "", "TOLERATED"),
+])  # fmt: skip
 def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, held_by: str, lacks: str) -> None:
     result = entry(analysed(), "dnd")
     assert result.findings is not None
@@ -250,18 +244,15 @@ def test_lines_before_anything_is_known() -> None:
     assert "simulated removal  being computed" in text
 
 
-@pytest.mark.parametrize(
-    ("landing", "owners", "text"),
-    [
-        (None, (an_owner(kind="DaemonSet"),), "ends with the node"),
-        (None, (an_owner(),), "-"),
-        (Landing(error="no\x1b[31m room"), (), "✘ no"),
-        (Landing(node_name="ip-1.ec2.internal"), (an_owner(),), "→ ip-1"),
-        (Landing(pool_name="general", type_name="m6i.large"), (an_owner(),), "→ new m6i.large in general"),
-        (Landing(node_name="ip-1.ec2.internal"), (), "✘ lost: no owner recreates it"),
-        (Landing(node_name="ip-1.ec2.internal"), (an_owner(kind="Job"),), "→ ip-1, restarts"),
-    ],
-)
+@pytest.mark.parametrize(("landing", "owners", "text"), [
+    (None, (an_owner(kind="DaemonSet"),), "ends with the node"),
+    (None, (an_owner(),), "-"),
+    (Landing(error="no\x1b[31m room"), (), "✘ no"),
+    (Landing(node_name="ip-1.ec2.internal"), (an_owner(),), "→ ip-1"),
+    (Landing(pool_name="general", type_name="m6i.large"), (an_owner(),), "→ new m6i.large in general"),
+    (Landing(node_name="ip-1.ec2.internal"), (), "✘ lost: no owner recreates it"),
+    (Landing(node_name="ip-1.ec2.internal"), (an_owner(kind="Job"),), "→ ip-1, restarts"),
+])  # fmt: skip
 def test_landing_places(landing: Landing | None, owners: tuple[OwnerReference, ...], text: str) -> None:
     cell = landing_cell(landing, a_pod(template=a_pod_template(owners=owners)))
     assert cell.text.startswith(text)
@@ -285,18 +276,15 @@ def test_freshness(view: ClusterView) -> None:
     assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
 
 
-@pytest.mark.parametrize(
-    ("kind", "phase", "said_"),
-    [
-        (Kind.POD, Phase.SYNCING, "pods are loading"),
-        (Kind.POD, Phase.FORBIDDEN, "pods may not be listed"),
-        (Kind.NODECLAIM, Phase.NOT_INSTALLED, "Karpenter is not installed"),
-        (Kind.NODE, Phase.DISCONNECTED, "nodes are loading"),
-        (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are loading"),
-        (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are loading"),
-        (Kind.PDB, Phase.FORBIDDEN, ""),
-    ],
-)
+@pytest.mark.parametrize(("kind", "phase", "said_"), [
+    (Kind.POD, Phase.SYNCING, "pods are loading"),
+    (Kind.POD, Phase.FORBIDDEN, "pods may not be listed"),
+    (Kind.NODECLAIM, Phase.NOT_INSTALLED, "Karpenter is not installed"),
+    (Kind.NODE, Phase.DISCONNECTED, "nodes are loading"),
+    (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are loading"),
+    (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are loading"),
+    (Kind.PDB, Phase.FORBIDDEN, ""),
+])  # fmt: skip
 def test_readiness(kind: Kind, phase: Phase, said_: str) -> None:
     view = story_view()
     statuses = {**view.statuses, str(kind): status(kind, phase)}

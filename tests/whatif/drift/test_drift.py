@@ -106,18 +106,15 @@ def test_hashed_fields_of_the_template(path: tuple[str, ...], value: Any, becaus
     assert gained(cluster(pool=marked(POOL)), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("spec", "weight"), 5),
-        (("spec", "limits"), {"cpu": "1"}),
-        (("spec", "disruption", "budgets"), [{"nodes": "0"}]),
-        (("spec", "disruption", "consolidateAfter"), "1h"),
-        ((*TEMPLATE, "expireAfter"), "Never"),
-        ((*TEMPLATE, "taints"), None),
-        ((*TEMPLATE, "requirements"), [{"key": "team", "operator": "DoesNotExist"}]),
-    ],
-)
+@pytest.mark.parametrize(("path", "value"), [
+    (("spec", "weight"), 5),
+    (("spec", "limits"), {"cpu": "1"}),
+    (("spec", "disruption", "budgets"), [{"nodes": "0"}]),
+    (("spec", "disruption", "consolidateAfter"), "1h"),
+    ((*TEMPLATE, "expireAfter"), "Never"),
+    ((*TEMPLATE, "taints"), None),
+    ((*TEMPLATE, "requirements"), [{"key": "team", "operator": "DoesNotExist"}]),
+])  # fmt: skip
 def test_other_fields_drift_nothing(path: tuple[str, ...], value: Any) -> None:
     assert gained(cluster(), SetField(GENERAL, path, value)) == []
 
@@ -247,20 +244,17 @@ def test_the_next_disruption_sees_the_drift() -> None:
 # What is hashed, against Karpenter's source
 
 
-@pytest.mark.parametrize(
-    ("value", "shape"),
-    [
-        ({"a": 1}, TextMap(Scalar.TEXT)),
-        (3, TextMap(Scalar.TEXT)),
-        ("text", ListOf(Scalar.TEXT)),
-        (3, GoStruct("R", ())),
-        ("x", Scalar.BOOL),
-        ("x", Scalar.INT32),
-        ("x", Scalar.QUANTITY),
-        ("x", Scalar.DURATION),
-        (None, Scalar.NILLABLE_DURATION),
-    ],
-)
+@pytest.mark.parametrize(("value", "shape"), [
+    ({"a": 1}, TextMap(Scalar.TEXT)),
+    (3, TextMap(Scalar.TEXT)),
+    ("text", ListOf(Scalar.TEXT)),
+    (3, GoStruct("R", ())),
+    ("x", Scalar.BOOL),
+    ("x", Scalar.INT32),
+    ("x", Scalar.QUANTITY),
+    ("x", Scalar.DURATION),
+    (None, Scalar.NILLABLE_DURATION),
+])  # fmt: skip
 def test_values_of_another_shape_cannot_be_hashed(value: Any, shape: Any) -> None:
     with pytest.raises(HashError):
         value_hash(value, shape, "field")

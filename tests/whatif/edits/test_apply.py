@@ -88,16 +88,13 @@ def test_items_of_lists() -> None:
     assert [budget.nodes for budget in pool(side).budgets] == ["3"]
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "result"),
-    [
-        (("spec", "weight"), "x", "spec.weight"),
-        (("spec", "weight", "deep"), 1, "spec.weight is not an object, spec.weight.deep cannot be set"),
-        (("spec", "weight", 0), 1, "spec.weight is not a list"),
-        (("spec", "disruption", "budgets", 4), 1, "spec.disruption.budgets has 1 items, there is no [4]"),
-        ((), 1, "the path of a field is empty"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "result"), [
+    (("spec", "weight"), "x", "spec.weight"),
+    (("spec", "weight", "deep"), 1, "spec.weight is not an object, spec.weight.deep cannot be set"),
+    (("spec", "weight", 0), 1, "spec.weight is not a list"),
+    (("spec", "disruption", "budgets", 4), 1, "spec.disruption.budgets has 1 items, there is no [4]"),
+    ((), 1, "the path of a field is empty"),
+])  # fmt: skip
 def test_what_cannot_be_set_names_object_and_field(path: tuple[str | int, ...], value: Any, result: str) -> None:
     text = refusal(base(POOL), SetField(GENERAL, path, value))
     assert text.startswith("edit 1: NodePool general: ")
@@ -492,25 +489,19 @@ def test_other_objects() -> None:
     assert unknown.notes == ("ConfigMap x: objects of this kind are not modelled, so it has no effect",)
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("a: [", "the document is not YAML"),
-        ("", "the document has 0 objects, must have one"),
-        ("a: 1\n---\nb: 2\n", "the document has 2 objects, must have one"),
-        ("- 1", "the document is not an object"),
-        ("kind: Pod", "the document has no apiVersion"),
-        ("apiVersion: v1", "the document has no kind"),
-        ("apiVersion: v1\nkind: Pod", "Pod (without a name): metadata.name: is missing"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: 3", "Pod default/x: spec: must be an object"),
-        (DEPLOYMENT.replace("replicas: 3", "replicas: x"), "Deployment default/web: spec.replicas: "),
-        (DEPLOYMENT.replace("replicas: 3", "replicas: -3"), "spec.replicas: must be a number of pods, is -3"),
-        (
-            DEPLOYMENT.replace("{cpu: 7}", "{cpu: 7x}"),
-            "Deployment default/web: spec.containers[0].resources.requests.cpu",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "result"), [
+    ("a: [", "the document is not YAML"),
+    ("", "the document has 0 objects, must have one"),
+    ("a: 1\n---\nb: 2\n", "the document has 2 objects, must have one"),
+    ("- 1", "the document is not an object"),
+    ("kind: Pod", "the document has no apiVersion"),
+    ("apiVersion: v1", "the document has no kind"),
+    ("apiVersion: v1\nkind: Pod", "Pod (without a name): metadata.name: is missing"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: 3", "Pod default/x: spec: must be an object"),
+    (DEPLOYMENT.replace("replicas: 3", "replicas: x"), "Deployment default/web: spec.replicas: "),
+    (DEPLOYMENT.replace("replicas: 3", "replicas: -3"), "spec.replicas: must be a number of pods, is -3"),
+    (DEPLOYMENT.replace("{cpu: 7}", "{cpu: 7x}"), "Deployment default/web: spec.containers[0].resources.requests.cpu"),
+])  # fmt: skip
 def test_documents_that_cannot_be_read(text: str, result: str) -> None:
     assert result in refusal(base(), put(text))
 
@@ -612,16 +603,13 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
     assert consolidate_after(edited(on_1_14(POOL), put, SetSetting("KARPENTER_VERSION", "1.15.0"))) == "0s"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("PREFERENCE_POLICY", "x", "must be Respect or Ignore"),
-        ("VM_MEMORY_OVERHEAD_PERCENT", "-1", "must not be negative"),
-        ("VM_MEMORY_OVERHEAD_PERCENT", "a lot", "which Karpenter cannot parse"),
-        ("FEATURE_GATES.Nonsense", "true", "there is no feature gate Nonsense"),
-        ("FEATURE_GATES.NodeOverlay", "maybe", "must be true or false"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "text"), [
+    ("PREFERENCE_POLICY", "x", "must be Respect or Ignore"),
+    ("VM_MEMORY_OVERHEAD_PERCENT", "-1", "must not be negative"),
+    ("VM_MEMORY_OVERHEAD_PERCENT", "a lot", "which Karpenter cannot parse"),
+    ("FEATURE_GATES.Nonsense", "true", "there is no feature gate Nonsense"),
+    ("FEATURE_GATES.NodeOverlay", "maybe", "must be true or false"),
+])  # fmt: skip
 def test_settings_that_karpenter_would_not_take(name: str, value: str, text: str) -> None:
     assert text in refusal(base(), SetSetting(name, value))
 

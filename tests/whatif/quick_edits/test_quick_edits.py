@@ -212,28 +212,25 @@ def test_items_come_and_go(edit: QuickEdit) -> None:
     assert edit.drop(added, 0, item) == added
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("nodepool.weight", ["0", "101", "x", "1.5", "-1"]),
-        ("nodepool.replicas", ["-1", "x", "12345678901"]),
-        ("nodepool.limits.cpu", ["x", "-1", "1Gx"]),
-        ("nodepool.limits", ["cpu", "cpu=x", "cpu=", "=1", "cpu=-1"]),
-        ("nodepool.taints", ["a", "a=b", "a=b:Never", "=b:NoSchedule", "a=b c:NoSchedule"]),
-        ("nodepool.labels", ["a", "a=b c", "a b=c", f"a={'x' * 64}"]),
-        ("nodepool.policy", ["Never"]),
-        ("nodepool.consolidate-after", ["", "30", "1d", "never"]),
-        ("nodepool.termination-grace-period", ["Never"]),
-        ("nodepool.budgets", ["", "101%", "10% Never", "1 0 9 * *", "1 @daily", "1 @sometimes 1h", "1 @daily 1d", "x"]),
-        ("nodepool.capacity-type", [""]),
-        ("nodeclass.systemReserved", ["cpu=", "cpu=x"]),
-        ("nodeclass.evictionHard", ["memory.available=", "memory.available=x%", "memory.available=x"]),
-        ("nodeclass.evictionSoftGracePeriod", ["memory.available=5"]),
-        ("nodeclass.imageGCHighThresholdPercent", ["101"]),
-        ("workload.do-not-disrupt", ["yes"]),
-        ("pdb.maxUnavailable", ["many"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [
+    ("nodepool.weight", ["0", "101", "x", "1.5", "-1"]),
+    ("nodepool.replicas", ["-1", "x", "12345678901"]),
+    ("nodepool.limits.cpu", ["x", "-1", "1Gx"]),
+    ("nodepool.limits", ["cpu", "cpu=x", "cpu=", "=1", "cpu=-1"]),
+    ("nodepool.taints", ["a", "a=b", "a=b:Never", "=b:NoSchedule", "a=b c:NoSchedule"]),
+    ("nodepool.labels", ["a", "a=b c", "a b=c", f"a={'x' * 64}"]),
+    ("nodepool.policy", ["Never"]),
+    ("nodepool.consolidate-after", ["", "30", "1d", "never"]),
+    ("nodepool.termination-grace-period", ["Never"]),
+    ("nodepool.budgets", ["", "101%", "10% Never", "1 0 9 * *", "1 @daily", "1 @sometimes 1h", "1 @daily 1d", "x"]),
+    ("nodepool.capacity-type", [""]),
+    ("nodeclass.systemReserved", ["cpu=", "cpu=x"]),
+    ("nodeclass.evictionHard", ["memory.available=", "memory.available=x%", "memory.available=x"]),
+    ("nodeclass.evictionSoftGracePeriod", ["memory.available=5"]),
+    ("nodeclass.imageGCHighThresholdPercent", ["101"]),
+    ("workload.do-not-disrupt", ["yes"]),
+    ("pdb.maxUnavailable", ["many"]),
+])  # fmt: skip
 def test_says_what_is_wrong_with_a_value(name: str, values: list[str]) -> None:
     edit = edit_of(name)
     for value in values:
@@ -268,21 +265,18 @@ def test_steps_up_and_down() -> None:
     assert stepped("nodepool.expire-after", BARE_POOL, 1) == "24h"
 
 
-@pytest.mark.parametrize(
-    ("text", "direction", "wanted"),
-    [
-        ("400", 1, "410"),
-        ("64Gi", -1, "63Gi"),
-        ("100", -1, "99"),
-        ("1000", -1, "990"),
-        ("1000", 1, "1100"),
-        ("1", -1, "0"),
-        ("0", -1, "0"),
-        ("500m", 1, "510m"),
-        ("1.5", 1, "2"),
-        ("x", 1, "x"),
-    ],
-)
+@pytest.mark.parametrize(("text", "direction", "wanted"), [
+    ("400", 1, "410"),
+    ("64Gi", -1, "63Gi"),
+    ("100", -1, "99"),
+    ("1000", -1, "990"),
+    ("1000", 1, "1100"),
+    ("1", -1, "0"),
+    ("0", -1, "0"),
+    ("500m", 1, "510m"),
+    ("1.5", 1, "2"),
+    ("x", 1, "x"),
+])  # fmt: skip
 def test_steps_of_quantities(text: str, direction: int, wanted: str) -> None:
     assert step_quantity(text, direction) == wanted
 
@@ -397,14 +391,11 @@ CRON = (
 )
 
 
-@pytest.mark.parametrize(
-    ("workload", "ref", "spec"),
-    [
-        (TEXTS["Deployment"], ObjectRef("Deployment", "web", "default"), ("spec", "template", "spec")),
-        (TEXTS["Pod"], ObjectRef("Pod", "web-1", "default"), ("spec",)),
-        (CRON, ObjectRef("CronJob", "nightly"), ("spec", "jobTemplate", "spec", "template", "spec")),
-    ],
-)
+@pytest.mark.parametrize(("workload", "ref", "spec"), [
+    (TEXTS["Deployment"], ObjectRef("Deployment", "web", "default"), ("spec", "template", "spec")),
+    (TEXTS["Pod"], ObjectRef("Pod", "web-1", "default"), ("spec",)),
+    (CRON, ObjectRef("CronJob", "nightly"), ("spec", "jobTemplate", "spec", "template", "spec")),
+])  # fmt: skip
 def test_gives_a_workload_a_pool_of_its_own(workload: str, ref: ObjectRef, spec: Path) -> None:
     text = f"{POOL}---\n{workload}"
     after = own_pool(text, 0, ref, name="runners")
@@ -465,32 +456,26 @@ def test_settings_take_their_own_defaults(edit: SettingEdit) -> None:
     assert edit.title
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "direction", "wanted"),
-    [
-        ("VM_MEMORY_OVERHEAD_PERCENT", "0.075", -1, "0.07"),
-        ("VM_MEMORY_OVERHEAD_PERCENT", "0", -1, "0"),
-        ("VM_MEMORY_OVERHEAD_PERCENT", "x", 1, "0.075"),
-        ("RESERVED_ENIS", "0", 1, "1"),
-        ("PREFERENCE_POLICY", "Respect", 1, "Ignore"),
-        ("PREFERENCE_POLICY", "?", 1, "Respect"),
-        ("FEATURE_GATES.SpotToSpotConsolidation", "false", 1, "true"),
-        ("BATCH_MAX_DURATION", "5s", 1, "10s"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "direction", "wanted"), [
+    ("VM_MEMORY_OVERHEAD_PERCENT", "0.075", -1, "0.07"),
+    ("VM_MEMORY_OVERHEAD_PERCENT", "0", -1, "0"),
+    ("VM_MEMORY_OVERHEAD_PERCENT", "x", 1, "0.075"),
+    ("RESERVED_ENIS", "0", 1, "1"),
+    ("PREFERENCE_POLICY", "Respect", 1, "Ignore"),
+    ("PREFERENCE_POLICY", "?", 1, "Respect"),
+    ("FEATURE_GATES.SpotToSpotConsolidation", "false", 1, "true"),
+    ("BATCH_MAX_DURATION", "5s", 1, "10s"),
+])  # fmt: skip
 def test_settings_step(name: str, text: str, direction: int, wanted: str) -> None:
     assert setting(name).step(text, direction) == wanted
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("VM_MEMORY_OVERHEAD_PERCENT", "-1"),
-        ("RESERVED_ENIS", "0.5"),
-        ("MIN_VALUES_POLICY", "Maybe"),
-        ("BATCH_MAX_DURATION", "10"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("VM_MEMORY_OVERHEAD_PERCENT", "-1"),
+    ("RESERVED_ENIS", "0.5"),
+    ("MIN_VALUES_POLICY", "Maybe"),
+    ("BATCH_MAX_DURATION", "10"),
+])  # fmt: skip
 def test_settings_that_karpenter_would_not_take(name: str, text: str) -> None:
     with pytest.raises(EditRefusedError, match=name):
         setting(name).edit(text)
@@ -543,23 +528,20 @@ def a_requirement(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-@pytest.mark.parametrize(
-    ("requirement", "families"),
-    [
-        (("arch", "In", "amd64"), {"c7i-flex", "c7i"}),
-        (("arch", "NotIn", "amd64"), {"c7g"}),
-        (("cpu", "Gt", "4"), {"c7i"}),
-        (("cpu", "Lt", "5"), {"c7i-flex", "c7g"}),
-        (("cpu", "Gte", "64"), {"c7i"}),
-        (("cpu", "Gt", "9" * 5000), set()),
-        (("cpu", "Lt", "9" * 5000), {"c7i-flex", "c7i", "c7g"}),
-        (("zone", "In", "b"), {"c7i-flex", "c7g"}),
-        (("arch", "DoesNotExist"), set()),
-        (("arch", "Exists"), {"c7i-flex", "c7i", "c7g"}),
-        (("team", "In", "ml"), {"c7i-flex", "c7i", "c7g"}),
-        (("family", "In", "c7g"), {"c7i-flex", "c7i", "c7g"}),
-    ],
-)
+@pytest.mark.parametrize(("requirement", "families"), [
+    (("arch", "In", "amd64"), {"c7i-flex", "c7i"}),
+    (("arch", "NotIn", "amd64"), {"c7g"}),
+    (("cpu", "Gt", "4"), {"c7i"}),
+    (("cpu", "Lt", "5"), {"c7i-flex", "c7g"}),
+    (("cpu", "Gte", "64"), {"c7i"}),
+    (("cpu", "Gt", "9" * 5000), set()),
+    (("cpu", "Lt", "9" * 5000), {"c7i-flex", "c7i", "c7g"}),
+    (("zone", "In", "b"), {"c7i-flex", "c7g"}),
+    (("arch", "DoesNotExist"), set()),
+    (("arch", "Exists"), {"c7i-flex", "c7i", "c7g"}),
+    (("team", "In", "ml"), {"c7i-flex", "c7i", "c7g"}),
+    (("family", "In", "c7g"), {"c7i-flex", "c7i", "c7g"}),
+])  # fmt: skip
 def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[str, ...], families: set[str]) -> None:
     asked = [a_requirement(*requirement)]
     assert values_left(asked, "family", FLEX) == families

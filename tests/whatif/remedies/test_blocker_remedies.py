@@ -355,19 +355,16 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Anal
     assert Effect(deleted=1, replaced=2).goes == 3
 
 
-@pytest.mark.parametrize(
-    ("kind", "blockers_left", "going"),
-    [
-        (Kind.OWN_POOL, 9, 2),
-        (Kind.CORDON, 9, 2),
-        (Kind.DURATION, 9, 2),
-        (Kind.GRACE, 9, 2),
-        (Kind.SPREAD, 9, 2),
-        (Kind.REMOVE_ANNOTATION, 4, 5),
-        (Kind.ALLOW_EVICTION, 8, 3),
-        (Kind.WIDER_BUDGET, 8, 3),
-    ],
-)
+@pytest.mark.parametrize(("kind", "blockers_left", "going"), [
+    (Kind.OWN_POOL, 9, 2),
+    (Kind.CORDON, 9, 2),
+    (Kind.DURATION, 9, 2),
+    (Kind.GRACE, 9, 2),
+    (Kind.SPREAD, 9, 2),
+    (Kind.REMOVE_ANNOTATION, 4, 5),
+    (Kind.ALLOW_EVICTION, 8, 3),
+    (Kind.WIDER_BUDGET, 8, 3),
+])  # fmt: skip
 def test_a_what_if_takes_the_edits_and_comes_to_the_same(
     story: tuple[Analysis, ChangedObjects], kind: BlockerRemedyKind, blockers_left: int, going: int
 ) -> None:

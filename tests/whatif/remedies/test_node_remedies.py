@@ -75,15 +75,12 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytes
     assert remedy.gain.instance_type == "t3.small"
 
 
-@pytest.mark.parametrize(
-    ("name", "spec", "percent", "is_tried"),
-    [
-        ("r5.xlarge", {"kubelet": {"maxPods": 30}}, 0.075, True),
-        ("r5.xlarge", {"kubelet": {"maxPods": "many"}}, 0.075, True),
-        ("my-own.type", {}, 0.075, True),
-        ("r5.xlarge", {}, 0.0, False),
-    ],
-)
+@pytest.mark.parametrize(("name", "spec", "percent", "is_tried"), [
+    ("r5.xlarge", {"kubelet": {"maxPods": 30}}, 0.075, True),
+    ("r5.xlarge", {"kubelet": {"maxPods": "many"}}, 0.075, True),
+    ("my-own.type", {}, 0.075, True),
+    ("r5.xlarge", {}, 0.0, False),
+])  # fmt: skip
 def test_the_percent_is_found_without_guess(name: str, spec: Mapping[str, Any], percent: float, is_tried: bool) -> None:
     nodeclass = decoded(
         a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec=spec), Kind.NODECLASS
@@ -99,16 +96,13 @@ def test_the_percent_is_found_without_guess(name: str, spec: Mapping[str, Any], 
     assert any(trial.kind is RemedyKind.OVERHEAD for trial in search._trials) is is_tried
 
 
-@pytest.mark.parametrize(
-    ("resource", "nano", "is_up", "quantity", "words"),
-    [
-        ("cpu", 1_500_400_000, False, "1500m", "1500m"),
-        ("cpu", 1_999_900_000, True, "2", "2000m"),
-        ("memory", (20 << 30) * 10**9 + 1, True, "20481Mi", "20,481Mi (20Gi)"),
-        ("memory", (5 << 20) * 10**9 + 1, False, "5Mi", "5Mi"),
-        ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),
-    ],
-)
+@pytest.mark.parametrize(("resource", "nano", "is_up", "quantity", "words"), [
+    ("cpu", 1_500_400_000, False, "1500m", "1500m"),
+    ("cpu", 1_999_900_000, True, "2", "2000m"),
+    ("memory", (20 << 30) * 10**9 + 1, True, "20481Mi", "20,481Mi (20Gi)"),
+    ("memory", (5 << 20) * 10**9 + 1, False, "5Mi", "5Mi"),
+    ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),
+])  # fmt: skip
 def test_amounts(resource: str, nano: int, is_up: bool, quantity: str, words: str) -> None:
     whole = whole_nano(resource, nano, is_up=is_up)
     assert quantity_text(resource, whole) == quantity

@@ -157,16 +157,13 @@ def test_what_no_edit_of_a_pool_can_meet() -> None:
     assert remedies_of(RemedyKind.INSTANCE_TYPE, a_pod(cpu="64"), pool) == []
 
 
-@pytest.mark.parametrize(
-    ("requirement", "value"),
-    [
-        (a_requirement("n", "Gt", "4"), "0"),
-        (a_requirement("n", "Lte", "4"), "4"),
-        (a_requirement("n", "Lt", "4"), "many"),
-        (a_requirement("n", "In", "a"), "a"),
-        (a_requirement("n", "NotIn", "a"), "b"),
-        (a_requirement("n", "Exists"), "a"),
-    ],
-)
+@pytest.mark.parametrize(("requirement", "value"), [
+    (a_requirement("n", "Gt", "4"), "0"),
+    (a_requirement("n", "Lte", "4"), "4"),
+    (a_requirement("n", "Lt", "4"), "many"),
+    (a_requirement("n", "In", "a"), "a"),
+    (a_requirement("n", "NotIn", "a"), "b"),
+    (a_requirement("n", "Exists"), "a"),
+])  # fmt: skip
 def test_values_that_no_change_allows(requirement: NodeSelectorRequirement, value: str) -> None:
     assert allow_value(a_nodepool(requirements=(requirement,)), 0, value, RemedyKind.POOL_VALUE) is None

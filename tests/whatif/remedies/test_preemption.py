@@ -72,17 +72,13 @@ def test_the_next_pod_sees_what_the_one_before_has_left() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("waiting", "priority"),
-    [
-        ({"cpu": "500m"}, -1000),
-        ({"cpu": "2", "node_selector": {"gpu": "yes"}}, -1000),
-        ({"cpu": "4500m"}, -1000),
-        ({"cpu": "2", "priority": -1000}, -1000),
-        ({"cpu": "2"}, 0),
-    ],
-    ids=["has room", "asks for another node", "too large", "not higher", "not lowered"],
-)
+@pytest.mark.parametrize(("waiting", "priority"), [
+    ({"cpu": "500m"}, -1000),
+    ({"cpu": "2", "node_selector": {"gpu": "yes"}}, -1000),
+    ({"cpu": "4500m"}, -1000),
+    ({"cpu": "2", "priority": -1000}, -1000),
+    ({"cpu": "2"}, 0),
+], ids=["has room", "asks for another node", "too large", "not higher", "not lowered"])  # fmt: skip
 def test_nobody_is_ended_for_a_pod_that(waiting: dict[str, Any], priority: int) -> None:
     base = a_base(running("job-a", "one", "3"), running("web", "two", "3"), a_pod(name="waits", **waiting))
     assert outcome(base, priority) == []

@@ -124,27 +124,24 @@ def test_offers(text: str, labels: list[str]) -> None:
     assert [item.label for item in at(text).items] == labels
 
 
-@pytest.mark.parametrize(
-    ("text", "start", "insert"),
-    [
-        (f"{POOL}  ‸", 2, "template:\n    "),
-        (f"{POOL}  wei‸", 2, "weight: "),
-        (f"{POOL}  wei‸: 3", 2, "weight"),
-        ("kind:‸", 5, " NodePool"),
-        (f"{REQUIREMENTS}      ‸", 6, "- key: "),
-        (f"{REQUIREMENTS}        ‸", 8, "- key: "),
-        (f"{REQUIREMENTS}      - ke‸", 8, "key: "),
-        (f"{REQUIREMENTS}      -‸", 7, " key: "),
-        (f"{POOL}  disruption:\n    budgets:\n    - reasons:\n      -‸", 7, " Underutilized"),
-        (f"{REQUIREMENTS}      - key: a\n        va‸", 8, "values:\n          - "),
-        (f"{REQUIREMENTS}      - {{key: a, va‸", 17, "values: "),
-        (f"{REQUIREMENTS}      - key: flag\n        values: [‸]", 17, '"true"'),
-        (f"{REQUIREMENTS}      - key: team\n        values:\n        - 1‸", 10, '"10"'),
-        (f"{POOL}  disruption:\n    budgets:\n    - reasons:\n      ‸", 6, "- Underutilized"),
-        ("kind: Pod\nspec:\n  containers:\n  - args:\n    ‸", 4, None),
-        ("kind: Pod\nspec:\n  hostNetwork: t‸", 15, "true"),
-    ],
-)
+@pytest.mark.parametrize(("text", "start", "insert"), [
+    (f"{POOL}  ‸", 2, "template:\n    "),
+    (f"{POOL}  wei‸", 2, "weight: "),
+    (f"{POOL}  wei‸: 3", 2, "weight"),
+    ("kind:‸", 5, " NodePool"),
+    (f"{REQUIREMENTS}      ‸", 6, "- key: "),
+    (f"{REQUIREMENTS}        ‸", 8, "- key: "),
+    (f"{REQUIREMENTS}      - ke‸", 8, "key: "),
+    (f"{REQUIREMENTS}      -‸", 7, " key: "),
+    (f"{POOL}  disruption:\n    budgets:\n    - reasons:\n      -‸", 7, " Underutilized"),
+    (f"{REQUIREMENTS}      - key: a\n        va‸", 8, "values:\n          - "),
+    (f"{REQUIREMENTS}      - {{key: a, va‸", 17, "values: "),
+    (f"{REQUIREMENTS}      - key: flag\n        values: [‸]", 17, '"true"'),
+    (f"{REQUIREMENTS}      - key: team\n        values:\n        - 1‸", 10, '"10"'),
+    (f"{POOL}  disruption:\n    budgets:\n    - reasons:\n      ‸", 6, "- Underutilized"),
+    ("kind: Pod\nspec:\n  containers:\n  - args:\n    ‸", 4, None),
+    ("kind: Pod\nspec:\n  hostNetwork: t‸", 15, "true"),
+])  # fmt: skip
 def test_inserts(text: str, start: int, insert: str | None) -> None:
     completion = at(text)
     if insert is None:

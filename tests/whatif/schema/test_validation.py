@@ -85,19 +85,16 @@ def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("metadata", "line_words", "severity"),
-    [
-        ("{name: A_b}", ("A_b", "must be lower case"), ProblemSeverity.ERROR),
-        ("{name: a, namespace: b}", ("b", "a NodePool belongs to no namespace"), ProblemSeverity.WARNING),
-        ("{name: a, labels: {b c: d}}", ("b c", "the name must be letters"), ProblemSeverity.ERROR),
-        ("{name: a, labels: {b: 'c d'}}", ("'c d'", "must be at most 63"), ProblemSeverity.ERROR),
-        ("{name: a, labels: {b: 1}}", ("1", "must be text"), ProblemSeverity.ERROR),
-        ("{name: a, annotations: {'b c': d}}", ("'b c'", "the name must be letters"), ProblemSeverity.ERROR),
-        ("{name: a, lables: {}}", ("lables", "unknown field lables; did you mean labels?"), ProblemSeverity.ERROR),
-        ("[]", ("[]", "must be fields"), ProblemSeverity.ERROR),
-    ],
-)
+@pytest.mark.parametrize(("metadata", "line_words", "severity"), [
+    ("{name: A_b}", ("A_b", "must be lower case"), ProblemSeverity.ERROR),
+    ("{name: a, namespace: b}", ("b", "a NodePool belongs to no namespace"), ProblemSeverity.WARNING),
+    ("{name: a, labels: {b c: d}}", ("b c", "the name must be letters"), ProblemSeverity.ERROR),
+    ("{name: a, labels: {b: 'c d'}}", ("'c d'", "must be at most 63"), ProblemSeverity.ERROR),
+    ("{name: a, labels: {b: 1}}", ("1", "must be text"), ProblemSeverity.ERROR),
+    ("{name: a, annotations: {'b c': d}}", ("'b c'", "the name must be letters"), ProblemSeverity.ERROR),
+    ("{name: a, lables: {}}", ("lables", "unknown field lables; did you mean labels?"), ProblemSeverity.ERROR),
+    ("[]", ("[]", "must be fields"), ProblemSeverity.ERROR),
+])  # fmt: skip
 def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: ProblemSeverity) -> None:
     body = as_document(NODE_POOL).split("spec:", 1)[1]
     text = f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {metadata}\nspec:{body}"
@@ -186,17 +183,14 @@ def test_each_version_has_schemas_of_its_own() -> None:
     assert shipped_schemas("1.14.1").origin == "Karpenter 1.14.1's CRDs (shipped with karptui)"
 
 
-@pytest.mark.parametrize(
-    ("kubelet", "version", "texts"),
-    [
-        ("{maxPods: -1}", "1.14.1", ["must be at least 0"]),
-        ("{maxPods: -1}", "1.15.1", ["the NodeClass would not be ready: "]),
-        ("{maxpods: 1}", "1.14.1", ["unknown field maxpods; did you mean maxPods?"]),
-        ("{maxpods: 1}", "1.15.1", ['the NodeClass would not be ready: spec.kubelet: unknown field "maxpods"']),
-        ('{maxPods: "10 * vcpus"}', "1.15.1", []),
-        ("{cpuManagerPolicy: static}", "1.15.1", []),
-    ],
-)
+@pytest.mark.parametrize(("kubelet", "version", "texts"), [
+    ("{maxPods: -1}", "1.14.1", ["must be at least 0"]),
+    ("{maxPods: -1}", "1.15.1", ["the NodeClass would not be ready: "]),
+    ("{maxpods: 1}", "1.14.1", ["unknown field maxpods; did you mean maxPods?"]),
+    ("{maxpods: 1}", "1.15.1", ['the NodeClass would not be ready: spec.kubelet: unknown field "maxpods"']),
+    ('{maxPods: "10 * vcpus"}', "1.15.1", []),
+    ("{cpuManagerPolicy: static}", "1.15.1", []),
+])  # fmt: skip
 def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, texts: list[str]) -> None:
     text = as_document(EC2_KIND)
     body = present(parse(text).documents[0].body)

@@ -57,36 +57,33 @@ def test_finds_documents_by_object_and_line() -> None:
     assert parsed.at_line(12) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "words"),
-    [
-        ("a:\n\tb: 1\n", 1, 0, "a tab"),
-        ("a: \tb\n\tc: 1\n", 1, 0, "a tab"),
-        ("a: 1\nb: 2\na: 3\n", 2, 0, "a is given twice"),
-        ("a: 1\nb: *x\n", 1, 3, "*x refers to an anchor"),
-        ("a: b: c\n", 0, 4, "a colon is not expected here"),
-        ("a: 1\nspec: {cpu: 1\nb: 2\n", 1, 6, "{ is not closed"),
-        ("values: [a, b\nb: 2\n", 0, 8, "[ is not closed"),
-        ("a: 1\nb: 'x\n", 1, 3, "the quote that was opened is not closed"),
-        ('a: 1\nb: "x\n', 1, 3, "the quote that was opened is not closed"),
-        ("a:\n  b: 1\n c: 2\n", 2, 1, "a field name is expected here"),
-        ("a:\n- b\nc\n", 2, 0, "a colon is missing"),
-        ("a: - b\n", 0, 3, "a list item (-) is not expected here"),
-        ("a: @b\n", 0, 3, "quote it"),
-        ("a: \x01\n", 0, 3, "a control character"),
-        ("a: \ud800\n", 0, 3, "half of a character"),
-        ("- a\n", 0, 0, "a document has fields"),
-        ("[a]: 1\n", 0, 0, "a field name must be text"),
-        ("? \n: 1\n", 0, 1, "a field name must be text"),
-        ("a: .inf\n", 0, 3, "infinity"),
-        ("a: !!int x\n", 0, 3, "x cannot be a whole number"),
-        ("a: !mine x\n", 0, 3, "the tag !mine"),
-        ("a: 1\n...\nb: 2\n", 2, 0, "a new document starts here"),
-        ("a: &x 1\n<<: *x\n", 1, 4, "<< merges mappings only"),
-        ("a: |\n  x\n b\n", 2, 1, "a field name is expected here"),
-        ("%YAML 9.9\n---\na: 1\n", 0, 0, "incompatible YAML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "line", "column", "words"), [
+    ("a:\n\tb: 1\n", 1, 0, "a tab"),
+    ("a: \tb\n\tc: 1\n", 1, 0, "a tab"),
+    ("a: 1\nb: 2\na: 3\n", 2, 0, "a is given twice"),
+    ("a: 1\nb: *x\n", 1, 3, "*x refers to an anchor"),
+    ("a: b: c\n", 0, 4, "a colon is not expected here"),
+    ("a: 1\nspec: {cpu: 1\nb: 2\n", 1, 6, "{ is not closed"),
+    ("values: [a, b\nb: 2\n", 0, 8, "[ is not closed"),
+    ("a: 1\nb: 'x\n", 1, 3, "the quote that was opened is not closed"),
+    ('a: 1\nb: "x\n', 1, 3, "the quote that was opened is not closed"),
+    ("a:\n  b: 1\n c: 2\n", 2, 1, "a field name is expected here"),
+    ("a:\n- b\nc\n", 2, 0, "a colon is missing"),
+    ("a: - b\n", 0, 3, "a list item (-) is not expected here"),
+    ("a: @b\n", 0, 3, "quote it"),
+    ("a: \x01\n", 0, 3, "a control character"),
+    ("a: \ud800\n", 0, 3, "half of a character"),
+    ("- a\n", 0, 0, "a document has fields"),
+    ("[a]: 1\n", 0, 0, "a field name must be text"),
+    ("? \n: 1\n", 0, 1, "a field name must be text"),
+    ("a: .inf\n", 0, 3, "infinity"),
+    ("a: !!int x\n", 0, 3, "x cannot be a whole number"),
+    ("a: !mine x\n", 0, 3, "the tag !mine"),
+    ("a: 1\n...\nb: 2\n", 2, 0, "a new document starts here"),
+    ("a: &x 1\n<<: *x\n", 1, 4, "<< merges mappings only"),
+    ("a: |\n  x\n b\n", 2, 1, "a field name is expected here"),
+    ("%YAML 9.9\n---\na: 1\n", 0, 0, "incompatible YAML"),
+])  # fmt: skip
 def test_says_what_is_wrong_and_where(text: str, line: int, column: int, words: str) -> None:
     problems = parse(text).problems
     assert problems, text

@@ -268,25 +268,22 @@ def test_unusual_layouts(text: str, path: Path, value: Any, wanted: str | None) 
     assert set_value(text, 0, path, value) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "at_document", "path", "value", "words"),
-    [
-        (POOL, 7, ("a",), 1, "document 8 is not in the text"),
-        (POOL, ObjectRef("NodePool", "none"), ("a",), 1, "NodePool none is not in the text"),
-        ("a: [\n", 0, ("a",), 1, "document 1 cannot be read yet"),
-        (POOL, 0, (), 1, "a document as a whole"),
-        (POOL, 0, ("spec", "weight", "x"), 1, "spec.weight cannot hold x"),
-        (POOL, 0, ("spec", 3), 1, "spec cannot hold item 4"),
-        (POOL, 0, (*SPEC, "requirements", 9, "key"), 1, "requirements cannot hold item 10"),
-        (POOL, 0, ("kind", "x", "y"), 1, "kind cannot hold x"),
-        ("a: &x {b: 1}\nc: *x\n", 0, ("a", "b"), 2, "a.b cannot be changed here"),
-        ("a: &x 1\nb: *x\n", 0, ("a",), 2, "a cannot be changed here"),
-        ("a: 1\na: 2\n", 0, ("a",), REMOVE, "a second field of this name"),
-        ("b: &x {c: 1}\na:\n  <<: *x\n", 0, ("a", "c"), REMOVE, "cannot be changed here"),
-        (POOL, 0, ("spec", "weight"), float("inf"), "inf cannot be written"),
-        (POOL, 0, ("spec", "weight"), "\ud800", "half of a character"),
-    ],
-)
+@pytest.mark.parametrize(("text", "at_document", "path", "value", "words"), [
+    (POOL, 7, ("a",), 1, "document 8 is not in the text"),
+    (POOL, ObjectRef("NodePool", "none"), ("a",), 1, "NodePool none is not in the text"),
+    ("a: [\n", 0, ("a",), 1, "document 1 cannot be read yet"),
+    (POOL, 0, (), 1, "a document as a whole"),
+    (POOL, 0, ("spec", "weight", "x"), 1, "spec.weight cannot hold x"),
+    (POOL, 0, ("spec", 3), 1, "spec cannot hold item 4"),
+    (POOL, 0, (*SPEC, "requirements", 9, "key"), 1, "requirements cannot hold item 10"),
+    (POOL, 0, ("kind", "x", "y"), 1, "kind cannot hold x"),
+    ("a: &x {b: 1}\nc: *x\n", 0, ("a", "b"), 2, "a.b cannot be changed here"),
+    ("a: &x 1\nb: *x\n", 0, ("a",), 2, "a cannot be changed here"),
+    ("a: 1\na: 2\n", 0, ("a",), REMOVE, "a second field of this name"),
+    ("b: &x {c: 1}\na:\n  <<: *x\n", 0, ("a", "c"), REMOVE, "cannot be changed here"),
+    (POOL, 0, ("spec", "weight"), float("inf"), "inf cannot be written"),
+    (POOL, 0, ("spec", "weight"), "\ud800", "half of a character"),
+])  # fmt: skip
 def test_refuses_with_a_sentence(text: str, at_document: int | ObjectRef, path: Path, value: Any, words: str) -> None:
     with pytest.raises(EditRefusedError, match=words):
         set_value(text, at_document, path, value)
