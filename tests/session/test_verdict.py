@@ -91,31 +91,6 @@ def test_a_limit_is_used_up_with_the_last_core_node_or_device() -> None:
     assert told_with({"nodes": "2"}, replicas=2) == ""
 
 
-def test_a_limit_that_stops_only_some_types_is_no_warning() -> None:
-    capacity = {"cpu": "2", "nvidia.com/gpu": "1", "hugepages-2Mi": "10Gi"}
-    nodes = [a_node(name="node-1", capacity=capacity)]
-
-    def told_with(limits: dict[str, str]) -> ClusterFinding:
-        pool = a_nodepool(budgets=(), limits=amounts(limits))
-        return found_in(nodes=nodes, nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
-
-    gpu, pages, cpu = (
-        told_with(limits) for limits in ({"nvidia.com/gpu": "1"}, {"hugepages-2Mi": "10Gi"}, {"cpu": "2"})
-    )
-    assert (gpu.severity, gpu.manner) == (FindingSeverity.INFO, Manner.SPARES_TYPES)
-    assert (pages.detail, pages.manner) == ("hugepages-2Mi 10Gi of 10Gi", Manner.SPARES_TYPES)
-    assert (cpu.severity, cpu.manner) == (FindingSeverity.INFO, Manner.PLAIN)
-
-
-def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
-    pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
-    nodes = [
-        a_node(name=f"node-{hours}", capacity={"cpu": "2"}, created_ns=NOW_NS - hours * HOUR_NS) for hours in (1, 3, 2)
-    ]
-    told = found_in(nodes=nodes, nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
-    assert (told.detail, told.since_ns) == ("cpu 6 of 4", NOW_NS - 2 * HOUR_NS)
-
-
 def test_a_limit_counts_what_karpenter_counts() -> None:
     """A node that is being deleted does not count; a NodeClaim without a node does once it has an instance."""
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
@@ -131,10 +106,102 @@ def test_a_limit_counts_what_karpenter_counts() -> None:
     assert FindingCode.POOL_AT_LIMIT not in found_in(nodes=nodes[:1], nodeclaims=(asked,), nodepools=(pool,))
 
 
-def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:
-    claim = a_nodeclaim(name="lost", node="gone", instance_type="m5.2xlarge", stage="Launched")
-    told = found_in(nodes=(), nodeclaims=(claim,))[FindingCode.CLAIM_STUCK]
-    assert (told.names, told.price_per_hour) == (("lost",), pytest.approx(0.4))
+LARGE: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+UNPRICED = {**LARGE, "instance_type": OTHER}
+AGO_NS = NOW_NS - HOUR_NS
+CORDONED = replace(a_node(name="node-1"), is_unschedulable=True)
+TAINTED = replace(a_node(name="node-2"), taints=(replace(DISRUPTED_TAINT, value="any"),))
+ON_BOTH = [a_pod(name=f"pod-{number}", node=f"node-{number % 2 + 1}") for number in range(3)]
+DEVICES = a_node(name="node-1", capacity={"cpu": "2", "nvidia.com/gpu": "1", "hugepages-2Mi": "10Gi"})
+WEB = a_pod(name="db", node="node-1", labels={"app": "web"})
+ENDING = a_pod(name="ending", node="node-1", deletion_ns=NOW_NS)
+
+
+def limited(**limits: str) -> dict[str, Any]:
+    """Return NodePools that have one pool, with limits."""
+    return {"nodepools": (a_nodepool(budgets=(), limits=amounts(limits)),)}
+
+
+def deleted(*types: str, drained: str = "") -> dict[str, Any]:
+    """Return nodes of these types whose NodeClaims were deleted an hour ago."""
+    conditions = (a_condition("Drained", status=drained),) if drained else (consolidatable(),)
+    named = [(f"node-{number}", kind) for number, kind in enumerate(types, 1)]
+    return {
+        "nodes": [a_node(name=name, **{**LARGE, "instance_type": kind}) for name, kind in named],
+        "nodeclaims": [
+            a_claim(name, instance_type=kind, deletion_ns=AGO_NS, conditions=conditions) for name, kind in named
+        ],
+    }
+
+
+FOUND: dict[str, tuple[dict[str, Any], FindingCode, dict[str, Any] | None]] = {
+    "a limit is used up since the node came that did it": (
+        {**limited(cpu="4"),
+         "nodes": [a_node(name=f"n{hours}", capacity={"cpu": "2"}, created_ns=NOW_NS - hours * HOUR_NS)
+                   for hours in (1, 3, 2)]},
+        FindingCode.POOL_AT_LIMIT, {"detail": "cpu 6 of 4", "since_ns": NOW_NS - 2 * HOUR_NS}),
+    "a limit of devices spares other types": (
+        {**limited(**{"nvidia.com/gpu": "1"}), "nodes": [DEVICES]},
+        FindingCode.POOL_AT_LIMIT, {"severity": FindingSeverity.INFO, "manner": Manner.SPARES_TYPES}),
+    "a limit of large pages spares other types": (
+        {**limited(**{"hugepages-2Mi": "10Gi"}), "nodes": [DEVICES]},
+        FindingCode.POOL_AT_LIMIT, {"detail": "hugepages-2Mi 10Gi of 10Gi", "manner": Manner.SPARES_TYPES}),
+    "a limit of cores spares no type": (
+        {**limited(cpu="2"), "nodes": [DEVICES]},
+        FindingCode.POOL_AT_LIMIT, {"severity": FindingSeverity.INFO, "manner": Manner.PLAIN}),
+    "an instance that does not join costs what it costs": (
+        {"nodes": (),
+         "nodeclaims": (a_nodeclaim(name="lost", node="gone", instance_type="m5.2xlarge", stage="Launched"),)},
+        FindingCode.CLAIM_STUCK, {"names": ("lost",), "price_per_hour": pytest.approx(0.4)}),
+    "a node without a price": (
+        {"nodes": (a_node(name="node-1", instance_type=OTHER),), "nodeclaims": (a_claim(instance_type=OTHER),)},
+        FindingCode.NO_PRICES, {"objects": ("Node/node-1",)}),
+    "a node with a price": ({}, FindingCode.NO_PRICES, None),
+    "a cordoned node and one that Karpenter is about to disrupt take no pods": (
+        {"nodes": (CORDONED, TAINTED), "nodeclaims": (), "pods": ON_BOTH},
+        FindingCode.ALL_LEAVING, {"nodes": 2, "pods": 1, "manner": Manner.SOME_CORDONED}),
+    "a cordoned node takes no pods": (
+        {"nodes": (CORDONED,), "nodeclaims": (), "pods": ON_BOTH},
+        FindingCode.ALL_LEAVING, {"nodes": 1, "pods": 0, "manner": Manner.ALL_CORDONED}),
+    **{
+        f"a node of {pool or 'no NodePool'} without a NodeClaim that a finalizer keeps": (
+            {"nodes": (a_node(name="node-1", pool=pool, deletion_ns=AGO_NS),), "nodeclaims": ()},
+            FindingCode.LEAVING, {"names": ("node-1",), "detail": Leaving.NODE_ALONE, "screen": "nodes"})
+        for pool in ("general", "")
+    },
+    "volumes keep a node that was deleted long ago and has drained": (
+        deleted("m5.2xlarge", drained="True"),
+        FindingCode.LEAVING, {"names": ("node-1",), "since_ns": AGO_NS, "detail": Leaving.VOLUMES, "pods": 0}),
+    "pods that take long to end keep a node that was deleted long ago": (
+        {**deleted("m5.2xlarge", drained="Unknown"),
+         "pods": [*(a_pod(name=name, node="node-1") for name in "ab"), ENDING]},
+        FindingCode.LEAVING,
+        {"names": ("node-1", "default/ending"), "since_ns": AGO_NS, "detail": Leaving.ENDING, "pods": 1}),
+    "dollars of two nodes, one of them without a price": (
+        deleted("m5.2xlarge", OTHER),
+        FindingCode.LEAVING, {"nodes": 2, "price_per_hour": pytest.approx(0.4), "is_partial": True}),
+    "dollars of a node": (deleted("m5.2xlarge"), FindingCode.LEAVING, {"nodes": 1, "is_partial": False}),
+    **{
+        f"a budget of pods that allows {allowed}": (
+            {"pods": (WEB,), "pdbs": (a_pdb(max_unavailable=allowed),)},
+            FindingCode.PDB, {"names": ("default/web",), "manner": manner, "price_per_hour": pytest.approx(0.3)})
+        for allowed, manner in ((0, Manner.NEVER), (1, Manner.PLAIN))
+    },
+    "a node that would stay anyway is held by nothing": (
+        {"pods": (a_pod(name="db", node="node-1", cpu="6", labels={"app": "web"}),),
+         "pdbs": (a_pdb(max_unavailable=0),)},
+        FindingCode.PDB, None),
+}  # fmt: skip
+"""Objects of a cluster, and what is found of them by code; None is nothing."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_found(name: str) -> None:
+    objects, code, fields = FOUND[name]
+    told = found_in(**objects).get(code)
+    assert (told is None) == (fields is None)
+    if told is not None and fields is not None:
+        assert {field: getattr(told, field) for field in fields} == fields
 
 
 def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
@@ -176,12 +243,6 @@ def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence
     reasons = pending_reasons(view)
     [text] = [sentence(finding, NOW_NS, reasons) for finding in findings if finding.code is FindingCode.PENDING]
     assert text == "default/web pending 6h: a new node of general (m5.large) fits, but none was launched"
-
-
-def test_nodes_without_a_price() -> None:
-    told = found_in(nodes=(a_node(name="node-1", instance_type=OTHER),), nodeclaims=(a_claim(instance_type=OTHER),))
-    assert told[FindingCode.NO_PRICES].objects == ("Node/node-1",)
-    assert FindingCode.NO_PRICES not in found_in()
 
 
 def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:
@@ -236,16 +297,6 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
     assert left_out(view) == ("NodeClasses may not be listed and count as none",)
 
 
-def test_cordoned_nodes_and_those_that_karpenter_is_about_to_disrupt_take_no_pods() -> None:
-    cordoned = replace(a_node(name="node-1"), is_unschedulable=True)
-    tainted = replace(a_node(name="node-2"), taints=(replace(DISRUPTED_TAINT, value="any"),))
-    pods = [a_pod(name=f"pod-{number}", node=f"node-{number % 2 + 1}") for number in range(3)]
-    told = found_in(nodes=(cordoned, tainted), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
-    assert (told.nodes, told.pods, told.manner) == (2, 1, Manner.SOME_CORDONED)
-    told = found_in(nodes=(cordoned,), nodeclaims=(), pods=pods)[FindingCode.ALL_LEAVING]
-    assert (told.nodes, told.pods, told.manner) == (1, 0, Manner.ALL_CORDONED)
-
-
 LEAVES = "the only node has been terminating, and no node is launching"
 
 
@@ -268,30 +319,6 @@ def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
     assert [(finding.severity, sentence(finding, NOW_NS, {})) for finding in findings] == (
         [(severity, text)] if severity else []
     )
-
-
-@pytest.mark.parametrize("pool", ["general", ""])
-def test_a_node_without_a_nodeclaim_that_a_finalizer_keeps_is_told(pool: str) -> None:
-    node = a_node(name="node-1", pool=pool, deletion_ns=NOW_NS - HOUR_NS)
-    told = found_in(nodes=(node,), nodeclaims=())[FindingCode.LEAVING]
-    assert (told.names, told.detail, told.screen) == (("node-1",), Leaving.NODE_ALONE, "nodes")
-
-
-@pytest.mark.parametrize(
-    ("drained", "pods", "detail", "ending"),
-    [("True", (), Leaving.VOLUMES, 0), ("Unknown", ("a", "b"), Leaving.ENDING, 1)],
-    ids=["drained", "pods that take long to end"],
-)
-def test_what_keeps_a_node_that_has_been_deleted_for_long_is_told(
-    drained: str, pods: tuple[str, ...], detail: Leaving, ending: int
-) -> None:
-    claim = a_claim(deletion_ns=NOW_NS - HOUR_NS, conditions=(a_condition("Drained", status=drained),))
-    on_node = [a_pod(name=name, node="node-1") for name in pods]
-    if ending:
-        on_node.append(a_pod(name="ending", node="node-1", deletion_ns=NOW_NS))
-    told = found_in(nodeclaims=(claim,), pods=on_node)[FindingCode.LEAVING]
-    assert (told.names[0], told.since_ns) == ("node-1", NOW_NS - HOUR_NS)
-    assert (told.detail, told.pods) == (detail, ending)
 
 
 def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
@@ -325,34 +352,6 @@ def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -
     rows = {row.kind: row for row in source_rows(view, NOW_NS)}
     assert "counts as not read" in rows["PodDisruptionBudget"].last_error
     assert not rows["Pod"].last_error
-
-
-def test_a_budget_of_pods_that_never_opens_is_told_from_one_that_is_used_up() -> None:
-    pods = (a_pod(name="db", node="node-1", labels={"app": "web"}),)
-    for budget, manner in ((a_pdb(max_unavailable=0), Manner.NEVER), (a_pdb(max_unavailable=1), Manner.PLAIN)):
-        told = found_in(pods=pods, pdbs=(budget,))[FindingCode.PDB]
-        assert (told.names, told.manner, told.price_per_hour) == (("default/web",), manner, pytest.approx(0.3))
-
-
-def test_dollars_say_that_a_node_without_a_price_is_not_among_them() -> None:
-    nodes = [
-        a_node(name=f"node-{i}", instance_type=kind, cpu="7900m", memory="30Gi")
-        for i, kind in enumerate(("m5.2xlarge", OTHER), 1)
-    ]
-    claims = [
-        a_claim(f"node-{i}", instance_type=kind, conditions=(consolidatable(),))
-        for i, kind in enumerate(("m5.2xlarge", OTHER), 1)
-    ]
-    going = [replace(claim, deletion_ns=NOW_NS - HOUR_NS) for claim in claims]
-    told = found_in(nodes=nodes, nodeclaims=going)[FindingCode.LEAVING]
-    assert (told.nodes, told.price_per_hour, told.is_partial) == (2, pytest.approx(0.4), True)
-    told = found_in(nodes=nodes[:1], nodeclaims=going[:1])[FindingCode.LEAVING]
-    assert (told.nodes, told.is_partial) == (1, False)
-
-
-def test_a_node_that_would_stay_anyway_is_held_by_nothing() -> None:
-    pods = (a_pod(name="db", node="node-1", cpu="6", labels={"app": "web"}),)
-    assert FindingCode.PDB not in found_in(pods=pods, pdbs=(a_pdb(max_unavailable=0),))
 
 
 @pytest.mark.parametrize(
