@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.aws.evidence import Evidence
@@ -18,6 +20,13 @@ from karptui.verdict.controller import has_leader
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_pod
 
 
+def a_view(kind: Kind, *items: Any, **info: Any) -> ClusterView:
+    """Return the view of some objects, and of a controller if anything is known of it."""
+    state = reduce(EMPTY, Batch({kind: KindDelta({item.key: item for item in items})}))
+    evidence = Evidence(controller=ControllerInfo(title="Karpenter", **info)) if info else Evidence()
+    return ClusterView(state, {}, evidence=evidence)
+
+
 @pytest.mark.parametrize(
     ("proven", "namespaces"),
     [("platform", {"platform"}), ("", {"karpenter", "kube-system"})],
@@ -26,8 +35,7 @@ from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_pod
 def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(proven: str, namespaces: set[str]) -> None:
     names = ("karpenter", "kube-system", "platform", "shop")
     leases = [Lease(name=LEADER_LEASE, namespace=name, holder=f"{name}_1") for name in names]
-    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
-    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace=proven)))
+    view = a_view(Kind.LEASE, *leases, namespace=proven)
     searched = namespaces_of(view.evidence.controller)
     pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
     assert {pod.namespace for pod in pods if is_karpenter(pod, searched)} == namespaces
@@ -46,8 +54,7 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
 )
 def test_an_api_that_is_older_than_karpenter_is_told(version: str, served: str, kind: str, old: str) -> None:
     nodeclass = NodeClass(name="default", kind=kind, group="karpenter.k8s.aws", version=served)
-    state = reduce(EMPTY, Batch({Kind.NODECLASS: KindDelta({nodeclass.key: nodeclass})}))
-    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", version=version)))
+    view = a_view(Kind.NODECLASS, nodeclass, version=version)
     assert controller_of_view(view, (), NOW_NS).old_api == old
 
 
@@ -57,8 +64,7 @@ def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, l
         Lease(name=LEADER_LEASE, namespace="platform", holder="platform_1", renewed_ns=renewed_ns),
         Lease(name=LEADER_LEASE, namespace="kube-system", holder="kube-system_1", renewed_ns=NOW_NS),
     ]
-    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
-    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace="platform")))
+    view = a_view(Kind.LEASE, *leases, namespace="platform")
     assert controller_of_view(view, (), NOW_NS).led_namespaces == led
 
 
@@ -73,7 +79,7 @@ def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, l
 )
 def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: int, has_one: bool) -> None:
     lease = Lease(name=LEADER_LEASE, namespace="kube-system", holder="a_1", renewed_ns=NOW_NS - HOUR_NS)
-    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease})}))
+    state = a_view(Kind.LEASE, lease).state
     status = SourceStatus(kind=Kind.LEASE, phase=phase, since_ns=contact_ns, last_contact_ns=contact_ns)
     controller = controller_of_view(ClusterView(state, {str(Kind.LEASE): status}), (), NOW_NS)
     assert has_leader(controller) is has_one
@@ -99,8 +105,6 @@ def test_replicas_are_read_from_karpenters_deployment(
         name="karpenter", namespace="kube-system", api_version="apps/v1", kind="Deployment",
         labels={NAME_LABEL: NAME}, replicas=watched,
     )  # fmt: skip
-    state = reduce(EMPTY, Batch({Kind.DEPLOYMENT: KindDelta({deployment.key: deployment})}))
-    info = ControllerInfo(title="Karpenter", namespace=namespace, replicas=read)
-    view = ClusterView(state, {}, evidence=Evidence(controller=info))
+    view = a_view(Kind.DEPLOYMENT, deployment, namespace=namespace, replicas=read)
     of_karpenter = [a_pod(name=f"karpenter-{number}", namespace="kube-system") for number in range(pods)]
     assert controller_of_view(view, of_karpenter, NOW_NS).replicas == replicas

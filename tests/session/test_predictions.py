@@ -62,11 +62,17 @@ def report(pod: Pod, destination: PodDestination | None, at_ns: int = NOW_NS) ->
     return PendingReport(1, at_ns, (group,))
 
 
+def predicted(pod: Pod, destination: PodDestination) -> tuple[Ledger, ClusterState]:
+    """Return a ledger that has the prediction of a pod, and the state in which it was made."""
+    ledger, state = Ledger(), a_state(OLD, pods=(pod,))
+    assert ledger.saw(state, report(state.pods[pod.key], destination), None, NOW_NS) == ()
+    return ledger, state
+
+
 def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry:
     """Return what the ledger says of a pod that was predicted to go somewhere and went to a node."""
-    ledger, pod = Ledger(), waiting()
-    state = a_state(OLD, pods=(pod,))
-    assert ledger.saw(state, report(state.pods[pod.key], destination), None, NOW_NS) == ()
+    pod = waiting()
+    ledger, _ = predicted(pod, destination)
     bound = msgspec.structs.replace(pod, node_name=node.name)
     nodes = later.pop("nodes", (OLD, NEW))
     (entry,) = ledger.saw(a_state(*nodes, pods=(bound,), **later), None, None, LATER_NS)
@@ -104,18 +110,15 @@ def test_placements(
 
 
 def test_a_pod_that_is_deleted_overtakes_its_prediction() -> None:
-    ledger, pod = Ledger(), waiting()
-    state = a_state(OLD, pods=(pod,))
-    ledger.saw(state, report(state.pods[pod.key], ON_OLD), None, NOW_NS)
+    ledger, _ = predicted(waiting(), ON_OLD)
     (entry,) = ledger.saw(a_state(OLD), None, None, LATER_NS)
     assert (entry.outcome, entry.because) == (Outcome.OVERTAKEN, Because.POD_GONE)
     assert ledger.saw(a_state(OLD), None, None, LATER_NS) == ()
 
 
 def test_a_pod_bound_to_a_node_that_is_not_known_yet_is_judged_once_it_is() -> None:
-    ledger, pod = Ledger(), waiting()
-    state = a_state(OLD, pods=(pod,))
-    ledger.saw(state, report(state.pods[pod.key], ON_NEW), None, NOW_NS)
+    pod = waiting()
+    ledger, _ = predicted(pod, ON_NEW)
     bound = msgspec.structs.replace(pod, node_name="new")
     assert ledger.saw(a_state(OLD, pods=(bound,)), None, None, LATER_NS) == ()
     (entry,) = ledger.saw(a_state(OLD, NEW, pods=(bound,)), None, None, LATER_NS)
@@ -124,10 +127,8 @@ def test_a_pod_bound_to_a_node_that_is_not_known_yet_is_judged_once_it_is() -> N
 
 @pytest.mark.parametrize(("age_seconds", "outcome"), [(3, Outcome.RIGHT), (60, Outcome.WRONG)])
 def test_a_prediction_may_change_only_while_karpenter_waits_for_more_pods(age_seconds: int, outcome: Outcome) -> None:
-    ledger = Ledger()
     pod = a_pod(name="web", node="", created_ns=NOW_NS - age_seconds * SECOND_NS)
-    state = a_state(OLD, pods=(pod,))
-    ledger.saw(state, report(state.pods[pod.key], ON_OLD), None, NOW_NS)
+    ledger, state = predicted(pod, ON_OLD)
     ledger.saw(state, report(state.pods[pod.key], ON_NEW, NOW_NS + SECOND_NS), None, NOW_NS + SECOND_NS)
     bound = msgspec.structs.replace(pod, node_name="new")
     (entry,) = ledger.saw(a_state(OLD, NEW, pods=(bound,)), None, None, LATER_NS)
@@ -159,12 +160,11 @@ def commands(*names: str) -> NextReport:
     return NextReport(method="Emptiness", reason="Empty", commands=(command,))
 
 
-def disrupted(name: str, *, is_command: bool = True) -> dict[str, Any]:
-    """Return the fields of a state in which Karpenter disrupts a node."""
+def disrupted(name: str, *, is_command: bool = True) -> ClusterState:
+    """Return a state in which Karpenter disrupts a node."""
     conditions = (a_condition(DISRUPTION_REASON, status="True"),) if is_command else ()
     claim = a_nodeclaim(name=f"claim-{name}", node=name, conditions=conditions)
-    node = a_node(name=name, taints=(DISRUPTED_TAINT,))
-    return {"nodes": (node,), "nodeclaims": (claim,)}
+    return a_state(a_node(name=name, taints=(DISRUPTED_TAINT,)), nodeclaims=(claim,))
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,7 @@ def disrupted(name: str, *, is_command: bool = True) -> dict[str, Any]:
 def test_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
     ledger = Ledger()
     ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, commands(predicted), NOW_NS)
-    fields = disrupted("a")
-    state = a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"])
+    state = disrupted("a")
     (entry,) = ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS)
     assert (entry.outcome, entry.happened, entry.prediction.method) == (outcome, "a", "Emptiness")
     assert ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS) == ()
@@ -186,9 +185,7 @@ def test_a_command_that_karpenter_validates_while_another_is_predicted_is_right(
     state = a_state(a_node(name="a"), a_node(name="b"))
     ledger.saw(state, None, commands("a"), NOW_NS)
     ledger.saw(state, None, commands("b"), NOW_NS + 10 * SECOND_NS)
-    fields = disrupted("a")
-    after = a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"])
-    (entry,) = ledger.saw(after, None, None, NOW_NS + 15 * SECOND_NS)
+    (entry,) = ledger.saw(disrupted("a"), None, None, NOW_NS + 15 * SECOND_NS)
     assert (entry.outcome, entry.prediction.subject) == (Outcome.RIGHT, "a")
 
 
@@ -196,16 +193,14 @@ def test_a_node_that_is_as_likely_as_the_predicted_one_is_right() -> None:
     ledger = Ledger()
     instead = msgspec.structs.replace(commands("b"), as_likely=commands("a").commands)
     ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, instead, NOW_NS)
-    fields = disrupted("a")
-    (entry,) = ledger.saw(a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"]), None, None, LATER_NS)
+    (entry,) = ledger.saw(disrupted("a"), None, None, LATER_NS)
     assert (entry.outcome, entry.prediction.subject, entry.happened) == (Outcome.RIGHT, "b", "a")
 
 
 def test_expiration_judges_no_predicted_command() -> None:
     ledger = Ledger()
     ledger.saw(a_state(a_node(name="a")), None, commands("b"), NOW_NS)
-    fields = disrupted("a", is_command=False)
-    assert ledger.saw(a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"]), None, None, LATER_NS) == ()
+    assert ledger.saw(disrupted("a", is_command=False), None, None, LATER_NS) == ()
 
 
 def test_shares_leave_out_what_was_overtaken() -> None:

@@ -295,6 +295,15 @@ class TestThreads:
         assert answers.closed == 1
 
 
+def asked_once(cache: FactCache, *kinds: FactKind, region: str = REGION) -> AwsSource:
+    source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=frozenset(kinds))
+    if region:
+        source.use_region(region)
+    source.step()
+    source.stop()
+    return source
+
+
 class TestWithBotocore:
     def test_a_region_from_the_configuration_to_the_facts(
         self, session: AwsClients, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
@@ -302,11 +311,7 @@ class TestWithBotocore:
         monkeypatch.setenv("AWS_REGION", "eu-west-1")
         fake.xml("DescribeSubnets", "<subnetSet/>")
         fake.fault("DescribeCapacityReservations", "UnauthorizedOperation", 403)
-        kinds = frozenset({FactKind.SUBNETS, FactKind.RESERVATIONS})
-        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=kinds)
-        source.step()
-        source.stop()
-        news = source.latest()
+        news = asked_once(cache, FactKind.SUBNETS, FactKind.RESERVATIONS, region="").latest()
         assert (news.account, news.facts.region) == ("123456789012", "eu-west-1")
         assert news.facts.subnets == Dated((), NOW_NS)
         assert news.statuses[FactKind.RESERVATIONS].sentence == (
@@ -319,10 +324,7 @@ class TestWithBotocore:
     ) -> None:
         operation = RULES[kind].action.partition(":")[2]
         fake.fault(operation, "UnauthorizedOperation", 403)
-        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=frozenset({kind}))
-        source.use_region(REGION)
-        source.step()
-        source.stop()
+        source = asked_once(cache, kind)
         assert (
             source.latest().statuses[kind].sentence == f"the AWS credentials lack the permission {RULES[kind].action}"
         )
@@ -332,10 +334,7 @@ class TestWithBotocore:
     ) -> None:
         offering = "<item><instanceType>m5.large</instanceType></item>"
         fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
-        source = AwsSource(cache, clock=FrozenClock(NOW_NS), kinds=frozenset({FactKind.OFFERINGS}))
-        source.use_region(REGION)
-        source.step()
-        source.stop()
+        source = asked_once(cache, FactKind.OFFERINGS)
         assert source.latest().statuses[FactKind.OFFERINGS].sentence == (
             "ec2:DescribeInstanceTypeOfferings returned an unreadable answer: KeyError('Location')"
         )

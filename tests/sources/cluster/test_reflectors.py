@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import pytest
@@ -122,8 +124,21 @@ class Following:
     def until_live(self, *kinds: Kind) -> None:
         self.mailbox.until(lambda: all(self.phase(kind) is Phase.LIVE for kind in kinds))
 
+    def check_when_quiet(self) -> None:
+        """Look after a server that has not been heard of for a while."""
+        self.now += 25
+        self.reflectors.check_contact()
+
 
 ALL = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, *(resource.kind for resource in LATER))
+
+
+@contextmanager
+def followed(server: LoopbackServer) -> Iterator[Following]:
+    """Follow a server, once all kinds are live."""
+    with Following(server) as following:
+        following.until_live(*ALL)
+        yield following
 
 
 def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> None:
@@ -132,8 +147,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     api.put(PODS.path, named("p1", "web"))
     api.put(EC2, named("default"))
     server = serve(api)
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         assert following.phase(Kind.NODEOVERLAY) is Phase.NOT_INSTALLED
         assert following.mailbox.keys(Kind.NODE) == {"n1"}
         assert following.mailbox.keys(Kind.POD) == {"web/p1"}
@@ -216,8 +230,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
     api = karpenter()
     api.install("eks.amazonaws.com", "v1", "nodeclasses", "NodeClass")
     server = serve(api)
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         events = {resource for resource in LATER if resource.kind is Kind.EVENT}
         assert {*following.reflectors.resources_of(Kind.EVENT)} == {*events, AUTO_MODE_EVENTS}
         following.mailbox.until(
@@ -259,8 +272,7 @@ def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
     api.put(NODES.path, named("before"))
     api.put(NODES.path, named("gone"))
     server = serve(api)
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         api.cut_streams()
         server.close()
         following.mailbox.until(lambda: all(following.phase(kind) is Phase.DISCONNECTED for kind in ALL))
@@ -281,8 +293,7 @@ def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) ->
     api.put(NODEPOOLS.path, named("pool"))
     backup = api._version
     server = serve(api)
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         for number in range(9):
             api.put(NODES.path, named(f"phantom-{number}"))
         following.mailbox.until(lambda: len(following.mailbox.keys(Kind.NODE)) == 10)
@@ -304,8 +315,7 @@ def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) ->
 
 def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
     """A server that starts refuses some once more after it has answered others."""
-    with Following(serve(karpenter())) as following:
-        following.until_live(*ALL)
+    with followed(serve(karpenter())) as following:
         result, other = (reflector for reflector, _, _ in list(following.reflectors._followed.values())[:2])
         for _ in range(5):
             waited = other._backoff.next_seconds()
@@ -315,8 +325,7 @@ def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
 
 
 def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
-    with Following(serve(karpenter())) as following:
-        following.until_live(*ALL)
+    with followed(serve(karpenter())) as following:
         reflector, _, bell = next(iter(following.reflectors._followed.values()))
         for moment, is_woken in ((0.0, True), (9.0, False), (10.5, True)):
             following.now = moment
@@ -345,11 +354,9 @@ def stalling_once() -> Cluster:
 def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
+    with followed(serve(api)) as following:
         (*_, bell) = next(iter(following.reflectors._followed.values()))
-        quiet(following)
-        following.reflectors.check_contact()
+        following.check_when_quiet()
         assert not bell._event.is_set()
         monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 10.0)
         following.reflectors.check_contact()
@@ -359,18 +366,12 @@ def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypat
 # Is the server still there?
 
 
-def quiet(following: Following) -> None:
-    following.now += 25
-
-
 def test_only_a_quiet_server_is_asked_for_its_readiness(serve: Serve) -> None:
     server = serve(karpenter())
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         following.reflectors.check_contact()
         assert not any(call.path == "/readyz" for call in server.calls)
-        quiet(following)
-        following.reflectors.check_contact()
+        following.check_when_quiet()
         assert server.calls[-1].path == "/readyz"
 
 
@@ -386,12 +387,10 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
 
     api.fault = fall_silent
     server = serve(api)
-    with Following(server) as following:
-        following.until_live(*ALL)
+    with followed(server) as following:
         last_contact_ns = following.reflectors.transport.last_contact_ns
         is_silent.set()
-        quiet(following)
-        following.reflectors.check_contact()
+        following.check_when_quiet()
         status = following.mailbox.statuses[Kind.NODE]
         assert (status.phase, status.since_ns) == (Phase.STALE, last_contact_ns)
         assert "stopped sending data" in status.last_error
@@ -408,10 +407,8 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
 def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
-        quiet(following)
-        following.reflectors.check_contact()
+    with followed(serve(api)) as following:
+        following.check_when_quiet()
         assert following.phase(Kind.NODE) is Phase.STALE
         monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 10.0)
         following.ticks.release()
@@ -444,11 +441,9 @@ def test_nothing_is_live_while_etcd_is_down(serve: Serve) -> None:
     api = karpenter()
     api.put(NODES.path, named("a"))
     is_down = without_etcd(api)
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
+    with followed(serve(api)) as following:
         is_down.set()
-        quiet(following)
-        following.reflectors.check_contact()
+        following.check_when_quiet()
         status = following.mailbox.statuses[Kind.NODE]
         assert all(following.phase(kind) is Phase.STALE for kind in ALL)
         assert status.last_error == (
@@ -469,11 +464,9 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
     api = karpenter()
     api.put(NODES.path, named("a"))
     is_down = without_etcd(api)
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
+    with followed(serve(api)) as following:
         is_down.set()
-        quiet(following)
-        following.reflectors.check_contact()
+        following.check_when_quiet()
         api.put(NODES.path, named("b"))
         following.mailbox.until(lambda: following.phase(Kind.NODE) is Phase.LIVE)
         assert following.phase(Kind.POD) is Phase.STALE
@@ -490,10 +483,8 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
 def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve, content: bytes, code: int) -> None:
     api = karpenter()
     answer_at(api, "/readyz", lambda call: call.text(content, code))
-    with Following(serve(api)) as following:
-        following.until_live(*ALL)
-        quiet(following)
-        following.reflectors.check_contact()
+    with followed(serve(api)) as following:
+        following.check_when_quiet()
         assert following.phase(Kind.NODE) is Phase.LIVE
 
 
@@ -501,11 +492,10 @@ def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve,
 def test_a_fault_while_looking_after_the_server_is_said_and_passes(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Following(serve(karpenter())) as following:
-        following.until_live(*ALL)
+    with followed(serve(karpenter())) as following:
         with monkeypatch.context() as patch:
             patch.setattr(following.reflectors.transport, "get", lambda *_, **__: 1 / 0)
-            quiet(following)
+            following.now += 25
             following.reflectors._look_after()
         status = following.mailbox.statuses[Kind.NODE]
         assert status.phase is Phase.STALE
@@ -545,8 +535,7 @@ def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(s
 
 
 def test_refresh_tries_everything_at_once(serve: Serve) -> None:
-    with Following(serve(karpenter())) as following:
-        following.until_live(*ALL)
+    with followed(serve(karpenter())) as following:
         following.reflectors._missed = 1
         opened = tuple(following.reflectors.transport._open)
         assert opened

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -55,12 +54,6 @@ def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
     assert catalogs.of_file("x.json", tmp_path) is first
     file.write_text(json.dumps([LARGE, LARGE]))
     assert len(catalogs.of_file("x.json", tmp_path)) == 2
-
-
-def test_a_packed_file_beside_it_counts(tmp_path: Path) -> None:
-    (tmp_path / "catalogs").mkdir()
-    (tmp_path / "catalogs/x.json.gz").write_bytes(gzip.compress(json.dumps({"instanceTypes": [LARGE]}).encode()))
-    assert [instance_type.name for instance_type in Catalogs().of_file("catalogs/x.json", tmp_path)] == ["m5.large"]
 
 
 def test_forgets_the_lists_used_least_recently() -> None:
