@@ -61,3 +61,9 @@ def karpenter_plane(assets: Path) -> Iterator[ControlPlane]:
         plane = start()
         install_definitions(Client(plane))
         yield plane
+
+
+@pytest.fixture(scope="module")
+def client(karpenter_plane: ControlPlane) -> Client:
+    """Return a client of the control plane with Karpenter's definitions."""
+    return Client(karpenter_plane)

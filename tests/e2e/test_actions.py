@@ -34,6 +34,7 @@ pytestmark = pytest.mark.apiserver
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ACTIONS: list[dict[str, Any]] = yaml.safe_load((DOCS / "actions-role.yaml").read_text())["rules"]
 POLICY = "/apis/admissionregistration.k8s.io/v1"
+NODE, CLAIMS = "/api/v1/nodes/n1", "/apis/karpenter.sh/v1/nodeclaims"
 AUDIT = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -70,77 +71,62 @@ def plane(start_plane: Callable[..., ControlPlane], log: Path) -> Iterator[Contr
         yield plane
 
 
+MAIN = [{"name": "main", "image": "x"}]
+WEB = {"app": "web"}
+DENIED = "!has(object.spec.unschedulable) || object.metadata.labels['kept'] != 'True'"
+GENERAL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
+FURNITURE: list[tuple[str, dict[str, Any]]] = [
+    ("/api/v1/namespaces", {"metadata": {"name": "web"}}),
+    *(("/api/v1/nodes", {"metadata": {"name": name, "labels": {"kept": str(name == "n2")}}}) for name in ("n1", "n2")),
+    *(("/api/v1/namespaces/web/pods",
+       {"metadata": {"name": name, "labels": {"app": name}},
+        "spec": {"nodeName": "n1", "containers": MAIN, "terminationGracePeriodSeconds": 0}})
+      for name in "abc"),
+    ("/apis/policy/v1/namespaces/web/poddisruptionbudgets",
+     {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "b"}}}}),
+    ("/apis/apps/v1/namespaces/web/deployments",
+     {"metadata": {"name": "web"},
+      "spec": {"replicas": 3, "selector": {"matchLabels": WEB},
+               "template": {"metadata": {"labels": WEB}, "spec": {"containers": MAIN}}}}),
+    ("/apis/karpenter.sh/v1/nodepools?fieldManager=flux", {**GENERAL, "spec": {**POOL_SPEC, "weight": 10}}),
+    *((CLAIMS, {**GENERAL, "kind": "NodeClaim", "metadata": {"name": name}, "spec": POOL_SPEC["template"]["spec"]})
+      for name in ("general-a", "general-b")),
+    (f"{POLICY}/validatingadmissionpolicies",
+     {"metadata": {"name": "kept"},
+      "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+                                                       "operations": ["UPDATE"], "resources": ["nodes"]}]},
+               "failurePolicy": "Fail",
+               "validations": [{"expression": DENIED, "message": "this node is kept"}]}}),
+    (f"{POLICY}/validatingadmissionpolicybindings",
+     {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}}),
+]  # fmt: skip
+"""Objects to act on, and an admission policy, by the collection that they are in."""
+
+
 def furnish(client: Client, webhook_port: int) -> None:
     """Make objects to act on, two users, an admission policy and a webhook."""
     install_definitions(client)
     client.allow("operator", [*RULES, *ACTIONS])
     client.allow("reader", RULES)
-    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "web"}})
-    for name in ("n1", "n2"):
-        client.request("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"kept": str(name == "n2")}}})
-    for name in ("a", "b", "c"):
-        container = {"name": "main", "image": "x"}
-        spec = {"nodeName": "n1", "containers": [container], "terminationGracePeriodSeconds": 0}
-        client.request(
-            "POST", "/api/v1/namespaces/web/pods", {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
-        )
+    for path, document in FURNITURE:
+        client.request("POST", path, document)
     # The server lets pods go that do not run yet, whatever their budget says.
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
     client.request("PATCH", "/api/v1/namespaces/web/pods/b/status", running)
-    budget = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "b"}}}
-    pdbs = "/apis/policy/v1/namespaces/web/poddisruptionbudgets"
-    client.request("POST", pdbs, {"metadata": {"name": "b"}, "spec": budget})
-    labels = {"app": "web"}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
-    deployment = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template}
-    client.request(
-        "POST", "/apis/apps/v1/namespaces/web/deployments", {"metadata": {"name": "web"}, "spec": deployment}
-    )
-    karpenter = {"apiVersion": "karpenter.sh/v1"}
-    pool = {**karpenter, "kind": "NodePool", "metadata": {"name": "general"}, "spec": {**POOL_SPEC, "weight": 10}}
-    client.request("POST", "/apis/karpenter.sh/v1/nodepools?fieldManager=flux", pool)
-    spec = {**POOL_SPEC["template"]["spec"]}
-    for name in ("general-a", "general-b"):
-        claim = {**karpenter, "kind": "NodeClaim", "metadata": {"name": name}, "spec": spec}
-        client.request("POST", CLAIMS, claim)
-    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes"]}]
-    denies = "!has(object.spec.unschedulable) || object.metadata.labels['kept'] != 'True'"
-    policy = {"matchConstraints": {"resourceRules": rules}, "failurePolicy": "Fail"}
-    validation = {"expression": denies, "message": "this node is kept"}
-    client.request(
-        "POST",
-        f"{POLICY}/validatingadmissionpolicies",
-        {"metadata": {"name": "kept"}, "spec": {**policy, "validations": [validation]}},
-    )
-    client.request(
-        "POST",
-        f"{POLICY}/validatingadmissionpolicybindings",
-        {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}},
-    )
+    authority = base64.b64encode((TLS / "authority.pem").read_bytes()).decode()
+    deletions = {"apiGroups": ["karpenter.sh"], "apiVersions": ["v1"], "operations": ["DELETE"]}
     hook = {
         "name": "fridays.example.com",
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
-        "clientConfig": {
-            "url": f"https://127.0.0.1:{webhook_port}/",
-            "caBundle": base64.b64encode((TLS / "authority.pem").read_bytes()).decode(),
-        },
-        "rules": [
-            {
-                "apiGroups": ["karpenter.sh"],
-                "apiVersions": ["v1"],
-                "operations": ["DELETE"],
-                "resources": ["nodeclaims"],
-            }
-        ],
+        "clientConfig": {"url": f"https://127.0.0.1:{webhook_port}/", "caBundle": authority},
+        "rules": [{**deletions, "resources": ["nodeclaims"]}],
     }
-    client.request(
-        "POST", f"{POLICY}/validatingwebhookconfigurations", {"metadata": {"name": "fridays"}, "webhooks": [hook]}
-    )
+    hooks = {"metadata": {"name": "fridays"}, "webhooks": [hook]}
+    client.request("POST", f"{POLICY}/validatingwebhookconfigurations", hooks)
     # A policy takes effect a moment after it was made.
-    while client.request("PATCH", "/api/v1/nodes/n2?dryRun=All", {"spec": {"unschedulable": True}}, expect=None).get(
-        "kind"
-    ) == ("Node"):
+    cordoned = {"spec": {"unschedulable": True}}
+    while client.request("PATCH", "/api/v1/nodes/n2?dryRun=All", cordoned, expect=None).get("kind") == "Node":
         time.sleep(0.1)
 
 
@@ -176,7 +162,6 @@ def do(
 
 
 KEPT = ("Accept", "Authorization", "Content-Type", "Impersonate-User")
-NODE, CLAIMS = "/api/v1/nodes/n1", "/apis/karpenter.sh/v1/nodeclaims"
 
 
 def sent(log: Path) -> list[tuple[str, str, str]]:

@@ -36,16 +36,10 @@ APART = [
 """Objects with names of their own: other modules leave a NodePool `general` on the shared control plane."""
 
 
-@pytest.fixture(scope="module")
-def plane(karpenter_plane: ControlPlane) -> ControlPlane:
+@pytest.fixture(scope="module", name="plane")
+def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
     """Return a control plane with Karpenter's kinds."""
     return karpenter_plane
-
-
-@pytest.fixture(scope="module")
-def client(plane: ControlPlane) -> Client:
-    """Return a client of the control plane."""
-    return Client(plane)
 
 
 def answer(client: Client, method: str, path: str, body: Any) -> str:

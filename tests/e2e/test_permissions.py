@@ -44,16 +44,10 @@ POOL_SPEC = {
 SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 
-@pytest.fixture(scope="module")
-def plane(karpenter_plane: ControlPlane) -> ControlPlane:
+@pytest.fixture(scope="module", name="plane")
+def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
     """Return a control plane with Karpenter's kinds."""
     return karpenter_plane
-
-
-@pytest.fixture(scope="module")
-def client(plane: ControlPlane) -> Client:
-    """Return a client of the control plane."""
-    return Client(plane)
 
 
 def following(plane: ControlPlane, user: str) -> AbstractContextManager[tuple[ClusterSource, WatchedMailbox]]:
