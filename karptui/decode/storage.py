@@ -74,6 +74,7 @@ class WireVolumeSpec(Wire):
     local: object | None = None
     host_path: object | None = None
     storage_class_name: str | None = None
+    claim_ref: dict[str, str] | None = None
 
     @property
     def in_tree_plugin(self) -> str:
@@ -160,6 +161,7 @@ def build_volume(wire: WireVolumeObject) -> PersistentVolume:
         in_tree_plugin=spec.in_tree_plugin,
         is_local=spec.local is not None or spec.host_path is not None,
         storage_class_name=spec.storage_class_name or "",
+        claim_uid=(spec.claim_ref or {}).get("uid", ""),
     )
 
 

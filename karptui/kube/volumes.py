@@ -18,6 +18,10 @@ IMMEDIATE: Final = "Immediate"
 """``volumeBindingMode`` that binds a claim before its pod is scheduled."""
 
 ONE_POD: Final = "ReadWriteOncePod"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+"""Annotation of a claim: the node that kube-scheduler has selected, near which its driver creates the volume."""
+STATIC: Final = "kubernetes.io/no-provisioner"
+"""Provisioner of StorageClasses whose volumes nothing creates on demand."""
 
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -45,6 +49,8 @@ class PersistentVolume(KubeObject, frozen=True, kw_only=True, gc=False):
     is_local: bool = False
     """Whether it is a ``local`` or ``hostPath`` volume, whose hostname requirements Karpenter drops."""
     storage_class_name: str = ""
+    claim_uid: str = ""
+    """UID of the claim that it belongs to, or belonged to; empty if it is free."""
 
 
 class TopologySelectorTerm(msgspec.Struct, frozen=True, gc=False):

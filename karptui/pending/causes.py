@@ -17,6 +17,8 @@ from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
+from karptui.kube.timestamps import MINUTE_NS
+from karptui.kube.volumes import IMMEDIATE, SELECTED_NODE, STATIC, PersistentVolumeClaim
 from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.solution import NewClaim
@@ -71,6 +73,8 @@ SILENT: Final = frozenset({Cause.RESERVED, Cause.FULL, Cause.SILENT, Cause.NO_PO
 """Causes without an event of Karpenter."""
 ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL, Cause.NODE, Cause.CLAIM})
 """Causes that a run of the engine decides."""
+UNMADE_NS: Final = 5 * MINUTE_NS
+"""Drivers create a volume within a minute."""
 
 
 class PodDestination(msgspec.Struct, frozen=True):
@@ -223,6 +227,31 @@ def gone_node(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
         if claim is not None and gone:
             return claim.name, gone
     return None
+
+
+def awaited_driver(claim: PersistentVolumeClaim, state: ClusterState, now_ns: int) -> str:
+    """Return the driver that has not created the volume of a claim for a while, though it should; empty without one.
+
+    It should at once if the StorageClass says so, else as soon as kube-scheduler has selected a node.
+    """
+    storage_class = state.of(Kind.STORAGE_CLASS).get(claim.storage_class_name or "")
+    if storage_class is None or claim.phase != "Pending" or claim.volume_name or claim.is_deleting:
+        return ""
+    since_ns = claim.created_ns
+    if storage_class.volume_binding_mode != IMMEDIATE:
+        node = state.nodes.get(claim.annotations.get(SELECTED_NODE, ""))
+        if node is None:
+            return ""
+        since_ns = max(since_ns, node.created_ns)
+    is_static = storage_class.provisioner == STATIC
+    return "" if is_static or now_ns - since_ns < UNMADE_NS else storage_class.provisioner
+
+
+def is_of_another_claim(claim: PersistentVolumeClaim, state: ClusterState) -> bool:
+    """Return whether the volume that a claim names belongs to another one, such as a deleted claim of its name."""
+    volume = state.of(Kind.PV).get(claim.volume_name)
+    owner = volume.claim_uid if volume is not None else ""
+    return claim.phase == "Pending" and owner not in ("", claim.uid)
 
 
 def gone_host(pod: Pod, state: ClusterState) -> str:

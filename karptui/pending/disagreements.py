@@ -23,7 +23,9 @@ from karptui.kube.pod import Pod
 from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, DAY_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
-from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
+from karptui.kube.volumes import PersistentVolumeClaim
+from karptui.pending import causes
+from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination
 from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
@@ -62,7 +64,9 @@ class DisagreementCode(StrEnum):
     VOLUME_IN_USE = "volume in use"
     """Another pod uses its volume, which only one pod may use."""
     VOLUME_NOT_CREATED = "volume not created"
-    """The volume of its claim cannot be created."""
+    """The volume of its claim cannot be created, or its driver does not create it."""
+    VOLUME_OF_ANOTHER = "volume of another claim"
+    """Its claim names a volume that still belongs to another claim."""
     NO_STORAGE_CLASS = "no StorageClass"
     """Its claim is not bound and names no StorageClass."""
     FOREIGN_TAINT = "taint of another controller"
@@ -105,7 +109,15 @@ class DisagreementCode(StrEnum):
     """kube-scheduler refuses the pod; by Karpenter's rules it fits on a node."""
 
 
-_COMMON: Final = ("Insufficient", "affinity", "untolerated taint", "topology spread", "unschedulable", "free ports")
+_COMMON: Final = (
+    "Insufficient",
+    "affinity/",
+    "affinity rules",
+    "untolerated taint",
+    "topology",
+    "unschedulable",
+    "ports",
+)
 """In reasons of kube-scheduler's that Karpenter's rules have as well."""
 NOT_LAUNCHED: Final = frozenset({DisagreementCode.LAUNCH_REFUSED, DisagreementCode.LAUNCHES_STOPPED})
 """Disagreements because of which a new node that the engine finds may not come."""
@@ -114,6 +126,7 @@ DECISIVE: Final = frozenset(
         DisagreementCode.VOLUME_NODE_GONE,
         DisagreementCode.VOLUME_IN_USE,
         DisagreementCode.VOLUME_NOT_CREATED,
+        DisagreementCode.VOLUME_OF_ANOTHER,
         DisagreementCode.NO_STORAGE_CLASS,
         DisagreementCode.FOREIGN_TAINT,
         DisagreementCode.GATE_UNSERVED,
@@ -142,8 +155,6 @@ _ADMITTED_LATER: Final = "insufficient unused quota"
 """In Kueue's messages about quota that other Workloads use: the group is next in turn."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
-WAITS_FOR_DRIVER: Final = "ExternalProvisioning"
-"""Reason of the volume controller's events about claims whose driver has not created the volume yet."""
 _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
 _SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
@@ -174,7 +185,7 @@ class Disagreement(msgspec.Struct, frozen=True):
     message: str = ""
     """Error message of a failed launch without a code, or the label that a DaemonSet selects."""
     user: str = ""
-    """The pod that uses the volume, the controller of the gate, or the scheduler if it is not kube-scheduler.
+    """The pod that uses the volume, its driver, the controller of the gate, or another scheduler than kube-scheduler.
 
     Of a DaemonSet that leaves no room, the resource.
     """
@@ -196,19 +207,16 @@ class Disagreement(msgspec.Struct, frozen=True):
 def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
     """Return the latest recent event about each claim (``namespace/name``) whose volume cannot be created.
 
-    An event about a pod (``Pod/namespace/name``) is about its ResourceClaim. A driver that is waited for counts if it
-    has said nothing itself.
+    An event about a pod (``Pod/namespace/name``) is about its ResourceClaim.
     """
     events: dict[str, Event] = {}
     for event in state.events.values():
-        is_failed, is_awaited = event.reason == PROVISIONING_FAILED, event.reason == WAITS_FOR_DRIVER
-        is_awaited = is_awaited and event.last_ns - event.first_ns >= PATIENCE_NS
         of_pod = event.reason == _CLAIM_FAILED
-        if not (is_failed or is_awaited or of_pod) or now_ns - event.last_ns > _RECENT_NS:
+        if not (event.reason == PROVISIONING_FAILED or of_pod) or now_ns - event.last_ns > _RECENT_NS:
             continue
         key = f"{'Pod/' if of_pod else ''}{event.involved_namespace}/{event.involved_name}"
         newest = events.get(key)
-        if newest is None or (newest.reason, newest.last_ns) < (event.reason, event.last_ns):
+        if newest is None or newest.last_ns < event.last_ns:
             events[key] = event
     return events
 
@@ -271,9 +279,9 @@ def held_by(
     unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
     if unmet is not None:
         return unmet
-    if host := gone_host(pod, state):
+    if host := causes.gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
-    if (gone := gone_node(pod, state)) is not None:
+    if (gone := causes.gone_node(pod, state)) is not None:
         claim, node = gone
         return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
     if (used := volumes.exclusive_user(pod)) is not None:
@@ -284,13 +292,24 @@ def held_by(
         event = failed.get(f"{pod.namespace}/{claim}")
         bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
         if event is not None and (bound is None or not bound.volume_name):
-            code, drivers = DisagreementCode.VOLUME_NOT_CREATED, _drivers(state)
-            return Disagreement(code, event.first_ns, name=claim, message=event.message, drivers=drivers)
-        if bound is not None and not (bound.volume_name or bound.storage_class_name):
-            classes = state.of(Kind.STORAGE_CLASS).values()
-            has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)
-            return Disagreement(DisagreementCode.NO_STORAGE_CLASS, name=claim, has_default=has_default)
+            code = DisagreementCode.VOLUME_NOT_CREATED
+            return Disagreement(code, event.first_ns, name=claim, message=event.message)
+        if bound is not None and (unbound := _unbound(bound, state, now_ns)) is not None:
+            return unbound
     return None
+
+
+def _unbound(claim: PersistentVolumeClaim, state: ClusterState, now_ns: int) -> Disagreement | None:
+    """Return what keeps a claim from being bound; None if nothing is known to."""
+    if not (claim.volume_name or claim.storage_class_name):
+        classes = state.of(Kind.STORAGE_CLASS).values()
+        has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)
+        return Disagreement(DisagreementCode.NO_STORAGE_CLASS, name=claim.name, has_default=has_default)
+    if causes.is_of_another_claim(claim, state):
+        return Disagreement(DisagreementCode.VOLUME_OF_ANOTHER, name=claim.name, user=claim.volume_name)
+    driver, code = causes.awaited_driver(claim, state, now_ns), DisagreementCode.VOLUME_NOT_CREATED
+    drivers = _drivers(state) if driver else ()
+    return Disagreement(code, claim.created_ns, name=claim.name, user=driver, drivers=drivers) if driver else None
 
 
 def scheduler_runs(scheduler: str, state: ClusterState) -> bool:

@@ -176,7 +176,9 @@ def fold(
 
 def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: OriginIndex) -> tuple[object, ...]:
     message = messages.karpenter
-    gates: object = diagnosis.problems
+    # The names of claims of a StatefulSet's pods differ by their ordinals.
+    claims = "|".join(re.escape(volume.claim_of(pod.name)) for volume in pod.volumes)
+    gates: object = tuple(re.sub(claims, "", problem) for problem in diagnosis.problems)
     if diagnosis.error is not None:
         selected = tuple(sorted(pod.template.node_selector.items()))
         gates = selected, tuple((pool, rejection.gate) for pool, rejection in diagnosis.error.rejections)

@@ -13,7 +13,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodTrouble, PodVolume
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.volumes import CSINode, PersistentVolumeClaim, StorageClass
+from karptui.kube.volumes import SELECTED_NODE, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Workload
 from karptui.pending.report_steps import report_of_pending
 from karptui.provisioning import prepare
@@ -70,21 +70,64 @@ def test_a_claim_without_a_storage_class_is_named(*, is_default: bool, end: str)
 
 @pytest.mark.parametrize(("driver", "registered", "end"), [
     ("ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", ", and no node has it registered (they have ebs.csi.eks"),
-    ("ebs.csi.aws.com", "ebs.csi.aws.com", "does not answer"),
-    ("cluster.local/nfs", "ebs.csi.aws.com", "does not answer"),
+    ("ebs.csi.aws.com", "ebs.csi.aws.com", "has not created its volume"),
+    ("cluster.local/nfs", "ebs.csi.aws.com", "has not created its volume"),
 ])  # fmt: skip
 def test_a_driver_that_no_node_has_is_told_from_one_that_is_silent(driver: str, registered: str, end: str) -> None:
-    message = f"Waiting for a volume to be created either by the external provisioner '{driver}' or manually"
-    event = an_event(about="PersistentVolumeClaim/default/data", reason="ExternalProvisioning", message=message)
-    [result] = held(
-        pods=(a_pod(name="vm-0", volumes=(PodVolume("data", "data"),)),),
-        claims=(PersistentVolumeClaim(name="data", namespace="default", storage_class_name="gp3"),),
-        storage_classes=(StorageClass(name="gp3", provisioner=driver, volume_binding_mode="WaitForFirstConsumer"),),
-        csi_nodes=(CSINode(name="n1", driver_limits=((registered, 25),)),),
-        events=(replace(event, first_ns=NOW_NS - HOUR_NS),),
-    )
+    [result] = unmade(driver=driver, registered=registered)
     assert end in result
-    assert result.endswith("does not answer") is (end == "does not answer")
+    assert result.endswith("has not created its volume") is (end == "has not created its volume")
+
+
+def unmade(
+    *,
+    driver: str = "ebs.csi.aws.com",
+    registered: str = "ebs.csi.aws.com",
+    selected: str = "n1",
+    minutes: int = 60,
+    node_minutes: int = 60,
+    mode: str = "WaitForFirstConsumer",
+) -> list[str]:
+    claim = PersistentVolumeClaim(
+        name="data",
+        namespace="default",
+        storage_class_name="gp3",
+        phase="Pending",
+        created_ns=NOW_NS - minutes * MINUTE_NS,
+        annotations={SELECTED_NODE: selected} if selected else {},
+    )
+    return held(
+        pods=(a_pod(name="vm-0", volumes=(PodVolume("data", "data"),)),),
+        claims=(claim,),
+        nodes=(a_node(name="n1", created_ns=NOW_NS - node_minutes * MINUTE_NS),),
+        storage_classes=(StorageClass(name="gp3", provisioner=driver, volume_binding_mode=mode),),
+        csi_nodes=(CSINode(name="n1", driver_limits=((registered, 25),)),),
+    )
+
+
+@pytest.mark.parametrize(("change", "is_told"), [
+    ({}, True),
+    ({"minutes": 1}, False),
+    ({"node_minutes": 1}, False),
+    ({"selected": ""}, False),
+    ({"selected": "gone"}, False),
+    ({"driver": "kubernetes.io/no-provisioner"}, False),
+    ({"selected": "", "mode": "Immediate"}, True),
+    ({"selected": "", "mode": "Immediate", "minutes": 1}, False),
+])  # fmt: skip
+def test_a_driver_is_awaited_once_it_should_create_the_volume(change: dict[str, Any], *, is_told: bool) -> None:
+    assert any("has not created its volume" in text for text in unmade(**change)) is is_told
+
+
+@pytest.mark.parametrize(("owner", "is_told"), [("old", True), ("new", False), ("", False)])
+def test_a_volume_that_belongs_to_a_claim_of_before_is_named(owner: str, *, is_told: bool) -> None:
+    result = held(
+        pods=(a_pod(name="vm-0", volumes=(PodVolume("data", "data"),)),),
+        claims=(PersistentVolumeClaim(name="data", namespace="default", uid="new", volume_name="pv", phase="Pending"),),
+        volumes=(PersistentVolume(name="pv", claim_uid=owner),),
+    )
+    text = "PersistentVolumeClaim data is Pending: the volume pv that it names still belongs to another claim"
+    assert (text in result) is is_told
 
 
 @pytest.mark.parametrize(("claim", "pod", "is_told"), [

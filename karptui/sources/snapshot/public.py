@@ -61,6 +61,7 @@ _NAMES_BY_DOMAIN: Final[Mapping[str, str]] = {
     "node.cloudprovider.kubernetes.io": "uninitialized",
     "node-role.kubernetes.io": "control-plane master",
     "pv.kubernetes.io": "bind-completed",
+    "volume.kubernetes.io": "selected-node",
     "cluster-autoscaler.kubernetes.io": "safe-to-evict",
     "controller.kubernetes.io": "pod-deletion-cost",
     "batch.kubernetes.io": "controller-uid job-completion-index job-name",

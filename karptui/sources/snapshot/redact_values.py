@@ -10,6 +10,7 @@ from typing import Any, Final
 from karptui.decode.kinds import OTHER_PROVIDERS, may_hold_nodeclasses
 from karptui.karpenter.labels import DISRUPTION_COST, HOSTNAME, NODEPOOL, POD_DELETION_COST, WELL_KNOWN
 from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH
+from karptui.kube.volumes import SELECTED_NODE
 from karptui.sources.snapshot import public
 from karptui.sources.snapshot.messages import Fragments
 from karptui.sources.snapshot.pseudonyms import ORIGIN, VALUE, Pseudonyms
@@ -211,6 +212,8 @@ class Values:
         """Return the value of an annotation that is a number, time or cost, or its pseudonym."""
         if not isinstance(value, str) or public.INTEGER.fullmatch(value):
             return value
+        if key == SELECTED_NODE:
+            return self.name("Node", value)
         rule = _COST if key in (POD_DELETION_COST, DISRUPTION_COST) else _ANNOTATION
         is_time = public.DURATION.fullmatch(value) or public.INSTANT.fullmatch(value)
         return value if is_time or rule.fullmatch(value) else self.opaque(value)

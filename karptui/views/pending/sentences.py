@@ -102,7 +102,6 @@ _OF_OTHERS: Final = (DisagreementCode.OTHERS_FULL, DisagreementCode.OTHERS_CORDO
 _CSI: Final = "csi"
 """In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
 _POD_SET: Final = re.compile(r"couldn't assign flavors to pod set [^:]+: ")
-_AWAITED_DRIVER: Final = re.compile(r"by the external provisioner '([^']+)'")
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
     ("persistentvolumes ", "PV "),
@@ -513,9 +512,8 @@ def _decisive_text(disagreement: Disagreement) -> str:
             return f"its local volume {clean(disagreement.name)} is on node {where}, which does not exist"
         case DisagreementCode.VOLUME_IN_USE:
             return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
-        case DisagreementCode.VOLUME_NOT_CREATED:
-            error = _driver_error(disagreement.message, disagreement.drivers)
-            return f"volume {clean(disagreement.name)} cannot be created: {error}"
+        case DisagreementCode.VOLUME_NOT_CREATED | DisagreementCode.VOLUME_OF_ANOTHER:
+            return _no_volume_text(disagreement)
         case DisagreementCode.GATE_UNSERVED:
             gate = f"scheduling gate {clean(disagreement.name)} is not removed"
             return f"{gate}: {clean(disagreement.user)} has no ready pod" if disagreement.user else gate
@@ -566,14 +564,19 @@ def _scheduler_words(name: str) -> str:
     return f"scheduler {clean(name)}" if name else "kube-scheduler"
 
 
-def _driver_error(message: str, drivers: Sequence[str]) -> str:
-    """Return the cause in a message about a volume: the silent driver, the cloud's error, or the RPC's message."""
-    if (awaited := _AWAITED_DRIVER.search(message)) is not None:
-        silent = f"its driver {clean(awaited[1])} does not answer"
-        if _CSI not in awaited[1] or awaited[1] in drivers or not drivers:
-            return silent
-        return f"{silent}, and no node has it registered (they have {clean(first_of(drivers, 2))})"
-    return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
+def _no_volume_text(disagreement: Disagreement) -> str:
+    """Return why a claim has no volume: its driver is silent, or the cloud's error, or the RPC's message."""
+    claim, other = clean(disagreement.name), clean(disagreement.user)
+    pending = f"PersistentVolumeClaim {claim} is Pending"
+    if disagreement.code is DisagreementCode.VOLUME_OF_ANOTHER:
+        return f"{pending}: the volume {other} that it names still belongs to another claim"
+    if not other:
+        message = disagreement.message.rpartition("api error ")[2].rpartition("desc = ")[2]
+        return f"volume {claim} cannot be created: {_cut_words(clean(message), MOST_QUOTED)}"
+    silent, drivers = f"{pending}: {other} has not created its volume", disagreement.drivers
+    if _CSI not in other or other in drivers or not drivers:
+        return silent
+    return f"{silent}, and no node has it registered (they have {clean(first_of(drivers, 2))})"
 
 
 def _stage_text(disagreement: Disagreement) -> str:

@@ -271,3 +271,10 @@ def test_nodes_that_a_forecast_adds_sort_as_before_among_nodes_and_nodeclaims() 
     assert [at for _, at in sorted(zip(changed, range(9), strict=True))] == [
         at for _, at in sorted(zip(plain, range(9), strict=True))
     ]
+
+
+def test_the_node_that_is_selected_for_a_volume_keeps_its_pseudonym() -> None:
+    key = "volume.kubernetes.io/selected-node"
+    claim = a_manifest("PersistentVolumeClaim", "data", metadata={"annotations": {key: NODE["metadata"]["name"]}})
+    node, result = redacted(NODE, claim)
+    assert result["metadata"]["annotations"] == {key: node["metadata"]["name"]}
