@@ -332,9 +332,11 @@ def _unready_ns(ready: WireCondition | None) -> int:
 def _trouble(
     meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus, waiting_reason: str, gate: re.Match[str] | None
 ) -> PodTrouble:
-    """Return a deleted pod's finalizers, or details of a container that waits or outlives others, or of a gate."""
+    """Return a deleted pod's finalizers, why it failed, or details of a gate or a container that waits or outlives."""
     if meta.deletion_timestamp and meta.finalizers:
         return PodTrouble(finalizers=tuple(meta.finalizers))
+    if status.reason and status.phase == "Failed":
+        return PodTrouble((status.message or status.reason)[:_LONGEST_MESSAGE], failure=status.reason)
     statuses, of_init = status.container_statuses or (), status.init_container_statuses or ()
     if waiting_reason:
         for wire in (*of_init, *statuses):

@@ -209,6 +209,7 @@ class WirePodStatus(Wire):
 
     phase: str | None = None
     reason: str | None = None
+    message: str | None = None
     start_time: str | None = None
     nominated_node_name: str | None = None
     conditions: list[WireCondition] | None = None
@@ -306,6 +307,7 @@ class TextPodStatus(Wire):
     phase: str | None = None
     conditions: list[WireCondition] | None = None
     reason: str | None = None
+    message: str | None = None
     nominated_node_name: str | None = None
     start_time: str | None = None
     init_container_statuses: list[TextContainerStatus] | None = None

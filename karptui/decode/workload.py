@@ -16,6 +16,7 @@ from karptui.decode.wire import (
     label_selector,
     object_fields,
 )
+from karptui.kube.objects import condition_of
 from karptui.kube.pod import PodTemplate
 from karptui.kube.workload import DaemonSet, PodDisruptionBudget, PodTemplateObject, Service, Workload
 
@@ -73,10 +74,17 @@ class WireWorkloadSpec(Wire):
     template: WirePodTemplate | None = None
 
 
+class WireWorkloadStatus(Wire):
+    """``status`` of a workload."""
+
+    conditions: list[WireCondition] | None = None
+
+
 class WireWorkload(WireObject):
     """A DaemonSet, ReplicaSet, Deployment, StatefulSet or Job; possibly metadata only."""
 
     spec: WireWorkloadSpec | None = None
+    status: WireWorkloadStatus | None = None
 
 
 class WireControllerSpec(Wire):
@@ -91,6 +99,7 @@ class WireReplicationController(WireObject):
     """A ReplicationController."""
 
     spec: WireControllerSpec | None = None
+    status: WireWorkloadStatus | None = None
 
 
 AnyWireWorkload = WireWorkload | WireReplicationController
@@ -142,6 +151,7 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
         selector=label_selector(selector),
         template=None if spec.template is None else _template(spec.template, fields["namespace"]),
         volumes=() if spec.template is None else volumes_of(spec.template.spec.volumes),
+        failure=condition_of(conditions(wire.status.conditions), "ReplicaFailure") if wire.status else None,
     )
 
 

@@ -182,6 +182,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """Finalizers of a pod that is being deleted: it is there until their controllers remove them."""
     resize_pending_ns: int = ABSENT_NS
     """Since when the kubelet has not resized it in place; ``message`` says why."""
+    failure: str = ""
+    """Why the pod itself failed, such as ``OutOfcpu`` or ``Evicted``; ``message`` has the details."""
 
 
 NO_TROUBLE: Final = PodTrouble()

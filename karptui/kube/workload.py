@@ -30,6 +30,8 @@ class Workload(KubeObject, frozen=True, kw_only=True, gc=False):
     template: PodTemplate | None = None
     """None if only the metadata was read."""
     volumes: tuple[PodVolume, ...] = ()
+    failure: Condition | None = None
+    """Its condition ReplicaFailure: its controller cannot create or delete pods."""
 
 
 class PodTemplateObject(KubeObject, frozen=True, kw_only=True, gc=False):

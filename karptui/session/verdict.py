@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,7 +23,7 @@ from karptui.karpenter.pdb_limits import PdbLimits, is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.node import Node
-from karptui.kube.objects import controller_of
+from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated
@@ -40,6 +40,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural, seen_ns
+from karptui.session.status_events import events_of_pods, events_of_workloads
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.state.cluster import inventory_of
 from karptui.verdict.containers import CRASHED_NS
@@ -81,8 +82,10 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     """Return the findings about a cluster, worst first; the same in whatever order its objects were read."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
-    replicas = _sets_with_refused_pods(view)
+    events = [*view.state.events.values(), *events_of_workloads(view, now_ns)]
+    replicas = _sets_with_refused_pods(view, events)
     pods = _pods(view, replicas.keys(), pause)
+    events += events_of_pods(view, pods.failed)
     pods.crashing.extend(_between_crashes(pods, now_ns))
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
@@ -98,7 +101,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             analysis=view.analysis,
             pending=tuple(pending_lines(view, now_ns)),
             controller=controller_of_view(view, pods.karpenter, now_ns),
-            events=sorted(view.state.events.values(), key=attrgetter("last_ns", "key")),
+            events=sorted(events, key=attrgetter("last_ns", "key")),
             nodeclasses=view.state.nodeclasses,
             daemonsets=view.state.daemonsets.values(),
             overlays=view.state.of(Kind.NODEOVERLAY).values(),
@@ -333,13 +336,15 @@ class _PodsByFinding(NamedTuple):
     karpenter: list[Pod]
     outlived: list[Pod]
     """Of Jobs; finished except for a container that keeps running."""
+    failed: list[Pod]
+    """Failed themselves, not only their containers."""
     counts: Counter[str]
     """Active pods by the given ReplicaSets and StatefulSets (``Kind/namespace/name``)."""
 
 
 def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in with_pauses([*view.state.pods.values()], pause):
         if is_karpenter(pod, namespaces):
@@ -358,8 +363,8 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
             pods.unended.append(replace(_late_pod(pod, origins), since_ns=pod.deletion_ns))
         elif pod.trouble.resize_pending_ns and pod.node_name:
             pods.resizing.append(replace(_late_pod(pod, origins), since_ns=pod.trouble.resize_pending_ns))
-        if pod.trouble.outliving and pod.is_active and _is_of_job(pod):
-            pods.outlived.append(pod)
+        if pod.trouble.failure or (pod.trouble.outliving and pod.is_active and _is_of_job(pod)):
+            (pods.failed if pod.trouble.failure else pods.outlived).append(pod)
         if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
             pods.counts.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
     for found in pods[:-1]:
@@ -421,9 +426,9 @@ def _running_on(view: ClusterView, crashing: Sequence[StartingPod]) -> dict[str,
     return nodes
 
 
-def _sets_with_refused_pods(view: ClusterView) -> dict[str, int]:
+def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[str, int]:
     """Return the replicas of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
-    events = [event for event in view.state.events.values() if event.reason == FAILED_CREATE]
+    events = [event for event in events if event.reason == FAILED_CREATE]
     replicas: dict[str, int] = {}
     for kind in (Kind.REPLICASET, Kind.STATEFULSET):
         sets = view.state.of(kind) if events else {}

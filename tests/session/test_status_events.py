@@ -1,0 +1,101 @@
+"""Events concluded from the status of pods and workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.objects import Condition
+from karptui.kube.pod import Pod, PodTrouble
+from karptui.kube.workload import Workload
+from karptui.session.cluster_view import ClusterView
+from karptui.session.status_events import events_of_pods, events_of_workloads
+from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_event, an_owner
+from tests.builders.clusters import state_of
+
+REFUSED = Condition(
+    "ReplicaFailure", "True", "FailedCreate", "exceeded quota: q, requested: pods=1", NOW_NS - MINUTE_NS
+)
+
+
+def failed(reason: str, *, minutes: int = 5, **pod: Any) -> Pod:
+    at_ns = NOW_NS - minutes * MINUTE_NS
+    result = a_pod(name=f"{reason.lower()}-{minutes}", node="n1", phase="Failed", created_ns=at_ns, **pod)
+    return replace(result, start_ns=at_ns, trouble=PodTrouble("told", failure=reason))
+
+
+def reasons(*pods: Pod, events: tuple[Any, ...] = ()) -> list[str]:
+    view = ClusterView(state_of(Inventory(pods=pods, events=events)), {})
+    return [event.reason for event in events_of_pods(view, [pod for pod in pods if pod.trouble.failure])]
+
+
+def test_a_failed_pod_tells_why_and_when() -> None:
+    pod = failed("OutOfcpu")
+    [event] = events_of_pods(ClusterView(state_of(Inventory(pods=(pod,))), {}), [pod])
+    assert (event.reason, event.message, event.source) == ("OutOfcpu", "told", "kubelet")
+    assert (event.involved_kind, event.involved_name, event.last_ns) == ("Pod", pod.name, NOW_NS - 5 * MINUTE_NS)
+
+
+def test_what_an_event_tells_is_not_told_twice() -> None:
+    pod = failed("OutOfcpu")
+    event = an_event(about=f"Pod/{pod.key}", reason="OutOfcpu", source="kubelet")
+    assert reasons(pod, events=(event,)) == []
+    assert reasons(pod, events=(replace(event, reason="Scheduled"),)) == ["OutOfcpu"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "minutes", "phase", "is_told"),
+    [
+        ("NodeAffinity", 1, "Running", False),
+        ("NodeAffinity", 1, "Pending", True),
+        ("NodeAffinity", 9, "Running", True),
+        ("Evicted", 1, "Running", True),
+    ],
+)
+def test_a_newer_pod_that_runs_ends_rejections_but_not_evictions(
+    reason: str, minutes: int, phase: str, *, is_told: bool
+) -> None:
+    other = a_pod(name="other", node="n2", phase=phase, created_ns=NOW_NS - minutes * MINUTE_NS)
+    assert reasons(failed(reason), other) == ([reason] if is_told else [])
+
+
+@pytest.mark.parametrize(("node", "is_told"), [("n1", False), ("n2", True)])
+def test_a_pod_of_a_daemonset_is_replaced_on_its_own_node_only(node: str, *, is_told: bool) -> None:
+    pod = failed("NodePorts", daemonset="exporter")
+    other = a_pod(name="other", node=node, daemonset="exporter", created_ns=NOW_NS - MINUTE_NS)
+    assert bool(reasons(pod, other)) is is_told
+
+
+def test_a_pod_of_another_workload_replaces_nothing() -> None:
+    other = a_pod(name="other", node="n1", owner=an_owner(name="other"), created_ns=NOW_NS - MINUTE_NS)
+    assert reasons(failed("NodeAffinity"), other) == ["NodeAffinity"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unread", "change", "is_told"),
+    [
+        ("ReplicaSet", (), {}, True),
+        ("ReplicaSet", (), {"replicas": 0}, False),
+        ("ReplicaSet", (), {"failure": replace(REFUSED, status="False")}, False),
+        ("ReplicaSet", (), {"failure": replace(REFUSED, reason="FailedDelete")}, False),
+        ("Deployment", (), {}, False),
+        ("Deployment", (Kind.REPLICASET,), {}, True),
+    ],
+)
+def test_a_workload_whose_pods_are_refused(
+    kind: str, unread: tuple[Kind, ...], change: dict[str, Any], *, is_told: bool
+) -> None:
+    fields = {"replicas": 2, "failure": REFUSED, **change}
+    workload = Workload(name="web", namespace="shop", api_version="apps/v1", kind=kind, **fields)
+    inventory = Inventory(workloads=(workload,), unread=frozenset(unread))
+    events = [*events_of_workloads(ClusterView(state_of(inventory), {}), NOW_NS)]
+    assert [(event.involved_name, event.message, event.last_ns) for event in events] == [
+        ("web", REFUSED.message, NOW_NS)
+    ] * is_told
+    told = an_event(about=f"{kind}/shop/web", reason="FailedCreate")
+    view = ClusterView(state_of(Inventory(workloads=(workload,), events=(told,), unread=frozenset(unread))), {})
+    assert [*events_of_workloads(view, NOW_NS)] == []
