@@ -159,6 +159,8 @@ NOT_STARTED: Final = CREATING | {
     "InvalidImageName",
 }
 """Waiting reasons of containers that have not started."""
+RUN_FAILED: Final = "RunContainerError"
+"""Waiting reason of a container that its runtime could not start, until the kubelet waits longer to try again."""
 
 
 class PodTrouble(msgspec.Struct, frozen=True, gc=False):

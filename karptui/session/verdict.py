@@ -24,7 +24,7 @@ from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, controller_of
-from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, Pod, lost_pods
+from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, RUN_FAILED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
@@ -351,7 +351,7 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
             pods.karpenter.append(pod)
         is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending"
         gate = pod.trouble.readiness_gate
-        if (is_starting or pod.waiting_reason == CRASHING) and pod.node_name and pod.is_active:
+        if (is_starting or pod.waiting_reason in (CRASHING, RUN_FAILED)) and pod.node_name and pod.is_active:
             (pods.starting if is_starting else pods.crashing).append(_late_pod(pod, origins))
         elif gate and pod.is_active:
             pods.gated.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns, waiting_reason=gate))

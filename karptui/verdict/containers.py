@@ -34,6 +34,7 @@ _FAILED_STARTS: Final = (
     "FailedCreatePodSandBox",
     "FailedAttachVolume",
     "FailedMount",
+    "VolumePermissionChangeInProgress",
     "Failed",
 )
 """Event reasons that explain a failed start, the most specific first: two are the VPC resource controller's, and the
@@ -51,6 +52,7 @@ _NETWORK_ERRORS: Final = (
     "no route to host",
     "network is unreachable",
     "context deadline exceeded",
+    "x509: certificate signed by unknown authority",
 )
 """Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
 _IDS: Final = re.compile(r'(?<=volume )"[^"]+"|\b(?:\w+-)?[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b\d+(?:\.\d+){3}\b')
@@ -278,7 +280,7 @@ def _crash_words(case: VerdictCase) -> dict[str, str]:
     for event in case.recent("Unhealthy", kind="Pod") if probed else ():
         if key_of(event) in probed and not event.message.startswith("Readiness"):
             words[key_of(event)] = event.message
-    return words
+    return {**words, **{key_of(event): event.message for event in case.recent("FailedPostStartHook", kind="Pod")}}
 
 
 def _single_crashes(pods: Sequence[StartingPod], severity: FindingSeverity) -> Iterator[ClusterFinding]:

@@ -622,6 +622,8 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     """When a container of it ended last; None if none has, or that is not known."""
     since_ns: int | None = None
     """When it stopped being ready, None if that is not known."""
+    refusal: str = ""
+    """Why kube-scheduler finds no node for it."""
 
 
 class StartingPod(msgspec.Struct, frozen=True):

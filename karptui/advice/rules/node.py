@@ -21,7 +21,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
-from karptui.kube.resources import CPU, MEMORY, PODS, nano
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, nano
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.kube.units import amount_text, counted, verb
 from karptui.provisioning.state_node import StateNode
@@ -325,13 +325,15 @@ def _finding(context: AdviceContext, pool: NodePool, pod_counts: list[tuple[Stat
 
 _SLACK: Final = 100
 """A hundredth of an amount is measurement, not a difference."""
+_DISK_SLACK: Final = 10
+"""File systems take some percent of a disk; Karpenter's own check allows a tenth."""
 
 
 @rule(
     "node-smaller-than-claim",
     title="node smaller than its NodeClaim",
-    what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's. It is "
-    "an error if a pending pod would fit by the NodeClaim.",
+    what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's, or its "
+    "ephemeral storage more than ten. It is an error if a pending pod would fit by the NodeClaim.",
     why="The NodeClaim holds the resources that Karpenter planned with. A node with less, because of kubelet "
     "settings, the image or the memory overhead, cannot run the pods it was launched for; they stay pending, and "
     "Karpenter launches another such node.",
@@ -344,9 +346,9 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
     for state in context.fleet.nodes:
         if state.node is None or state.claim is None or not state.is_initialized:
             continue
-        for resource in (CPU, MEMORY, PODS):
+        for resource in (CPU, MEMORY, PODS, EPHEMERAL_STORAGE):
             promised, real = nano(state.claim.allocatable, resource), nano(state.node.allocatable, resource)
-            if real and promised - real > promised // _SLACK:
+            if real and promised - real > promised // (_DISK_SLACK if resource == EPHEMERAL_STORAGE else _SLACK):
                 by_resource.setdefault(resource, []).append((promised - real, state))
                 is_full = resource == PODS and len(state.pods) * NANO >= real
                 if any(

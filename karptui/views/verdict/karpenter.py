@@ -35,7 +35,7 @@ def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"Karpenter is not running: Deployment {finding.names[0]} {has}{idle}"
     pod, reasons = finding.controller_pod, []
     if pod is not None and not pod.is_scheduled:
-        reasons.append("they are pending")
+        reasons.append(f"they are pending{f': {quoted(pod.refusal)}' if pod.refusal else ''}")
     if pod is not None and pod.waiting_reason:
         reasons.append(pod.waiting_reason)
     if pod is not None and pod.exit_reason:

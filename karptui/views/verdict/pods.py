@@ -40,8 +40,8 @@ _SIGNALS: Final[Mapping[str, str]] = {
 }
 _RPC: Final = re.compile(r"rpc error: code = \w+ desc = |^Failed to create pod sandbox: ")
 _KILL_ERROR: Final = re.compile(r"Error: \"rpc error: code = (\w+)")
-_PROBES: Final = ("Liveness probe", "Startup probe")
-"""Beginnings of the kubelet's words about probes for which it ends a container."""
+_ENDED_FOR: Final = ("Liveness probe", "Startup probe", "PostStartHook", "Exec lifecycle hook", "HTTP lifecycle hook")
+"""Beginnings of the kubelet's words about probes and hooks for which it ends a container."""
 _RUNTIME: Final = re.compile(r".*unable to start container process: (?:error during container init: )?", re.DOTALL)
 """What precedes the words of a container runtime about a command."""
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
@@ -113,7 +113,7 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     node = finding.objects[-1].removeprefix("Node/")
     where = f" on {short_name(node)}" if finding.severity != "info" else ""
     late = f"pod {pods[0]}{where}" if finding.pods == 1 else several
-    if finding.words.startswith(_PROBES):
+    if finding.words.startswith(_ENDED_FOR):
         return f"the kubelet restarts {late} again and again: {quoted(finding.words)}"
     words = f": {quoted(_RUNTIME.sub('', finding.words.removeprefix('Error: ')))}" if finding.words else ""
     if finding.container and finding.since_ns:
