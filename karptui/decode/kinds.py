@@ -36,6 +36,7 @@ class Kind(StrEnum):
     POD_TEMPLATE = "PodTemplate"
     LEASE = "Lease"
     VPA = "VerticalPodAutoscaler"
+    WEBHOOK = "ValidatingWebhookConfiguration"
 
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
@@ -60,6 +61,7 @@ _CLUSTER_SCOPED_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CSI_NODE: ("storage.k8s.io",),
     Kind.NAMESPACE: ("",),
     Kind.PRIORITY_CLASS: ("scheduling.k8s.io",),
+    Kind.WEBHOOK: ("admissionregistration.k8s.io",),
 }
 _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     **_CLUSTER_SCOPED_GROUPS,

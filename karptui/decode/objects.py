@@ -1,9 +1,12 @@
-"""Decodes Nodes, Events of ``v1`` and ``events.k8s.io/v1``, Leases, Namespaces and PriorityClasses."""
+"""Decodes Nodes, Events of ``v1`` and ``events.k8s.io/v1``, Leases, Namespaces, PriorityClasses and webhooks."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
+from karptui.decode.loose import text, texts
 from karptui.decode.wire import (
     Int,
     Wire,
@@ -19,7 +22,7 @@ from karptui.decode.wire import (
     timestamp,
 )
 from karptui.kube.node import UNSCHEDULABLE_TAINT, Node
-from karptui.kube.objects import Event, Lease, Namespace, PriorityClass
+from karptui.kube.objects import Event, Lease, Namespace, PriorityClass, Webhook, WebhookConfiguration
 from karptui.kube.timestamps import ABSENT_NS
 
 
@@ -116,6 +119,26 @@ def build_lease(wire: WireLease) -> Lease:
         renewed_ns=timestamp(wire.spec.renew_time, "spec.renewTime"),
         duration_seconds=wire.spec.lease_duration_seconds or 0,
     )
+
+
+class WireWebhooks(WireObject):
+    """A ValidatingWebhookConfiguration."""
+
+    webhooks: list[dict[str, Any]] | None = None
+
+
+def build_webhooks(wire: WireWebhooks) -> WebhookConfiguration:
+    """Return a ValidatingWebhookConfiguration, without webhooks whose failures are ignored."""
+    webhooks = tuple(
+        Webhook(
+            text(hook, "name"),
+            "/".join(text(hook, "clientConfig", "service", part) for part in ("namespace", "name")),
+            frozenset().union(*(texts(rule, "resources") for rule in hook.get("rules") or ())),
+        )
+        for hook in wire.webhooks or ()
+        if hook.get("failurePolicy", "Fail") == "Fail"
+    )
+    return WebhookConfiguration(**object_fields(wire.metadata), webhooks=webhooks)
 
 
 class WirePriorityClass(WireObject):

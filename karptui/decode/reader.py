@@ -138,6 +138,7 @@ _WIRES_AND_BUILDERS: Final[Mapping[Kind, tuple[type[WireObject], Callable[[Any],
     Kind.POD_TEMPLATE: (workload.WirePodTemplateObject, workload.build_pod_template),
     Kind.LEASE: (objects.WireLease, objects.build_lease),
     Kind.VPA: (vpa.WireVpa, vpa.build_vpa),
+    Kind.WEBHOOK: (objects.WireWebhooks, objects.build_webhooks),
     **dict.fromkeys(WORKLOAD_API_VERSIONS, (workload.WireWorkload, None)),
 }
 """Wire type of each kind, and its builder; None if that needs more than the wire."""

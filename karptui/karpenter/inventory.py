@@ -15,7 +15,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event, KubeObject, Lease, Namespace, PriorityClass
+from karptui.kube.objects import Condition, Event, KubeObject, Lease, Namespace, PriorityClass, WebhookConfiguration
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.vpa import VerticalPodAutoscaler
@@ -61,6 +61,7 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     pod_templates: tuple[PodTemplateObject, ...] = ()
     leases: tuple[Lease, ...] = ()
     vpas: tuple[VerticalPodAutoscaler, ...] = ()
+    webhooks: tuple[WebhookConfiguration, ...] = ()
     """Of a snapshot; a live cluster's are read for right-sizing only."""
     unread: frozenset[str] = frozenset()
     """Kinds that could not be read, so an empty tuple does not mean that there are none."""

@@ -152,6 +152,22 @@ class Lease(KubeObject, frozen=True, kw_only=True, gc=False):
     duration_seconds: int = 0
 
 
+class Webhook(msgspec.Struct, frozen=True, gc=False):
+    """An admission webhook without whose answer requests fail."""
+
+    name: str
+    service: str
+    """``namespace/name`` of the Service that answers; ``/`` for another address."""
+    resources: frozenset[str]
+    """Resources of these requests, such as ``pods/eviction`` or ``*/*``."""
+
+
+class WebhookConfiguration(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A ValidatingWebhookConfiguration."""
+
+    webhooks: tuple[Webhook, ...] = ()
+
+
 _LONGEST: Final = 320
 """Maximum quoted length of a kind or key; valid ones are shorter."""
 

@@ -75,6 +75,8 @@ _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
 _REMOVED_NS: Final = 3 * MINUTE_NS
 """A node group removes instances without a word; their nodes are gone within this time."""
+_EVICTIONS: Final = frozenset({"pods/eviction", "pods/*", "*/eviction", "*/*"})
+"""Resources of a webhook's rules that include evictions."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
@@ -127,6 +129,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
                 for pdb in view.state.pdbs.values()
             },
             namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
+            eviction_webhook=next(_dead_webhooks(view), ()),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             ignored={
@@ -437,6 +440,24 @@ def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[
             if event.involved_kind == kind and workload is not None and workload.replicas:
                 replicas[f"{kind}/{workload.key}"] = workload.replicas
     return replicas
+
+
+def _dead_webhooks(view: ClusterView) -> Iterator[tuple[str, str]]:
+    """Yield webhooks without whose answer evictions fail, each with its Service, if that has no ready pod.
+
+    Without the Services, only if no pod of the namespace is ready.
+    """
+    for hook in (hook for configuration in view.state.of(Kind.WEBHOOK).values() for hook in configuration.webhooks):
+        service = view.state.of(Kind.SERVICE).get(hook.service)
+        if hook.service == "/" or hook.resources.isdisjoint(_EVICTIONS) or (service and not service.selector):
+            continue
+        selector = set(service.selector) if service else set()
+        answers = any(
+            pod.ready and hook.service.startswith(f"{pod.namespace}/") and selector <= set(pod.labels.items())
+            for pod in view.state.pods.values()
+        )
+        if not answers:
+            yield hook.name, hook.service
 
 
 def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:

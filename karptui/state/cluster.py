@@ -207,6 +207,7 @@ FIELDS: Final[Mapping[Kind, str]] = {
     Kind.POD_TEMPLATE: "pod_templates",
     Kind.LEASE: "leases",
     Kind.VPA: "vpas",
+    Kind.WEBHOOK: "webhooks",
 }
 """Field of the inventory by kind; the kinds that are not here are ``workloads``."""
 

@@ -305,6 +305,7 @@ _ENDED_BY_GRACE: Final = frozenset(
         Leaving.ENDING,
         Leaving.EVICTED,
         Leaving.UNEVICTED,
+        Leaving.WEBHOOK,
         Leaving.UNDRAINED,
         Leaving.DRAINING,
         Leaving.VOLUMES,
@@ -324,6 +325,8 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
         stage = _leaving(line, sees_nodes=case.sees_nodes, sees_claims=case.sees_claims)
         if stage is Leaving.EVICTED and acts and "PodDisruptionBudgets" not in case.hidden:
             stage = Leaving.UNEVICTED
+        if stage in (Leaving.EVICTED, Leaving.UNEVICTED) and case.eviction_webhook:
+            stage = Leaving.WEBHOOK
         groups.setdefault((stage, _ended(line, stage, case.now_ns)), []).append(line)
     for (stage, ended), lines in groups.items():
         of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
@@ -342,7 +345,9 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.LEAVING,
             price_per_hour=sum_of(line.per_hour for line in lines) if stage is not Leaving.FINALIZER else None,
             is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
-            reasons=tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
+            reasons=case.eviction_webhook
+            if stage is Leaving.WEBHOOK
+            else tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
             since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),

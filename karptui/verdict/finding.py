@@ -292,6 +292,8 @@ class Leaving(StrEnum):
     """Its pods are still being evicted."""
     UNEVICTED = "unevicted"
     """Its pods are not evicted, although nothing protects them and Karpenter runs."""
+    WEBHOOK = "webhook"
+    """A webhook without whose answer evictions fail has no ready pod."""
     UNDRAINED = "undrained"
     """No pod is in the way, and it is not called drained."""
     DRAINING = "draining"
@@ -738,6 +740,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Pods of each PodDisruptionBudget (``namespace/name``)."""
     namespace_pdbs: Collection[str] = ()
     """PodDisruptionBudgets (``namespace/name``) that select every pod of their namespace."""
+    eviction_webhook: tuple[str, ...] = ()
+    """A webhook without whose answer evictions fail, and its Service, which has no ready pod; empty without one."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()

@@ -217,13 +217,14 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+_BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any] | None]]] = {
     Kind.POD: _pod,
     Kind.NODE: _node,
     Kind.NODEPOOL: _nodepool,
     Kind.PV: _volume,
     Kind.STORAGE_CLASS: lambda storage_class: _only(storage_class, ("apiVersion", "kind", "metadata", *_CLASS)),
     Kind.SERVICE: _service,
+    Kind.WEBHOOK: lambda _: None,
     Kind.POD_TEMPLATE: lambda manifest: {**manifest, "template": _template(_mapping(manifest.get("template")))},
     Kind.LEASE: lambda lease: {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)},
     **dict.fromkeys((Kind.DAEMONSET, *WORKLOAD_KINDS), _workload),

@@ -164,6 +164,8 @@ _LEAVING: Final[Mapping[str, str]] = {
     "ending": "{pods} {take} long to terminate",
     "evicted": "{pods} {are} still being evicted",
     "unevicted": "{pods} {are} not evicted, although nothing known protects {them}: Karpenter's log may say why",
+    "webhook": "{pods} {are} not evicted: evictions fail without the webhook {reasons[0]}, "
+    "and its Service {reasons[1]} has no ready pod",
     "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
     "draining": "{its} drain is not finished",
     "volumes": "drained, but volumes are still attached",
@@ -196,6 +198,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         are_gone="is gone" if is_one else "are gone",
         s_many="" if is_one else "s",
         finalizer=first_of(finding.reasons, NAMED),
+        reasons=finding.reasons,
     )
     ends = ""
     if finding.manner == "never":

@@ -365,6 +365,12 @@ OBJECTS: tuple[dict[str, Any], ...] = (
     _object("v1", "Namespace", namespaced=False, status={"phase": "Active"}),
     _object("scheduling.k8s.io/v1", "PriorityClass", namespaced=False, value=5, description="~ ~"),
     _object("v1", "Service", spec={"selector": {"~": "~"}, "clusterIP": "10.11.12.13", "externalName": "~.com"}),
+    _object(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        namespaced=False,
+        webhooks=[{"name": "~.example", "clientConfig": {"url": "https://~.example/~", "caBundle": "~"}}],
+    ),
     _object("v1", "PodTemplate", template=TEMPLATE),
     _object(
         "autoscaling.x-k8s.io/v1alpha1",
