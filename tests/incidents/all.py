@@ -57,7 +57,9 @@ from tests.incidents import (
     two_faults,
     unlaunched,
     unplaced,
+    unseen_causes,
     volumes,
+    without_events,
     workloads,
 )
 from tests.incidents.incident import INCIDENTS
@@ -119,6 +121,8 @@ MODULES = (
     hidden_causes,
     healthy_fleets,
     neighbours,
+    unseen_causes,
+    without_events,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
