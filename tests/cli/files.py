@@ -52,18 +52,14 @@ def a_pod_manifest(name: str, *, node: str = "", namespace: str = "web", owner: 
 OBJECTS = [
     a_node_manifest("node-1", team="a"),
     a_node_manifest("node-2", pool="gpu", team="b"),
-    a_manifest(
-        "NodeClaim",
-        "general-abcde",
-        api_version="karpenter.sh/v1",
-        metadata={"labels": {"karpenter.sh/nodepool": "general"}, "creationTimestamp": "2026-11-20T11:59:00Z"},
-        status={"conditions": [{"type": "Launched", "status": "Unknown", "reason": "AwaitingReconciliation"}]},
-    ),
+    a_manifest("NodeClaim", "general-abcde", api_version="karpenter.sh/v1",
+               metadata={"labels": {"karpenter.sh/nodepool": "general"}, "creationTimestamp": "2026-11-20T11:59:00Z"},
+               status={"conditions": [{"type": "Launched", "status": "Unknown", "reason": "AwaitingReconciliation"}]}),
     a_pod_manifest("api-1", node="node-1"),
     a_pod_manifest("api-2", node="node-1"),
     a_pod_manifest("agent-1", node="node-1", namespace="kube-system", owner="DaemonSet"),
     a_pod_manifest("job-1"),
-]
+]  # fmt: skip
 
 
 def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | None = None, **fields: Any) -> str:

@@ -58,19 +58,16 @@ def test_the_demo_as_csv_by_filter(run: Run) -> None:
     assert prices == sorted(prices)
 
 
-@pytest.mark.parametrize(
-    ("flags", "status"),
-    [
-        ((), 4),
-        (("--fail-on", "error"), 4),
-        (("--filter", "severity=warning"), 3),
-        (("--filter", "severity=warning", "--fail-on", "error"), 0),
-        (("--filter", "severity=info"), 0),
-        (("--filter", "severity=info", "--fail-on", "info"), 3),
-        (("--fail-on", "never"), 0),
-        (("--filter", "rule=nothing"), 0),
-    ],
-)
+@pytest.mark.parametrize(("flags", "status"), [
+    ((), 4),
+    (("--fail-on", "error"), 4),
+    (("--filter", "severity=warning"), 3),
+    (("--filter", "severity=warning", "--fail-on", "error"), 0),
+    (("--filter", "severity=info"), 0),
+    (("--filter", "severity=info", "--fail-on", "info"), 3),
+    (("--fail-on", "never"), 0),
+    (("--filter", "rule=nothing"), 0),
+])  # fmt: skip
 def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: Run) -> None:
     file = a_file(
         tmp_path,

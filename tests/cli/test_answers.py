@@ -90,9 +90,8 @@ ANSWERS: Final = {
         "capacity --demo --by namespace --sort-by pods=dsc",
         (r"\A.*/h pods \+ \$.*\nrequests × node price: a core weighs 7\.5 GiB",
          r"^NAMESPACE +PODS +NODES +CPU +MEM +\$/H +SHARE\nDaemonSets and static pods")),
-    "a rule of the advice": Answer(
-        "advice --explain pool-weight-tie",
-        ("pool-weight-tie: ", "When it is reported: ", "Why: ", "Source: ", "What to do: ")),
+    "a rule of the advice": Answer("advice --explain pool-weight-tie",
+                                   ("pool-weight-tie: ", "When it is reported: ", "Why: ", "Source: ", "What to do: ")),
 }  # fmt: skip
 
 

@@ -32,15 +32,12 @@ def recorded_at(words: list[str], run: Run) -> str:
     return captured
 
 
-@pytest.mark.parametrize(
-    ("at", "instant"),
-    [
-        ("14:00:30", "2026-11-28T14:00:30Z"),
-        ("14:00", "2026-11-28T14:00:00Z"),
-        ("-20s", "2026-11-28T14:00:40Z"),
-        ("2026-11-28T14:00:07Z", "2026-11-28T14:00:07Z"),
-    ],
-)
+@pytest.mark.parametrize(("at", "instant"), [
+    ("14:00:30", "2026-11-28T14:00:30Z"),
+    ("14:00", "2026-11-28T14:00:00Z"),
+    ("-20s", "2026-11-28T14:00:40Z"),
+    ("2026-11-28T14:00:07Z", "2026-11-28T14:00:07Z"),
+])  # fmt: skip
 def test_a_moment_of_a_history(at: str, instant: str, history: str, run: Run) -> None:
     captured = recorded_at(["--snapshot", history, "--at", at], run)
     assert captured[:19] == instant[:19]

@@ -10,18 +10,8 @@ from karptui.cli.main import COMMANDS
 from tests.cli.conftest import Run
 
 NOT_READERS = (
-    "audit",
-    "changes",
-    "completion",
-    "do",
-    "explain",
-    "history",
-    "mcp",
-    "record",
-    "simulate",
-    "sweep",
-    "watch",
-)
+    "audit", "changes", "completion", "do", "explain", "history", "mcp", "record", "simulate", "sweep", "watch",
+)  # fmt: skip
 READERS = tuple(name for name in COMMANDS if name not in NOT_READERS)
 EMPTY = "the name of a file is empty; a variable that is not set?"
 
@@ -55,17 +45,14 @@ def test_an_empty_name_is_not_the_current_directory(command: str, run: Run) -> N
     assert error.startswith(f"karptui{f' {command}' if command else ''}: argument --snapshot: {EMPTY}")
 
 
-@pytest.mark.parametrize(
-    ("command", "text", "sentence"),
-    [
-        ("plan", b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),
-        ("record", b"5", "is a number, not a Kubernetes object"),
-        ("solve", b"\x80", "is not UTF-8: line 1 holds the byte 0x80; save it as UTF-8"),
-        ("changes", b"Log in", "is not one history that karptui has recorded"),
-        ("history", b"Log in", "is not one history that karptui has recorded"),
-        *((command, b"Log in", "is text, not a Kubernetes object: Log in") for command in READERS),
-    ],
-)
+@pytest.mark.parametrize(("command", "text", "sentence"), [
+    ("plan", b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),
+    ("record", b"5", "is a number, not a Kubernetes object"),
+    ("solve", b"\x80", "is not UTF-8: line 1 holds the byte 0x80; save it as UTF-8"),
+    ("changes", b"Log in", "is not one history that karptui has recorded"),
+    ("history", b"Log in", "is not one history that karptui has recorded"),
+    *((command, b"Log in", "is text, not a Kubernetes object: Log in") for command in READERS),
+])  # fmt: skip
 def test_a_file_that_holds_no_object_is_refused(
     command: str, text: bytes, sentence: str, tmp_path: Path, run: Run
 ) -> None:
@@ -76,15 +63,12 @@ def test_a_file_that_holds_no_object_is_refused(
     assert error == f"karptui {command}: {file}: {sentence}\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["nodes", "--snapshot", "bomb.yaml"],
-        ["nodes", "--kubeconfig", "bomb.yaml"],
-        ["simulate", "--demo", "--scenario", "bomb.yaml"],
-        ["plan", "--demo", "-f", "bomb.yaml"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["nodes", "--snapshot", "bomb.yaml"],
+    ["nodes", "--kubeconfig", "bomb.yaml"],
+    ["simulate", "--demo", "--scenario", "bomb.yaml"],
+    ["plan", "--demo", "-f", "bomb.yaml"],
+])  # fmt: skip
 def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(words: list[str], run: Run) -> None:
     merges = [f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     Path("bomb.yaml").write_text("\n".join(["- &a0 {k: 1}", *merges]))
@@ -102,13 +86,10 @@ OUT_OF_RANGE = {
 
 
 @pytest.mark.parametrize("words", [["simulate"], ["forward", "--horizon", "1m"]], ids=lambda words: words[0])
-@pytest.mark.parametrize(
-    ("edit", "status", "why"),
-    [
-        ("path", 2, "scenario.yaml: edits[0].path: 'spec.a.a"),
-        ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
-    ],
-)
+@pytest.mark.parametrize(("edit", "status", "why"), [
+    ("path", 2, "scenario.yaml: edits[0].path: 'spec.a.a"),
+    ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
+])  # fmt: skip
 def test_a_scenario_out_of_range_is_a_sentence(words: list[str], edit: str, status: int, why: str, run: Run) -> None:
     Path("scenario.yaml").write_text(f"edits:\n- {OUT_OF_RANGE[edit]}\n")
     output, error = run(*words, "--demo", "--scenario", "scenario.yaml", status=status)

@@ -25,22 +25,19 @@ def test_the_script_has_every_command_and_flag_and_the_shell_accepts_it(shell: s
     subprocess.run([shell, "-n"], input=text.encode(), check=True, capture_output=True, timeout=30)
 
 
-@pytest.mark.parametrize(
-    ("words", "expected", "unexpected"),
-    [
-        ("karptui ''", {"nodes", "pods", "--demo", "--theme"}, {"--redact"}),
-        ("karptui no", {"nodes"}, {"pods"}),
-        ("karptui nodes --so", {"--sort-by"}, {"--theme"}),
-        ("karptui nodes -o ''", {"table", "wide", "json", "csv"}, {"--demo"}),
-        ("karptui --demo pods --name", {"--namespace"}, {"--node-sort"}),
-        ("karptui --screen ''", {"nodes", "budgets"}, {"explain", "--demo"}),
-        ("karptui --theme ''", {"textual-dark", "nord"}, {"nodes", "--demo"}),
-        ("karptui nodes --sort-by ''", set(), {"--demo", "--filter"}),
-        ("karptui explain ''", {"pod", "node", "pool"}, {"nodes"}),
-        ("karptui completion ''", {"bash", "zsh", "fish"}, {"nodes"}),
-        ("karptui record --re", {"--redact", "--request-timeout"}, {"--force"}),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected", "unexpected"), [
+    ("karptui ''", {"nodes", "pods", "--demo", "--theme"}, {"--redact"}),
+    ("karptui no", {"nodes"}, {"pods"}),
+    ("karptui nodes --so", {"--sort-by"}, {"--theme"}),
+    ("karptui nodes -o ''", {"table", "wide", "json", "csv"}, {"--demo"}),
+    ("karptui --demo pods --name", {"--namespace"}, {"--node-sort"}),
+    ("karptui --screen ''", {"nodes", "budgets"}, {"explain", "--demo"}),
+    ("karptui --theme ''", {"textual-dark", "nord"}, {"nodes", "--demo"}),
+    ("karptui nodes --sort-by ''", set(), {"--demo", "--filter"}),
+    ("karptui explain ''", {"pod", "node", "pool"}, {"nodes"}),
+    ("karptui completion ''", {"bash", "zsh", "fish"}, {"nodes"}),
+    ("karptui record --re", {"--redact", "--request-timeout"}, {"--force"}),
+])  # fmt: skip
 def test_bash_completes(words: str, expected: set[str], unexpected: set[str], run: Run) -> None:
     text = script("bash", run)
     if shutil.which("bash") is None:

@@ -46,20 +46,17 @@ def test_the_header_is_what_json_holds_and_stands_without_rows(
     assert printed(capsys, *command, "--demo", "-o", "csv", *NOTHING) == full.partition("\n")[0] + "\n"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, None),
-        (0.5, 0.5),
-        (True, True),
-        ("a\x1b[31m", "a␛[31m"),
-        ([], ""),
-        (["a", "b"], "a b"),
-        ({"spot": ["a", "b"], "on-demand": []}, "spot=a,b on-demand="),
-        ({"cpu": {"used": 1, "limit": 2}, "memory": None}, "cpu.used=1 cpu.limit=2 memory="),
-        ([{"node": "a", "price": None}, {"node": "b", "price": 0.5}], "node=a price=; node=b price=0.5"),
-        (["a\x07"], "a␇"),
-    ],
-)
+@pytest.mark.parametrize(("value", "text"), [
+    (None, None),
+    (0.5, 0.5),
+    (True, True),
+    ("a\x1b[31m", "a␛[31m"),
+    ([], ""),
+    (["a", "b"], "a b"),
+    ({"spot": ["a", "b"], "on-demand": []}, "spot=a,b on-demand="),
+    ({"cpu": {"used": 1, "limit": 2}, "memory": None}, "cpu.used=1 cpu.limit=2 memory="),
+    ([{"node": "a", "price": None}, {"node": "b", "price": 0.5}], "node=a price=; node=b price=0.5"),
+    (["a\x07"], "a␇"),
+])  # fmt: skip
 def test_a_cell(value: object, text: object) -> None:
     assert cell(value) == text

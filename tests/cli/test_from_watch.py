@@ -53,17 +53,14 @@ def test_a_pod_s_history_is_read_like_a_copy_of_it(
     ]
 
 
-@pytest.mark.parametrize(
-    ("commands", "message"),
-    [
-        ('echo "Error from server (NotFound): pods not found" >&2; exit 1', "Error from server (NotFound)"),
-        ("head -c 100000 /dev/zero | tr '\\0' x", "what it sent is damaged"),
-        ("exit 0", "what it sent is damaged"),
-        ("exit 3", "damaged"),
-        ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
-        ("tar cf - -C /etc hostname", "it sent something else"),
-    ],
-)
+@pytest.mark.parametrize(("commands", "message"), [
+    ('echo "Error from server (NotFound): pods not found" >&2; exit 1', "Error from server (NotFound)"),
+    ("head -c 100000 /dev/zero | tr '\\0' x", "what it sent is damaged"),
+    ("exit 0", "what it sent is damaged"),
+    ("exit 3", "damaged"),
+    ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
+    ("tar cf - -C /etc hostname", "it sent something else"),
+])  # fmt: skip
 def test_what_kubectl_says_is_told(
     commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

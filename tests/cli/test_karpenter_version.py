@@ -60,14 +60,11 @@ def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"repairPolicies": []}, "repairPolicies: exactly one"),
-        ({"rebootHistory": {"n1": ["soon"]}}, "rebootHistory"),
-        ({"rebootHistory": {"n1": 5}}, "rebootHistory"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"repairPolicies": []}, "repairPolicies: exactly one"),
+    ({"rebootHistory": {"n1": ["soon"]}}, "rebootHistory"),
+    ({"rebootHistory": {"n1": 5}}, "rebootHistory"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_recording(run: Run, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     out = run("simulate", "-o", "json", recording(tmp_path, "one", **fields), status=1).out
     assert words in json.loads(out)["error"]

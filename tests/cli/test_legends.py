@@ -13,22 +13,19 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@pytest.mark.parametrize(
-    ("command", "terms"),
-    [
-        ("nodes", ("Δ CLAIM", "WHY", "draining 12m", "type not in pool")),
-        ("pools", ("NODES", "TYPES", "LAST HOUR")),
-        ("claims", ("L/R/I s",)),
-        ("pending", ("COMPUTED NOW", "no place")),
-        ("headroom", ("NO NODE", "TAKES")),
-        ("drill", ("PENDING", "PODS")),
-        ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
-        ("forward", ("two PDBs",)),
-        ("next", ("WOULD BE", "blocked (cluster)")),
-        ("capacity", ("FREE",)),
-        ("explain", ("pods don't fit",)),
-    ],
-)
+@pytest.mark.parametrize(("command", "terms"), [
+    ("nodes", ("Δ CLAIM", "WHY", "draining 12m", "type not in pool")),
+    ("pools", ("NODES", "TYPES", "LAST HOUR")),
+    ("claims", ("L/R/I s",)),
+    ("pending", ("COMPUTED NOW", "no place")),
+    ("headroom", ("NO NODE", "TAKES")),
+    ("drill", ("PENDING", "PODS")),
+    ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
+    ("forward", ("two PDBs",)),
+    ("next", ("WOULD BE", "blocked (cluster)")),
+    ("capacity", ("FREE",)),
+    ("explain", ("pods don't fit",)),
+])  # fmt: skip
 def test_the_help_of_a_command_explains_what_it_prints(command: str, terms: tuple[str, ...]) -> None:
     lines = build_parser(command).format_help().splitlines()
     assert [term for term in terms if not any(line.startswith(f"  {term}  ") for line in lines)] == []

@@ -21,24 +21,21 @@ def test_importing_the_command_line_is_light() -> None:
     assert not loaded & {"textual", "rich", "kubernetes", "boto3", "botocore", "yaml", "msgspec", "urllib3", "numpy"}
 
 
-@pytest.mark.parametrize(
-    ("words", "command", "rest"),
-    [
-        ([], None, []),
-        (["--demo"], None, ["--demo"]),
-        (["nodes", "-o", "json"], "nodes", ["-o", "json"]),
-        (["--demo", "nodes", "-o", "json"], "nodes", ["-o", "json", "--demo"]),
-        (["--context", "prod", "nodes"], "nodes", ["--context", "prod"]),
-        (["--context=prod", "nodes"], "nodes", ["--context=prod"]),
-        (["--context", "nodes"], None, ["--context", "nodes"]),
-        (["--context", "nodes", "pods"], "pods", ["--context", "nodes"]),
-        (["--snapshot", "a.json", "b.json", "pods"], "pods", ["--snapshot", "a.json", "b.json"]),
-        (["--snapshot", "a.json", "record", "b.json"], "record", ["b.json", "--snapshot", "a.json"]),
-        (["--disable-pricing", "nodes"], "nodes", ["--disable-pricing"]),
-        (["--", "nodes"], None, ["--", "nodes"]),
-        (["nonsense", "nodes"], None, ["nonsense", "nodes"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "command", "rest"), [
+    ([], None, []),
+    (["--demo"], None, ["--demo"]),
+    (["nodes", "-o", "json"], "nodes", ["-o", "json"]),
+    (["--demo", "nodes", "-o", "json"], "nodes", ["-o", "json", "--demo"]),
+    (["--context", "prod", "nodes"], "nodes", ["--context", "prod"]),
+    (["--context=prod", "nodes"], "nodes", ["--context=prod"]),
+    (["--context", "nodes"], None, ["--context", "nodes"]),
+    (["--context", "nodes", "pods"], "pods", ["--context", "nodes"]),
+    (["--snapshot", "a.json", "b.json", "pods"], "pods", ["--snapshot", "a.json", "b.json"]),
+    (["--snapshot", "a.json", "record", "b.json"], "record", ["b.json", "--snapshot", "a.json"]),
+    (["--disable-pricing", "nodes"], "nodes", ["--disable-pricing"]),
+    (["--", "nodes"], None, ["--", "nodes"]),
+    (["nonsense", "nodes"], None, ["nonsense", "nodes"]),
+])  # fmt: skip
 def test_flags_may_stand_on_either_side_of_the_command(words: list[str], command: str | None, rest: list[str]) -> None:
     assert split(words) == (command, rest)
 

@@ -211,25 +211,22 @@ def test_without_the_extra_the_install_line_is_shown(monkeypatch: pytest.MonkeyP
     assert run("mcp", "--demo", status=2).err.endswith("pip install 'karptui[mcp]'\n")
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "message"),
-    [
-        ("explain", {"kind": "node", "name": "/etc/passwd"}, "name is invalid"),
-        ("explain", {"kind": "node", "name": "../prod.json"}, "name is invalid"),
-        ("explain", {"kind": "node", "name": "prod.karptui"}, "name is invalid"),
-        ("explain", {"kind": "pod", "name": "web/prod.json.gz"}, "name is invalid"),
-        ("explain", {"kind": "node", "name": "--snapshot=x"}, "name is invalid"),
-        ("explain", {"kind": "node", "name": "-"}, "name is invalid"),
-        ("explain", {"kind": "event", "name": "x"}, "kind is invalid: pod, node or pool."),
-        ("explain", {"kind": "node"}, "name is missing"),
-        ("pending", {"namespace": "a --demo"}, "namespace is invalid"),
-        ("verdict", {"at": "x.json"}, "at is invalid"),
-        ("verdict", {"snapshot": "x"}, "there is no argument snapshot; its arguments: at"),
-        ("forward", {"horizon": 6}, "horizon is invalid"),
-        ("plan", {"manifests": "x" * 300_000}, "manifests is invalid"),
-        ("plan", {}, "manifests is missing"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "message"), [
+    ("explain", {"kind": "node", "name": "/etc/passwd"}, "name is invalid"),
+    ("explain", {"kind": "node", "name": "../prod.json"}, "name is invalid"),
+    ("explain", {"kind": "node", "name": "prod.karptui"}, "name is invalid"),
+    ("explain", {"kind": "pod", "name": "web/prod.json.gz"}, "name is invalid"),
+    ("explain", {"kind": "node", "name": "--snapshot=x"}, "name is invalid"),
+    ("explain", {"kind": "node", "name": "-"}, "name is invalid"),
+    ("explain", {"kind": "event", "name": "x"}, "kind is invalid: pod, node or pool."),
+    ("explain", {"kind": "node"}, "name is missing"),
+    ("pending", {"namespace": "a --demo"}, "namespace is invalid"),
+    ("verdict", {"at": "x.json"}, "at is invalid"),
+    ("verdict", {"snapshot": "x"}, "there is no argument snapshot; its arguments: at"),
+    ("forward", {"horizon": 6}, "horizon is invalid"),
+    ("plan", {"manifests": "x" * 300_000}, "manifests is invalid"),
+    ("plan", {}, "manifests is missing"),
+])  # fmt: skip
 def test_a_model_can_name_neither_flags_nor_files(tool: str, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ToolError, match=message):
         command_line(tool, arguments)

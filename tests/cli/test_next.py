@@ -62,14 +62,11 @@ def test_no_launch_is_promised_while_karpenter_is_down(tmp_path: Path, run: Run)
     assert "Karpenter would launch" not in printed.out
 
 
-@pytest.mark.parametrize(
-    ("incident", "idle"),
-    [
-        ("karpenter-down-and-a-strict-budget", "Karpenter is not running: none of this happens until it runs"),
-        ("karpenter-without-leader", "Karpenter has no leader: none of this happens until it has one"),
-        ("budget-keeps-empty-nodes", ""),
-    ],
-)
+@pytest.mark.parametrize(("incident", "idle"), [
+    ("karpenter-down-and-a-strict-budget", "Karpenter is not running: none of this happens until it runs"),
+    ("karpenter-without-leader", "Karpenter has no leader: none of this happens until it has one"),
+    ("budget-keeps-empty-nodes", ""),
+])  # fmt: skip
 def test_karpenter_that_does_not_work_is_told(incident: str, idle: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(INCIDENTS[incident].snapshot()))

@@ -65,22 +65,12 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "nodes --demo --simulate",
-        "pools --demo",
-        "types --demo --pool general",
-        "advice --demo",
-        "sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.07 --jobs 1",
-        "next --snapshot SNAPSHOT",
-        "blockers SNAPSHOT --no-simulation",
-        "pending --snapshot WAITING",
-        "explain pod trino/worker-0 --snapshot STORY",
-        "explain node node-000 --snapshot SNAPSHOT",
-        "simulate SNAPSHOT --scenario SCENARIO --replay next",
-    ],
-)
+@pytest.mark.parametrize("words", [
+    "nodes --demo --simulate", "pools --demo", "types --demo --pool general", "advice --demo",
+    "sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.07 --jobs 1", "next --snapshot SNAPSHOT",
+    "blockers SNAPSHOT --no-simulation", "pending --snapshot WAITING", "explain pod trino/worker-0 --snapshot STORY",
+    "explain node node-000 --snapshot SNAPSHOT", "simulate SNAPSHOT --scenario SCENARIO --replay next",
+])  # fmt: skip
 def test_a_discount_is_taken_off_every_price(
     words: str, snapshot: str, story: str, scenario: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

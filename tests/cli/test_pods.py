@@ -37,16 +37,13 @@ def test_json(tmp_path: Path, run: Run) -> None:
     assert rows["agent-1"]["protection"] == "DaemonSet"
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["-n", "kube-system"], ["agent-1"]),
-        (["-n", "kube-system", "-A"], ["agent-1", "api-1", "api-2", "job-1"]),
-        (["-l", "app=api"], ["api-1", "api-2"]),
-        (["--node-selector", "team=a", "--sort-by", "name=dsc"], ["api-2", "api-1", "agent-1"]),
-        (["--node-selector", "team=b"], []),
-        (["--filter", "status=Pending"], ["job-1"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "names"), [
+    (["-n", "kube-system"], ["agent-1"]),
+    (["-n", "kube-system", "-A"], ["agent-1", "api-1", "api-2", "job-1"]),
+    (["-l", "app=api"], ["api-1", "api-2"]),
+    (["--node-selector", "team=a", "--sort-by", "name=dsc"], ["api-2", "api-1", "agent-1"]),
+    (["--node-selector", "team=b"], []),
+    (["--filter", "status=Pending"], ["job-1"]),
+])  # fmt: skip
 def test_rows_are_chosen(tmp_path: Path, words: list[str], names: list[str], run: Run) -> None:
     assert [row["name"] for row in pods(run, "--snapshot", a_file(tmp_path), *words)] == names

@@ -134,17 +134,14 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(
     assert "; 1 container without a recommendation yet" in printed(capsys, story, "--krr", str(path))
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("{", "krr.json: is no result of krr -f json: "),
-        ('{"scans": [{"object": 3}]}', "krr.json: is no result of krr -f json: Expected `object`, got `int`"),
-        (json.dumps(krr((WORKER, "a lot", 1))), "StatefulSet trino/worker: container app: recommended.requests.cpu"),
-        (json.dumps(krr((WORKER, -1, 1))), "recommended.requests.cpu.value is -1.0, no amount"),
-        (json.dumps(krr((WORKER, "?", None))), "there are no recommendations, and nothing is recommended"),
-        (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("{", "krr.json: is no result of krr -f json: "),
+    ('{"scans": [{"object": 3}]}', "krr.json: is no result of krr -f json: Expected `object`, got `int`"),
+    (json.dumps(krr((WORKER, "a lot", 1))), "StatefulSet trino/worker: container app: recommended.requests.cpu"),
+    (json.dumps(krr((WORKER, -1, 1))), "recommended.requests.cpu.value is -1.0, no amount"),
+    (json.dumps(krr((WORKER, "?", None))), "there are no recommendations, and nothing is recommended"),
+    (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
+])  # fmt: skip
 def test_what_is_no_recommendation_is_a_sentence(
     text: str, problem: str, capsys: pytest.CaptureFixture[str], story: Path, tmp_path: Path
 ) -> None:
@@ -186,14 +183,11 @@ def test_vpas_of_a_live_cluster_are_listed_once() -> None:
     assert live_vpas(Answering(ApiError(404, "NotFound", "the server could not find the requested resource"))) == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "problem"),
-    [
-        (ApiError(403, "Forbidden", "no"), "verticalpodautoscalers cannot be listed: the API server answered 403"),
-        (b"<html>", "verticalpodautoscalers cannot be read: "),
-        (b'{"items": [{"metadata": {}}]}', "cannot be read: VerticalPodAutoscaler (without a name): metadata.name"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "problem"), [
+    (ApiError(403, "Forbidden", "no"), "verticalpodautoscalers cannot be listed: the API server answered 403"),
+    (b"<html>", "verticalpodautoscalers cannot be read: "),
+    (b'{"items": [{"metadata": {}}]}', "cannot be read: VerticalPodAutoscaler (without a name): metadata.name"),
+])  # fmt: skip
 def test_vpas_that_cannot_be_listed_are_a_sentence(answer: bytes | Exception, problem: str) -> None:
     refused = live_vpas(Answering(answer))
     assert isinstance(refused, SourceError)

@@ -58,13 +58,10 @@ def test_what_is_replayed_can_be_said_on_the_command_line(tmp_path: Path, snapsh
     assert "Karpenter's next command, edited" in run("simulate", snapshot, "--scenario", path, "--replay", "next").out
 
 
-@pytest.mark.parametrize(
-    ("conditions", "answer"),
-    [
-        (["drift", "pending"], (3, "--fail-on drift: ", "--fail-on pending: ")),
-        (["cost", "cost+10%", "cost+0.5"], (0,)),
-    ],
-)
+@pytest.mark.parametrize(("conditions", "answer"), [
+    (["drift", "pending"], (3, "--fail-on drift: ", "--fail-on pending: ")),
+    (["cost", "cost+10%", "cost+0.5"], (0,)),
+])  # fmt: skip
 def test_conditions(
     conditions: list[str], answer: tuple[int, *tuple[str, ...]], tmp_path: Path, snapshot: str, run: Run
 ) -> None:

@@ -68,17 +68,14 @@ def test_the_instant_to_look_from_may_be_given(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "called"),
-    [
-        ("gone.json", None, "gone"),
-        ("broken.json", b"{", "broken"),
-        ("named.json", b'{"karptui": 1, "name": "mine", "objects": 3}', "mine"),
-        ("packed.json.gz", gzip.compress(b'{"karptui": 9, "name": "new"}', mtime=0), "new"),
-        ("text.json", b'"text"', "text"),
-        ("list.json", b"[1, 2]", "list"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "called"), [
+    ("gone.json", None, "gone"),
+    ("broken.json", b"{", "broken"),
+    ("named.json", b'{"karptui": 1, "name": "mine", "objects": 3}', "mine"),
+    ("packed.json.gz", gzip.compress(b'{"karptui": 9, "name": "new"}', mtime=0), "new"),
+    ("text.json", b'"text"', "text"),
+    ("list.json", b"[1, 2]", "list"),
+])  # fmt: skip
 def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
     name: str, content: bytes | None, called: str, tmp_path: Path, run: Run
 ) -> None:

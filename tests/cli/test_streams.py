@@ -36,22 +36,12 @@ def run(*words: str, closed: str = "", encoding: str = "", cwd: Path | None = No
     return subprocess.run(command, capture_output=True, env=environment, cwd=cwd, check=False, encoding=spoken)
 
 
-@pytest.mark.parametrize(
-    ("words", "closed", "encoding", "status", "error"),
-    [
-        (["forward", "--help"], "", "ascii", 0, ""),
-        (["nodes", "--snapshot", "-"], "<&-", "", 2, "karptui nodes: standard input: is closed\n"),
-        (["--version"], ">&-", "", 1, "karptui: cannot be written: standard output is closed\n"),
-        (
-            ["completion", "bash"],
-            ">/dev/full",
-            "",
-            1,
-            "karptui completion: cannot be written: No space left on device\n",
-        ),
-    ],
-    ids=["ascii", "input closed", "output closed", "device full"],
-)
+@pytest.mark.parametrize(("words", "closed", "encoding", "status", "error"), [
+    (["forward", "--help"], "", "ascii", 0, ""),
+    (["nodes", "--snapshot", "-"], "<&-", "", 2, "karptui nodes: standard input: is closed\n"),
+    (["--version"], ">&-", "", 1, "karptui: cannot be written: standard output is closed\n"),
+    (["completion", "bash"], ">/dev/full", "", 1, "karptui completion: cannot be written: No space left on device\n"),
+], ids=["ascii", "input closed", "output closed", "device full"])  # fmt: skip
 def test_streams_of_a_shell(words: list[str], closed: str, encoding: str, status: int, error: str) -> None:
     ended = run(*words, closed=closed, encoding=encoding)
     assert (ended.returncode, ended.stderr) == (status, error)
@@ -290,20 +280,16 @@ def test_a_fault_where_no_report_of_it_can_be_kept(
 # Files without an end
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["simulate", "{snapshot}", "--scenario", "/dev/zero"],
-        ["sweep", "{snapshot}", "--set", "A=1", "--jobs", "1", "--scenario", "/dev/zero"],
-        ["forward", "--snapshot", "{snapshot}", "--horizon", "10m", "--scenario", "/dev/zero"],
-        ["plan", "--snapshot", "{snapshot}", "-f", "/dev/zero"],
-        ["nodes", "--kubeconfig", "/dev/zero"],
-        ["nodes", "--snapshot", "/dev/zero"],
-        ["pools", "--snapshot", "/dev/urandom"],
-        ["nodes", "--snapshot", "{catalog}"],
-    ],
-    ids=lambda words: f"{words[0]} {words[-2]}",
-)
+@pytest.mark.parametrize("words", [
+    ["simulate", "{snapshot}", "--scenario", "/dev/zero"],
+    ["sweep", "{snapshot}", "--set", "A=1", "--jobs", "1", "--scenario", "/dev/zero"],
+    ["forward", "--snapshot", "{snapshot}", "--horizon", "10m", "--scenario", "/dev/zero"],
+    ["plan", "--snapshot", "{snapshot}", "-f", "/dev/zero"],
+    ["nodes", "--kubeconfig", "/dev/zero"],
+    ["nodes", "--snapshot", "/dev/zero"],
+    ["pools", "--snapshot", "/dev/urandom"],
+    ["nodes", "--snapshot", "{catalog}"],
+], ids=lambda words: f"{words[0]} {words[-2]}")  # fmt: skip
 def test_a_file_without_an_end_is_a_sentence(
     words: list[str], snapshot: Path, streams: Streams, tmp_path: Path
 ) -> None:

@@ -36,18 +36,15 @@ def test_nothing_is_drawn_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, 
     assert main(["--demo"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "settings", "sentence"),
-    [
-        (["--theme", "foo"], "", "theme: there is no theme foo; there are ansi-dark, "),
-        (["--theme", "nrod"], "", "theme: there is no theme nrod; did you mean nord?"),
-        (["--screen", "foo"], "", "screen: there is no screen foo; there are nodes, "),
-        (["-l", "'a=b'"], "", "node_selector: 'a=b' contains quotes, which a label cannot: write a=b"),
-        ([], "theme = 5", "config.toml: theme: must be text, is a number: write it in quotes"),
-        ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
-        (["--theme", "nord"], "wide = true", app_command.NO_TERMINAL),
-    ],
-)
+@pytest.mark.parametrize(("words", "settings", "sentence"), [
+    (["--theme", "foo"], "", "theme: there is no theme foo; there are ansi-dark, "),
+    (["--theme", "nrod"], "", "theme: there is no theme nrod; did you mean nord?"),
+    (["--screen", "foo"], "", "screen: there is no screen foo; there are nodes, "),
+    (["-l", "'a=b'"], "", "node_selector: 'a=b' contains quotes, which a label cannot: write a=b"),
+    ([], "theme = 5", "config.toml: theme: must be text, is a number: write it in quotes"),
+    ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
+    (["--theme", "nord"], "wide = true", app_command.NO_TERMINAL),
+])  # fmt: skip
 def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
     words: list[str],
     settings: str,
@@ -123,17 +120,14 @@ def test_a_snapshot_in_a_pipe_leaves_the_keys_to_the_terminal() -> None:
         os.close(main_end)
 
 
-@pytest.mark.parametrize(
-    ("term", "colorterm", "theme"),
-    [
-        ("xterm", "", "ansi-dark"),
-        ("linux", "", "ansi-dark"),
-        ("xterm", "truecolor", ""),
-        ("xterm-256color", "", ""),
-        ("dumb", "", ""),
-        ("", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("term", "colorterm", "theme"), [
+    ("xterm", "", "ansi-dark"),
+    ("linux", "", "ansi-dark"),
+    ("xterm", "truecolor", ""),
+    ("xterm-256color", "", ""),
+    ("dumb", "", ""),
+    ("", "", ""),
+])  # fmt: skip
 def test_a_terminal_of_sixteen_colours_gets_a_theme_of_sixteen_colours(
     term: str, colorterm: str, theme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,12 +13,9 @@ from karptui.cli.main import main
 
 CASE = {
     "settings": {"VM_MEMORY_OVERHEAD_PERCENT": 0.075},
-    "nodeClass": {
-        "metadata": {"name": "default"},
-        "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]},
-        "status": {"subnets": [{"zone": "us-east-1a", "zoneID": "use1-az4"}]},
-    },
-}
+    "nodeClass": {"metadata": {"name": "default"}, "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]},
+                  "status": {"subnets": [{"zone": "us-east-1a", "zoneID": "use1-az4"}]}},
+}  # fmt: skip
 
 
 @pytest.fixture

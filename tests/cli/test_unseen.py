@@ -106,14 +106,11 @@ def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, run: Run)
     assert main(["nodes", "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1"],
-        ["simulate", "--self-check"],
-        ["simulate", "--scenario", "nothing.yaml"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1"],
+    ["simulate", "--self-check"],
+    ["simulate", "--scenario", "nothing.yaml"],
+])  # fmt: skip
 def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
@@ -138,23 +135,20 @@ def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Ru
     assert "there is no NodePool x" in error
 
 
-@pytest.mark.parametrize(
-    ("missing", "words", "texts"),
-    [
-        ("Pod", ["next"], {"pods were not read": True, "delete": False}),
-        ("Pod", ["remedies"], {"pods were not read": True, "frees": False}),
-        ("NodePool", ["next"], {"NodePools were not read": True}),
-        ("NodeClaim", ["next"], {"NodeClaims were not read": True}),
-        *(
-            (kind, ["verdict", "--no-simulate"], {f"{kind}s were not read{rest}": True, "not exist": False})
-            for kind, rest in (
-                ("NodePool", ": findings that need them are missing"),
-                ("NodeClaim", ": findings that need them are missing"),
-                ("DaemonSet", ", which count as none"),
-            )
-        ),
-    ],
-)
+@pytest.mark.parametrize(("missing", "words", "texts"), [
+    ("Pod", ["next"], {"pods were not read": True, "delete": False}),
+    ("Pod", ["remedies"], {"pods were not read": True, "frees": False}),
+    ("NodePool", ["next"], {"NodePools were not read": True}),
+    ("NodeClaim", ["next"], {"NodeClaims were not read": True}),
+    *(
+        (kind, ["verdict", "--no-simulate"], {f"{kind}s were not read{rest}": True, "not exist": False})
+        for kind, rest in (
+            ("NodePool", ": findings that need them are missing"),
+            ("NodeClaim", ": findings that need them are missing"),
+            ("DaemonSet", ", which count as none"),
+        )
+    ),
+])  # fmt: skip
 def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
     missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,14 +161,11 @@ def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
     assert status != 0
 
 
-@pytest.mark.parametrize(
-    ("missing", "words", "texts"),
-    [
-        ("PodDisruptionBudget", [], {"PodDisruptionBudgets were not read, which count as none": True, "next": False}),
-        ("CronJob", [], {"next, once unblocked: ": True}),
-        ("Node", ["--no-simulate"], {"pods pending": True, " fit": False, "short by": False}),
-    ],
-)
+@pytest.mark.parametrize(("missing", "words", "texts"), [
+    ("PodDisruptionBudget", [], {"PodDisruptionBudgets were not read, which count as none": True, "next": False}),
+    ("CronJob", [], {"next, once unblocked: ": True}),
+    ("Node", ["--no-simulate"], {"pods pending": True, " fit": False, "short by": False}),
+])  # fmt: skip
 def test_the_verdict_of_a_recording_that_lacks_a_kind(
     missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -187,34 +178,28 @@ def test_the_verdict_of_a_recording_that_lacks_a_kind(
     assert {text: text in output for text in texts} == texts
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("drill", ": no node has a zone, a capacity type or a NodePool"),
-        ("headroom", ": no workload has pods that could run on other nodes"),
-        ("verdict", "no nodes, no NodeClaims and no NodePools"),
-        ("nodes", "no nodes"),
-    ],
-)
+@pytest.mark.parametrize(("command", "told"), [
+    ("drill", ": no node has a zone, a capacity type or a NodePool"),
+    ("headroom", ": no workload has pods that could run on other nodes"),
+    ("verdict", "no nodes, no NodeClaims and no NodePools"),
+    ("nodes", "no nodes"),
+])  # fmt: skip
 def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "empty.json"
     path.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
     assert told in "".join(run(command, "--snapshot", str(path), "--no-aws"))
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("host-port", "DaemonSet", "judging by the objects read, a new node of general", "Karpenter would"),
-        ("kubelet-reserves-too-much", "EC2NodeClass", "judging by the objects read, a new node of dense", "next"),
-        ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
-        ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
-        ("gcp-preempts-spot", "NodeClaim", "5 spot nodes in NodePool spot were interrupted", "5 of"),
-        ("freeze-stops-repair", "Pod", "StorageReady=False for 55m (EBS volume I/O has stalled)\n", "repairs"),
-        ("fine-metal-boots", "Event", "nothing found, but not everything is checked: events", "none was launched"),
-        ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),
-    ],
-)
+@pytest.mark.parametrize("case", [
+    ("host-port", "DaemonSet", "judging by the objects read, a new node of general", "Karpenter would"),
+    ("kubelet-reserves-too-much", "EC2NodeClass", "judging by the objects read, a new node of dense", "next"),
+    ("storage-quota", "Pod", "No new pods of logging/loki for 50m: ResourceQuota storage", "exist"),
+    ("static-pool-is-short", "Node", "EC2 refused 20 launches of gateway", "0 of 5"),
+    ("gcp-preempts-spot", "NodeClaim", "5 spot nodes in NodePool spot were interrupted", "5 of"),
+    ("freeze-stops-repair", "Pod", "StorageReady=False for 55m (EBS volume I/O has stalled)\n", "repairs"),
+    ("fine-metal-boots", "Event", "nothing found, but not everything is checked: events", "none was launched"),
+    ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),
+])  # fmt: skip
 def test_what_was_not_read_is_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, str, str]
 ) -> None:

@@ -54,14 +54,11 @@ def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is
         assert row["text"].replace("|", "\\|") in cells
 
 
-@pytest.mark.parametrize(
-    ("name", "shown", "not_shown"),
-    [
-        ("fine-single-karpenter", "not everything is checked: changes of the last 60m", "no leader"),
-        ("replacement-never-registers", "for 69m; Karpenter should have given up 54m ago", "no leader"),
-        ("karpenter-without-leader", "has no leader", "no blockers or problems"),
-    ],
-)
+@pytest.mark.parametrize(("name", "shown", "not_shown"), [
+    ("fine-single-karpenter", "not everything is checked: changes of the last 60m", "no leader"),
+    ("replacement-never-registers", "for 69m; Karpenter should have given up 54m ago", "no leader"),
+    ("karpenter-without-leader", "has no leader", "no blockers or problems"),
+])  # fmt: skip
 def test_a_later_now_makes_old_data_no_fault(
     name: str, shown: str, not_shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,45 +65,36 @@ def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("args", "settings"),
-    [
-        (["--vm-memory-overhead-percent=0.03"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.03"}),
-        (["-reserved-enis", "2"], {"RESERVED_ENIS": "2", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-        (["--log-level", "debug", "--isolated-vpc", "--batch-max-duration=5s"],
-         {"ISOLATED_VPC": "true", "BATCH_MAX_DURATION": "5s", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-        (["run", "--reserved-enis=2"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-        (["--", "--reserved-enis=2"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-        (["--reserved-enis"], {"RESERVED_ENIS": "", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-        ([5, "--reserved-enis=2"], {"RESERVED_ENIS": "2", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("args", "settings"), [
+    (["--vm-memory-overhead-percent=0.03"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.03"}),
+    (["-reserved-enis", "2"], {"RESERVED_ENIS": "2", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+    (["--log-level", "debug", "--isolated-vpc", "--batch-max-duration=5s"],
+     {"ISOLATED_VPC": "true", "BATCH_MAX_DURATION": "5s", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+    (["run", "--reserved-enis=2"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+    (["--", "--reserved-enis=2"], {"VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+    (["--reserved-enis"], {"RESERVED_ENIS": "", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+    ([5, "--reserved-enis=2"], {"RESERVED_ENIS": "2", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
+])  # fmt: skip
 def test_flags_outweigh_variables(args: list[Any], settings: dict[str, str]) -> None:
     container = {"name": "controller", "args": args, "env": env(VM_MEMORY_OVERHEAD_PERCENT="0.05")}
     assert decode_controller(deployment(container), "Deployment").settings == settings
 
 
-@pytest.mark.parametrize(
-    ("labels", "version"),
-    [
-        ({"app.kubernetes.io/version": "1.12.0"}, "1.12.0"),
-        ({"helm.sh/chart": "karpenter-1.11.0"}, "1.11.0"),
-        ({"app.kubernetes.io/version": "latest"}, ""),
-    ],
-)
+@pytest.mark.parametrize(("labels", "version"), [
+    ({"app.kubernetes.io/version": "1.12.0"}, "1.12.0"),
+    ({"helm.sh/chart": "karpenter-1.11.0"}, "1.11.0"),
+    ({"app.kubernetes.io/version": "latest"}, ""),
+])  # fmt: skip
 def test_labels_tell_the_version_where_the_image_does_not(labels: dict[str, str], version: str) -> None:
     info = decode_controller(deployment({"name": "controller", "image": "x:latest"}, labels=labels), "Deployment")
     assert info.version == version
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {},
-        {"metadata": 5, "spec": []},
-        {"spec": {"template": {"spec": {"containers": [5, {"env": "x", "args": {}, "envFrom": 1}]}}}},
-        {"spec": {"template": {"spec": {"containers": [{"env": [{"name": "RESERVED_ENIS", "valueFrom": 5}]}]}}}},
-    ],
-)
+@pytest.mark.parametrize("document", [
+    {},
+    {"metadata": 5, "spec": []},
+    {"spec": {"template": {"spec": {"containers": [5, {"env": "x", "args": {}, "envFrom": 1}]}}}},
+    {"spec": {"template": {"spec": {"containers": [{"env": [{"name": "RESERVED_ENIS", "valueFrom": 5}]}]}}}},
+])  # fmt: skip
 def test_other_shapes_are_ignored(document: dict[str, Any]) -> None:
     assert decode_controller(document, "Deployment").settings == {}

@@ -96,48 +96,42 @@ def test_any_wrong_value_gives_an_object_or_an_error(kind: Kind) -> None:
                 assert event.item.key == item.key
 
 
-@pytest.mark.parametrize(
-    ("path", "wrong", "problem"),
-    [
-        ("metadata.labels", 5, "must be an object, is a number"),
-        ("metadata.creationTimestamp", "today", "'today' is not an RFC 3339 timestamp"),
-        ("metadata.deletionTimestamp", "2026-02-30T00:00:00Z", "'2026-02-30T00:00:00Z' is not an RFC 3339 timestamp"),
-        ("status.startTime", "?", "'?' is not an RFC 3339 timestamp"),
-        ("status.conditions[0].lastTransitionTime", "?", "'?' is not an RFC 3339 timestamp"),
-        ("spec.containers[0].resources.requests.cpu", "two", "'two' is not a quantity"),
-        ("spec.containers[0].resources.limits.memory", "2GB", "'2GB' is not a quantity"),
-        ("spec.initContainers[1].resources.requests.cpu", "1 core", "'1 core' is not a quantity"),
-        ("status.containerStatuses[0].resources.requests.cpu", "?", "'?' is not a quantity"),
-        ("status.containerStatuses[0].allocatedResources.cpu", "?", "'?' is not a quantity"),
-        ("spec.overhead.memory", "?", "'?' is not a quantity"),
-        ("spec.resources.requests.cpu", "?", "'?' is not a quantity"),
-        ("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields",
-         5, "must be a list, is a number"),
-        ("spec.tolerations[0].key", 1, "must be text, is a number: write it in quotes"),
-        ("spec.topologySpreadConstraints[0].maxSkew", MISSING, "is missing"),
-        ("spec.priority", 10**30, "must be a number up to 9223372036854775807"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "wrong", "problem"), [
+    ("metadata.labels", 5, "must be an object, is a number"),
+    ("metadata.creationTimestamp", "today", "'today' is not an RFC 3339 timestamp"),
+    ("metadata.deletionTimestamp", "2026-02-30T00:00:00Z", "'2026-02-30T00:00:00Z' is not an RFC 3339 timestamp"),
+    ("status.startTime", "?", "'?' is not an RFC 3339 timestamp"),
+    ("status.conditions[0].lastTransitionTime", "?", "'?' is not an RFC 3339 timestamp"),
+    ("spec.containers[0].resources.requests.cpu", "two", "'two' is not a quantity"),
+    ("spec.containers[0].resources.limits.memory", "2GB", "'2GB' is not a quantity"),
+    ("spec.initContainers[1].resources.requests.cpu", "1 core", "'1 core' is not a quantity"),
+    ("status.containerStatuses[0].resources.requests.cpu", "?", "'?' is not a quantity"),
+    ("status.containerStatuses[0].allocatedResources.cpu", "?", "'?' is not a quantity"),
+    ("spec.overhead.memory", "?", "'?' is not a quantity"),
+    ("spec.resources.requests.cpu", "?", "'?' is not a quantity"),
+    ("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields",
+     5, "must be a list, is a number"),
+    ("spec.tolerations[0].key", 1, "must be text, is a number: write it in quotes"),
+    ("spec.topologySpreadConstraints[0].maxSkew", MISSING, "is missing"),
+    ("spec.priority", 10**30, "must be a number up to 9223372036854775807"),
+])  # fmt: skip
 def test_error_names_kind_object_and_field(path: str, wrong: Any, problem: str) -> None:
     raw, sentence = changed(sample(Kind.POD), parse_path(path), wrong), f"Pod prod/web-1-abcde: {path}: {problem}"
     assert outcome(KindReader(Kind.POD), raw) == (None, sentence)
     assert StreamDecoder(Kind.POD).page(page(raw)).problems == (sentence,)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "path", "wrong", "problem"),
-    [
-        (Kind.NODEPOOL, "general", "spec.limits.cpu", "lots", "'lots' is not a quantity"),
-        (Kind.NODEPOOL, "general", "spec.disruption.consolidateAfter", "30", 'time: missing unit in duration "30"'),
-        (Kind.NODEPOOL, "general", "spec.template.spec.expireAfter", "1w", 'time: unknown unit "w" in duration "1w"'),
-        (Kind.NODECLAIM, "general-abcde", "status.conditions[1].lastTransitionTime", "?",
-         "'?' is not an RFC 3339 timestamp"),
-        (Kind.NODECLASS, "default", "status.conditions", 5, "must be a list, is a number"),
-        (Kind.EVENT, "prod/web.1", "eventTime", "?", "'?' is not an RFC 3339 timestamp"),
-        (Kind.NODE, "node-1", "spec", [], "must be an object, is a list"),
-        (Kind.POD, "(without a name)", "metadata.name", 5, "must be text, is a number: write it in quotes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "name", "path", "wrong", "problem"), [
+    (Kind.NODEPOOL, "general", "spec.limits.cpu", "lots", "'lots' is not a quantity"),
+    (Kind.NODEPOOL, "general", "spec.disruption.consolidateAfter", "30", 'time: missing unit in duration "30"'),
+    (Kind.NODEPOOL, "general", "spec.template.spec.expireAfter", "1w", 'time: unknown unit "w" in duration "1w"'),
+    (Kind.NODECLAIM, "general-abcde", "status.conditions[1].lastTransitionTime", "?",
+     "'?' is not an RFC 3339 timestamp"),
+    (Kind.NODECLASS, "default", "status.conditions", 5, "must be a list, is a number"),
+    (Kind.EVENT, "prod/web.1", "eventTime", "?", "'?' is not an RFC 3339 timestamp"),
+    (Kind.NODE, "node-1", "spec", [], "must be an object, is a list"),
+    (Kind.POD, "(without a name)", "metadata.name", 5, "must be text, is a number: write it in quotes"),
+])  # fmt: skip
 def test_errors_of_other_kinds_are_as_exact(kind: Kind, name: str, path: str, wrong: Any, problem: str) -> None:
     raw = changed(sample(kind), parse_path(path), wrong)
     assert outcome(KindReader(kind), raw) == (None, f"{kind} {name}: {path}: {problem}")
@@ -165,15 +159,12 @@ def test_invalid_utf8_affects_only_its_item(kind: Kind) -> None:
     assert len(both.problems) == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "wrong"),
-    [
-        (("metadata", "name"), {"x" * 100_000: 1}),
-        (("metadata", "creationTimestamp"), "9" * 1_000_000),
-        (("spec", "containers", 0, "resources", "requests", "cpu"), "9" * 1_000_000),
-        (("spec", "overhead"), {"x" * 1_000_000: "?"}),
-    ],
-)
+@pytest.mark.parametrize(("path", "wrong"), [
+    (("metadata", "name"), {"x" * 100_000: 1}),
+    (("metadata", "creationTimestamp"), "9" * 1_000_000),
+    (("spec", "containers", 0, "resources", "requests", "cpu"), "9" * 1_000_000),
+    (("spec", "overhead"), {"x" * 1_000_000: "?"}),
+])  # fmt: skip
 def test_errors_are_short(path: Path, wrong: Any) -> None:
     (problem,) = StreamDecoder(Kind.POD).page(page(changed(sample(Kind.POD), path, wrong))).problems
     assert len(problem) < LONGEST_SENTENCE

@@ -149,22 +149,19 @@ def test_pod_disruption_budget() -> None:
     assert bare.allowed_since_ns == 0
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ({"csi": {"driver": "ebs.csi.aws.com"}}, ("ebs.csi.aws.com", False, "", False)),
-        ({"awsElasticBlockStore": {"volumeID": "v"}}, ("", True, "", False)),
-        ({"gcePersistentDisk": {}}, ("", False, "gcePersistentDisk", False)),
-        ({"azureDisk": {}}, ("", False, "azureDisk", False)),
-        ({"azureFile": {}}, ("", False, "azureFile", False)),
-        ({"cinder": {}}, ("", False, "cinder", False)),
-        ({"vsphereVolume": {}}, ("", False, "vsphereVolume", False)),
-        ({"portworxVolume": {}}, ("", False, "portworxVolume", False)),
-        ({"local": {"path": "/"}}, ("", False, "", True)),
-        ({"hostPath": {"path": "/"}}, ("", False, "", True)),
-        ({"nfs": {}}, ("", False, "", False)),
-    ],
-)
+@pytest.mark.parametrize(("source", "expected"), [
+    ({"csi": {"driver": "ebs.csi.aws.com"}}, ("ebs.csi.aws.com", False, "", False)),
+    ({"awsElasticBlockStore": {"volumeID": "v"}}, ("", True, "", False)),
+    ({"gcePersistentDisk": {}}, ("", False, "gcePersistentDisk", False)),
+    ({"azureDisk": {}}, ("", False, "azureDisk", False)),
+    ({"azureFile": {}}, ("", False, "azureFile", False)),
+    ({"cinder": {}}, ("", False, "cinder", False)),
+    ({"vsphereVolume": {}}, ("", False, "vsphereVolume", False)),
+    ({"portworxVolume": {}}, ("", False, "portworxVolume", False)),
+    ({"local": {"path": "/"}}, ("", False, "", True)),
+    ({"hostPath": {"path": "/"}}, ("", False, "", True)),
+    ({"nfs": {}}, ("", False, "", False)),
+])  # fmt: skip
 def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tuple[str, bool, str, bool]) -> None:
     volume = decoded(Kind.PV, {"spec": source})
     assert (volume.csi_driver, volume.is_aws_ebs, volume.in_tree_plugin, volume.is_local) == expected
@@ -224,27 +221,24 @@ def test_capacity_buffers_and_pod_templates() -> None:
     assert [volume.name for volume in template.volumes] == ["data", "scratch"]
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "expected"),
-    [
-        ("v1", "Pod", Kind.POD),
-        ("karpenter.sh/v1", "NodePool", Kind.NODEPOOL),
-        ("karpenter.sh/v1alpha1", "NodeOverlay", Kind.NODEOVERLAY),
-        ("karpenter.k8s.aws/v1", "EC2NodeClass", Kind.NODECLASS),
-        ("karpenter.azure.com/v1beta1", "AKSNodeClass", Kind.NODECLASS),
-        ("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", Kind.NODECLASS),
-        ("eks.amazonaws.com/v1", "NodeClass", Kind.NODECLASS),
-        ("example.com/v1", "NodeClass", None),
-        ("events.k8s.io/v1", "Event", Kind.EVENT),
-        ("v1", "Event", Kind.EVENT),
-        ("apps/v1", "DaemonSet", Kind.DAEMONSET),
-        ("extensions/v1beta1", "DaemonSet", None),
-        ("example.com/v1", "Pod", None),
-        ("v1", "Secret", None),
-        ("v1", "NodeClass", None),
-        ("", "", None),
-    ],
-)
+@pytest.mark.parametrize(("api_version", "kind", "expected"), [
+    ("v1", "Pod", Kind.POD),
+    ("karpenter.sh/v1", "NodePool", Kind.NODEPOOL),
+    ("karpenter.sh/v1alpha1", "NodeOverlay", Kind.NODEOVERLAY),
+    ("karpenter.k8s.aws/v1", "EC2NodeClass", Kind.NODECLASS),
+    ("karpenter.azure.com/v1beta1", "AKSNodeClass", Kind.NODECLASS),
+    ("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", Kind.NODECLASS),
+    ("eks.amazonaws.com/v1", "NodeClass", Kind.NODECLASS),
+    ("example.com/v1", "NodeClass", None),
+    ("events.k8s.io/v1", "Event", Kind.EVENT),
+    ("v1", "Event", Kind.EVENT),
+    ("apps/v1", "DaemonSet", Kind.DAEMONSET),
+    ("extensions/v1beta1", "DaemonSet", None),
+    ("example.com/v1", "Pod", None),
+    ("v1", "Secret", None),
+    ("v1", "NodeClass", None),
+    ("", "", None),
+])  # fmt: skip
 def test_kind_follows_from_group_and_name(api_version: str, kind: str, expected: Kind | None) -> None:
     assert kind_of(api_version, kind) is expected
 

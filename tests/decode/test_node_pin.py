@@ -42,21 +42,18 @@ def read(pod: JSON, interner: TemplateInterner, *, as_text: bool) -> Pod:
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-@pytest.mark.parametrize(
-    ("affinity", "terms"),
-    [
-        (lambda node: {"nodeAffinity": required(pin(node))}, None),
-        (lambda node: {"nodeAffinity": required({"matchExpressions": [EXPRESSION], **pin(node)})}, 1),
-        (lambda node: {"nodeAffinity": required({**pin(node), "matchExpressions": [EXPRESSION]})}, 1),
-        (lambda node: {"nodeAffinity": required(pin(node)), "podAntiAffinity": ANTI}, None),
-        (
-            lambda node: {
-                "nodeAffinity": {**required(pin(node)), "preferredDuringSchedulingIgnoredDuringExecution": PREFERRED}
-            },
-            None,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("affinity", "terms"), [
+    (lambda node: {"nodeAffinity": required(pin(node))}, None),
+    (lambda node: {"nodeAffinity": required({"matchExpressions": [EXPRESSION], **pin(node)})}, 1),
+    (lambda node: {"nodeAffinity": required({**pin(node), "matchExpressions": [EXPRESSION]})}, 1),
+    (lambda node: {"nodeAffinity": required(pin(node)), "podAntiAffinity": ANTI}, None),
+    (
+        lambda node: {
+            "nodeAffinity": {**required(pin(node)), "preferredDuringSchedulingIgnoredDuringExecution": PREFERRED}
+        },
+        None,
+    ),
+])  # fmt: skip
 def test_pods_of_a_daemonset_share_a_template(affinity: Any, terms: int | None, as_text: bool) -> None:
     interner = TemplateInterner()
     pod, other = (read(a_pod(affinity(node), node=node), interner, as_text=as_text) for node in ("node-1", "node-2"))
@@ -74,17 +71,14 @@ def test_pods_of_a_daemonset_share_a_template(affinity: Any, terms: int | None, 
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-@pytest.mark.parametrize(
-    "pod",
-    [
-        a_pod({"nodeAffinity": required(pin("node-1"))}),
-        a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-2"),
-        a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner=None),
-        a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner={**OWNER, "kind": "ReplicaSet"}),
-        a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner={**OWNER, "apiVersion": "other.io/v1"}),
-        a_pod({"nodeAffinity": required({"matchFields": [*pin("node-1")["matchFields"], EXPRESSION]})}, node="node-1"),
-    ],
-)
+@pytest.mark.parametrize("pod", [
+    a_pod({"nodeAffinity": required(pin("node-1"))}),
+    a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-2"),
+    a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner=None),
+    a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner={**OWNER, "kind": "ReplicaSet"}),
+    a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner={**OWNER, "apiVersion": "other.io/v1"}),
+    a_pod({"nodeAffinity": required({"matchFields": [*pin("node-1")["matchFields"], EXPRESSION]})}, node="node-1"),
+])  # fmt: skip
 def test_a_term_that_still_decides_is_kept(pod: JSON, as_text: bool) -> None:
     terms = read(pod, TemplateInterner(), as_text=as_text).template.required_node_terms
     assert terms is not None

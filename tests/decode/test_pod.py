@@ -215,15 +215,12 @@ def test_defaults_of_a_bare_pod(read: Read) -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"resourceClaims": [{"name": "gpu"}]}, True),
-        ({"containers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
-        ({"initContainers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
-        ({"containers": [{"resources": {"claims": []}}], "resourceClaims": []}, False),
-    ],
-)
+@pytest.mark.parametrize(("spec", "expected"), [
+    ({"resourceClaims": [{"name": "gpu"}]}, True),
+    ({"containers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
+    ({"initContainers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
+    ({"containers": [{"resources": {"claims": []}}], "resourceClaims": []}, False),
+])  # fmt: skip
 def test_knows_who_asks_for_dynamic_resources(read: Read, spec: JSON, expected: bool) -> None:
     assert read({"metadata": {"name": "web"}, "spec": spec}).template.has_resource_claims is expected
 
@@ -255,25 +252,21 @@ def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        ({"conditions": [{"type": "Ready", "status": "True"}]}, (True, "", "")),
-        ({"conditions": [{"type": "Ready", "status": "Unknown"}]}, (None, "", "")),
-        ({"conditions": None, "reason": "Evicted"}, (None, "Evicted", "")),
-        ({"containerStatuses": [{"state": None}, {"state": {"running": {}}}]}, (None, "", "")),
-        ({"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}, (None, "ErrImagePull", "")),
-        ({"containerStatuses": [{"state": {"waiting": {}}}]}, (None, "", "")),
-        ({"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]}, (None, "OOMKilled", "")),
-        ({"containerStatuses": [{"state": {"terminated": {"reason": "Completed"}}}]}, (None, "", "")),
-        ({"containerStatuses": [{"state": {"terminated": {"reason": ""}}}]}, (None, "", "")),
-        ({"initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
-          "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]},
-         (None, "PodInitializing", "")),
-        ({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
-         (None, "", "0/3 nodes")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("status", "expected"), [
+    ({"conditions": [{"type": "Ready", "status": "True"}]}, (True, "", "")),
+    ({"conditions": [{"type": "Ready", "status": "Unknown"}]}, (None, "", "")),
+    ({"conditions": None, "reason": "Evicted"}, (None, "Evicted", "")),
+    ({"containerStatuses": [{"state": None}, {"state": {"running": {}}}]}, (None, "", "")),
+    ({"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}, (None, "ErrImagePull", "")),
+    ({"containerStatuses": [{"state": {"waiting": {}}}]}, (None, "", "")),
+    ({"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]}, (None, "OOMKilled", "")),
+    ({"containerStatuses": [{"state": {"terminated": {"reason": "Completed"}}}]}, (None, "", "")),
+    ({"containerStatuses": [{"state": {"terminated": {"reason": ""}}}]}, (None, "", "")),
+    ({"initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
+      "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]}, (None, "PodInitializing", "")),
+    ({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
+     (None, "", "0/3 nodes")),
+])  # fmt: skip
 def test_reads_readiness_and_what_a_container_waits_for(
     read: Read, status: JSON, expected: tuple[bool | None, str, str]
 ) -> None:
@@ -282,19 +275,16 @@ def test_reads_readiness_and_what_a_container_waits_for(
 
 
 @both
-@pytest.mark.parametrize(
-    ("requests", "reported", "reason", "expected"),
-    [
-        ({"cpu": "1"}, {"resources": {"requests": {"cpu": "2"}}}, "", {"cpu": "2"}),
-        ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Deferred", {"cpu": "2"}),
-        ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Infeasible", {"cpu": "1"}),
-        ({"cpu": "2"}, {"resources": {}, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "3"}),
-        ({"cpu": "2"}, {"resources": None, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "2"}),
-        ({"cpu": "2"}, {"resources": {}}, "Infeasible", {}),
-        ({}, {"resources": {"requests": {"cpu": "1"}}}, "", {"cpu": "1"}),
-        (None, {"resources": {"requests": None}}, "", {}),
-    ],
-)
+@pytest.mark.parametrize(("requests", "reported", "reason", "expected"), [
+    ({"cpu": "1"}, {"resources": {"requests": {"cpu": "2"}}}, "", {"cpu": "2"}),
+    ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Deferred", {"cpu": "2"}),
+    ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Infeasible", {"cpu": "1"}),
+    ({"cpu": "2"}, {"resources": {}, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "3"}),
+    ({"cpu": "2"}, {"resources": None, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "2"}),
+    ({"cpu": "2"}, {"resources": {}}, "Infeasible", {}),
+    ({}, {"resources": {"requests": {"cpu": "1"}}}, "", {"cpu": "1"}),
+    (None, {"resources": {"requests": None}}, "", {}),
+])  # fmt: skip
 def test_counts_what_the_kubelet_reports_of_a_resize(
     read: Read, requests: Any, reported: JSON, reason: str, expected: dict[str, str]
 ) -> None:
@@ -333,90 +323,79 @@ def test_only_sidecars_among_init_containers_are_resized(read: Read) -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({}, id="another name, node and address"),
-        pytest.param({"status": {"phase": "Pending"}}, id="no status of its containers yet"),
-        pytest.param({"status__containerStatuses__0__name": "other"}, id="status of another container"),
-        pytest.param({"status__initContainerStatuses": [{"name": "init"}]}, id="status of an init container"),
-        pytest.param({"status__containerStatuses": [{"name": "app", "resources": None}]}, id="an older kubelet"),
-        pytest.param({"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
-                     id="the same amounts in other words"),
-        pytest.param({"status__containerStatuses__0__allocatedResources": {"cpu": "500m"}}, id="growing"),
-        pytest.param({"status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
-                     id="a refusal that changes nothing"),
-        pytest.param({"metadata__labels": {"pod-template-hash": "1", "app": "web"}}, id="another order of labels"),
-        pytest.param({"metadata__labels": {"app": "web", "pod-template-hash": "1",
-                                           "apps.kubernetes.io/pod-index": "3"}}, id="a label of its own"),
-        pytest.param({"metadata__annotations": None}, id="no annotations"),
-        pytest.param({"metadata__annotations": {"kubernetes.io/psp": "x"}}, id="annotations that decide nothing"),
-        pytest.param({"spec__volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "x"}}]},
-                     id="other volumes"),
-        pytest.param({"spec__nodeName": None}, id="not bound"),
-        pytest.param({"spec__affinity": None, "spec__tolerations": []}, id="nothing written out"),
-        pytest.param({"metadata__deletionTimestamp": "2026-11-20T13:00:00Z"}, id="being deleted"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("changes", [
+    pytest.param({}, id="another name, node and address"),
+    pytest.param({"status": {"phase": "Pending"}}, id="no status of its containers yet"),
+    pytest.param({"status__containerStatuses__0__name": "other"}, id="status of another container"),
+    pytest.param({"status__initContainerStatuses": [{"name": "init"}]}, id="status of an init container"),
+    pytest.param({"status__containerStatuses": [{"name": "app", "resources": None}]}, id="an older kubelet"),
+    pytest.param({"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
+                 id="the same amounts in other words"),
+    pytest.param({"status__containerStatuses__0__allocatedResources": {"cpu": "500m"}}, id="growing"),
+    pytest.param({"status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
+                 id="a refusal that changes nothing"),
+    pytest.param({"metadata__labels": {"pod-template-hash": "1", "app": "web"}}, id="another order of labels"),
+    pytest.param({"metadata__labels": {"app": "web", "pod-template-hash": "1",
+                                       "apps.kubernetes.io/pod-index": "3"}}, id="a label of its own"),
+    pytest.param({"metadata__annotations": None}, id="no annotations"),
+    pytest.param({"metadata__annotations": {"kubernetes.io/psp": "x"}}, id="annotations that decide nothing"),
+    pytest.param({"spec__volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "x"}}]},
+                 id="other volumes"),
+    pytest.param({"spec__nodeName": None}, id="not bound"),
+    pytest.param({"spec__affinity": None, "spec__tolerations": []}, id="nothing written out"),
+    pytest.param({"metadata__deletionTimestamp": "2026-11-20T13:00:00Z"}, id="being deleted"),
+])  # fmt: skip
 def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is usual.template
 
 
 @both
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"metadata__namespace": "dev"},
-        {"metadata__labels": {"app": "web"}},
-        {"metadata__labels": {"app": "web", "pod-template-hash": "2"}},
-        {"metadata__annotations": {"karpenter.sh/do-not-disrupt": "true"}},
-        {"metadata__ownerReferences": []},
-        {"spec__containers__0__image": "web:2"},
-        {"spec__containers__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
-        {"spec__containers__0__resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1"}}},
-        {"spec__containers__0__ports": [{"hostPort": 80}]},
-        {"spec__initContainers__0__resources": {"requests": {"cpu": "2"}}},
-        {"spec__initContainers__0__restartPolicy": "Always",
-         "spec__initContainers__0__resources": {"requests": {"x/y": "1"}}},
-        {"spec__nodeSelector": {"a": "b"}},
-        {"spec__affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
-        {"spec__topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
-                                              "whenUnsatisfiable": "DoNotSchedule"}]},
-        {"spec__tolerations": [{"operator": "Exists"}]},
-        {"spec__overhead": {"cpu": "1"}},
-        {"spec__resources": {"requests": {"cpu": "2"}}},
-        {"spec__resourceClaims": [{"name": "gpu"}]},
-        {"spec__priority": 1},
-        {"spec__priorityClassName": "high"},
-        {"spec__schedulerName": "other"},
-        {"spec__runtimeClassName": "gvisor"},
-        {"spec__terminationGracePeriodSeconds": 5},
-        {"spec__hostNetwork": True},
-        {"status__containerStatuses__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
-        {"status__containerStatuses__0__allocatedResources": {"cpu": "1500m"}},
-        {"status__containerStatuses__0__resources": {"requests": {"cpu": "500m"}},
-         "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
-         "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
-    ],
-    ids=",".join,
-)  # fmt: skip
+@pytest.mark.parametrize("changes", [
+    {"metadata__namespace": "dev"},
+    {"metadata__labels": {"app": "web"}},
+    {"metadata__labels": {"app": "web", "pod-template-hash": "2"}},
+    {"metadata__annotations": {"karpenter.sh/do-not-disrupt": "true"}},
+    {"metadata__ownerReferences": []},
+    {"spec__containers__0__image": "web:2"},
+    {"spec__containers__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
+    {"spec__containers__0__resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1"}}},
+    {"spec__containers__0__ports": [{"hostPort": 80}]},
+    {"spec__initContainers__0__resources": {"requests": {"cpu": "2"}}},
+    {"spec__initContainers__0__restartPolicy": "Always",
+     "spec__initContainers__0__resources": {"requests": {"x/y": "1"}}},
+    {"spec__nodeSelector": {"a": "b"}},
+    {"spec__affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
+    {"spec__topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
+                                          "whenUnsatisfiable": "DoNotSchedule"}]},
+    {"spec__tolerations": [{"operator": "Exists"}]},
+    {"spec__overhead": {"cpu": "1"}},
+    {"spec__resources": {"requests": {"cpu": "2"}}},
+    {"spec__resourceClaims": [{"name": "gpu"}]},
+    {"spec__priority": 1},
+    {"spec__priorityClassName": "high"},
+    {"spec__schedulerName": "other"},
+    {"spec__runtimeClassName": "gvisor"},
+    {"spec__terminationGracePeriodSeconds": 5},
+    {"spec__hostNetwork": True},
+    {"status__containerStatuses__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
+    {"status__containerStatuses__0__allocatedResources": {"cpu": "1500m"}},
+    {"status__containerStatuses__0__resources": {"requests": {"cpu": "500m"}},
+     "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
+     "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
+], ids=",".join)  # fmt: skip
 def test_whatever_decides_something_makes_another_template(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is not usual.template
 
 
 @both
-@pytest.mark.parametrize(
-    ("changes", "reason", "gates"),
-    [
-        ({"spec__schedulingGates": [{"name": "quota"}]}, "SchedulingGated", ("quota",)),
-        ({"spec__schedulingGates": [{"name": "quota"}], "spec__nodeName": "node-1"}, "", ()),
-        ({"spec__schedulingGates": []}, "", ()),
-        ({"spec__schedulingGates": None}, "", ()),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("changes", "reason", "gates"), [
+    ({"spec__schedulingGates": [{"name": "quota"}]}, "SchedulingGated", ("quota",)),
+    ({"spec__schedulingGates": [{"name": "quota"}], "spec__nodeName": "node-1"}, "", ()),
+    ({"spec__schedulingGates": []}, "", ()),
+    ({"spec__schedulingGates": None}, "", ()),
+], ids=str)  # fmt: skip
 def test_a_manifest_with_scheduling_gates_is_gated_and_shares_its_template(
     read: Read, changes: JSON, reason: str, gates: tuple[str, ...]
 ) -> None:
@@ -426,16 +405,11 @@ def test_a_manifest_with_scheduling_gates_is_gated_and_shares_its_template(
     assert other.template is usual.template
 
 
-@pytest.mark.parametrize(
-    ("hidden", "plain"),
-    [
-        (rb'"labels":{"apps.kubernetes.io\/pod-index":"3"}', rb'"labels":{"apps.kubernetes.io/pod-index":"3"}'),
-        (
-            rb'"annotations":{"\u006barpenter.sh/do-not-disrupt":"true"}',
-            rb'"annotations":{"karpenter.sh/do-not-disrupt":"true"}',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("hidden", "plain"), [
+    (rb'"labels":{"apps.kubernetes.io\/pod-index":"3"}', rb'"labels":{"apps.kubernetes.io/pod-index":"3"}'),
+    (rb'"annotations":{"\u006barpenter.sh/do-not-disrupt":"true"}',
+     rb'"annotations":{"karpenter.sh/do-not-disrupt":"true"}'),
+])  # fmt: skip
 def test_escapes_hide_nothing(hidden: bytes, plain: bytes) -> None:
     result, other = (
         StreamDecoder(Kind.POD).page(b'{"items":[{"metadata":{"name":"web",' + part + b"}}]}").items[0]

@@ -49,15 +49,12 @@ def test_what_is_no_list_or_watch_event_is_an_error(
 
 
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
-@pytest.mark.parametrize(
-    ("annotations", "is_end"),
-    [
-        (None, False),
-        ({}, False),
-        ({"k8s.io/initial-events-end": "true"}, True),
-        ({"k8s.io/initial-events-end": "x"}, False),
-    ],
-)
+@pytest.mark.parametrize(("annotations", "is_end"), [
+    (None, False),
+    ({}, False),
+    ({"k8s.io/initial-events-end": "true"}, True),
+    ({"k8s.io/initial-events-end": "x"}, False),
+])  # fmt: skip
 def test_bookmarks_carry_the_version_and_may_end_the_first_list(
     kind: Kind, annotations: dict[str, str] | None, is_end: bool
 ) -> None:
@@ -72,18 +69,13 @@ def test_bookmarks_carry_the_version_and_may_end_the_first_list(
 
 
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (
-            {"code": 410, "reason": "Expired", "message": "too old resource version", "metadata": {}},
-            (410, "too old resource version", 0),
-        ),
-        ({"code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 3}}, (429, "TooManyRequests", 3)),
-        ({"status": "Failure", "details": {}}, (0, "", 0)),
-        ({"metadata": None, "details": None}, (0, "", 0)),
-    ],
-)
+@pytest.mark.parametrize(("status", "expected"), [
+    ({"code": 410, "reason": "Expired", "message": "too old resource version", "metadata": {}},
+     (410, "too old resource version", 0)),
+    ({"code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 3}}, (429, "TooManyRequests", 3)),
+    ({"status": "Failure", "details": {}}, (0, "", 0)),
+    ({"metadata": None, "details": None}, (0, "", 0)),
+])  # fmt: skip
 def test_errors_have_code_message_and_retry_delay(
     kind: Kind, status: dict[str, Any], expected: tuple[int, str, int]
 ) -> None:
@@ -92,14 +84,11 @@ def test_errors_have_code_message_and_retry_delay(
     assert (event.status_code, event.message, event.retry_after_seconds) == expected
 
 
-@pytest.mark.parametrize(
-    ("metadata", "key", "version"),
-    [
-        ({"name": "web", "namespace": "prod", "resourceVersion": "9", "labels": 5}, "prod/web", "9"),
-        ({"name": "web", "resourceVersion": 9, "labels": 5}, "web", ""),
-        ({"name": 5, "namespace": "prod", "resourceVersion": "9"}, "", "9"),
-    ],
-)
+@pytest.mark.parametrize(("metadata", "key", "version"), [
+    ({"name": "web", "namespace": "prod", "resourceVersion": "9", "labels": 5}, "prod/web", "9"),
+    ({"name": "web", "resourceVersion": 9, "labels": 5}, "web", ""),
+    ({"name": 5, "namespace": "prod", "resourceVersion": "9"}, "", "9"),
+])  # fmt: skip
 def test_an_unreadable_object_keeps_its_key_and_version(metadata: dict[str, Any], key: str, version: str) -> None:
     event = StreamDecoder(Kind.POD).line(line("MODIFIED", {"metadata": metadata}))
     assert (event.item, event.key, event.resource_version) == (None, key, version)

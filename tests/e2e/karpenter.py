@@ -43,17 +43,9 @@ REPAIR_POLICIES = [
 ]  # fmt: skip
 """Those of kwok/cloudprovider/cloudprovider.go."""
 _LISTS = (
-    "/api/v1/nodes",
-    "/api/v1/pods",
-    "/api/v1/namespaces",
-    "/api/v1/services",
-    "/apis/apps/v1/replicasets",
-    "/apis/apps/v1/statefulsets",
-    "/apis/policy/v1/poddisruptionbudgets",
-    POOLS,
-    CLAIMS,
-    CLASSES,
-)
+    "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces", "/api/v1/services", "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets", "/apis/policy/v1/poddisruptionbudgets", POOLS, CLAIMS, CLASSES,
+)  # fmt: skip
 
 
 def instance_types() -> list[dict[str, Any]]:

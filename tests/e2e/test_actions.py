@@ -95,8 +95,7 @@ FURNITURE: list[tuple[str, dict[str, Any]]] = [
      {"metadata": {"name": "kept"},
       "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
                                                        "operations": ["UPDATE"], "resources": ["nodes"]}]},
-               "failurePolicy": "Fail",
-               "validations": [{"expression": DENIED, "message": "this node is kept"}]}}),
+               "failurePolicy": "Fail", "validations": [{"expression": DENIED, "message": "this node is kept"}]}}),
     (f"{POLICY}/validatingadmissionpolicybindings",
      {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}}),
 ]  # fmt: skip
@@ -230,15 +229,12 @@ def test_dry_runs_change_nothing_and_are_all_that_is_sent_by_default(do: Doing, 
     assert do.recorded() == []
 
 
-@pytest.mark.parametrize(
-    ("words", "missing"),
-    [
-        (("cordon", "n1"), "patch nodes"),
-        (("delete", "general-b"), "delete nodeclaims.karpenter.sh"),
-        (("evict", "web/b"), "create pods/eviction in web"),
-        (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
-    ],
-)
+@pytest.mark.parametrize(("words", "missing"), [
+    (("cordon", "n1"), "patch nodes"),
+    (("delete", "general-b"), "delete nodeclaims.karpenter.sh"),
+    (("evict", "web/b"), "create pods/eviction in web"),
+    (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
+])  # fmt: skip
 def test_with_the_role_for_reading_the_missing_permission_is_named(
     do: Doing, words: tuple[str, ...], missing: str
 ) -> None:

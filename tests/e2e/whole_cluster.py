@@ -29,12 +29,9 @@ HASH = "karpenter.sh/nodepool-hash"
 TYPE, POOL = "node.kubernetes.io/instance-type", "karpenter.sh/nodepool"
 STAGES = Path(__file__).resolve().parent / "servers" / "stages.yaml"
 CONTROLLERS = (
-    "deployment-controller",
-    "replicaset-controller",
-    "disruption-controller",
-    "garbage-collector-controller",
+    "deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
     "pod-garbage-collector-controller",
-)
+)  # fmt: skip
 # Without the node lifecycle controller nobody would take the taint away that this plugin puts on new nodes.
 SERVER_FLAGS = ("--disable-admission-plugins=TaintNodesByCondition",)
 REGISTRATION = "20s"
@@ -42,16 +39,9 @@ REGISTRATION = "20s"
 SETTINGS = {"INSTANCE_END": "30s", "LOG_LEVEL": "debug"}
 """What an instance takes to end; and Karpenter says which commands it gives up."""
 LISTED = (
-    NODES,
-    "/api/v1/pods",
-    "/api/v1/namespaces",
-    "/apis/apps/v1/deployments",
-    "/apis/apps/v1/replicasets",
-    "/apis/policy/v1/poddisruptionbudgets",
-    POOLS,
-    CLAIMS,
-    CLASSES,
-)
+    NODES, "/api/v1/pods", "/api/v1/namespaces", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets",
+    "/apis/policy/v1/poddisruptionbudgets", POOLS, CLAIMS, CLASSES,
+)  # fmt: skip
 EVENTS = "/api/v1/events"
 ARRIVAL = 0.5
 """Seconds in which what has changed is on its way to Karpenter."""

@@ -27,14 +27,11 @@ def modules_behind(package: str) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize(
-    ("package", "lower", "heavy"),
-    [
-        ("karptui.kube", (), {"yaml"}),
-        ("karptui.karpenter", ("kube",), set()),
-        ("karptui.decode", ("kube", "karpenter"), set()),
-    ],
-)
+@pytest.mark.parametrize(("package", "lower", "heavy"), [
+    ("karptui.kube", (), {"yaml"}),
+    ("karptui.karpenter", ("kube",), set()),
+    ("karptui.decode", ("kube", "karpenter"), set()),
+])  # fmt: skip
 def test_lower_layers_load_nothing_heavy_and_nothing_above(
     package: str, lower: tuple[str, ...], heavy: set[str]
 ) -> None:

@@ -52,13 +52,10 @@ def test_silence_is_not_taken_for_safety() -> None:
     assert line == "audit: 0 of 1 packages have known vulnerabilities; 1 more could not be checked"
 
 
-@pytest.mark.parametrize(
-    ("body", "line"),
-    [
-        ("import time; time.sleep(60)", "audit: no answer within 0.5 s"),
-        ("raise SystemExit('no network')", "audit: the packages could not be checked"),
-    ],
-)
+@pytest.mark.parametrize(("body", "line"), [
+    ("import time; time.sleep(60)", "audit: no answer within 0.5 s"),
+    ("raise SystemExit('no network')", "audit: the packages could not be checked"),
+])  # fmt: skip
 def test_whatever_happens_it_ends_with_a_sentence(
     body: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,13 +109,10 @@ def test_notes_are_the_section_of_the_version() -> None:
     assert release.changes(LOG.format("- next"), "1.2.0", is_dry=True) == "- next\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "version", "reason"),
-    [
-        (LOG.format(""), "1.2.0", "no section [1.2.0]"),
-        (LOG.format("- next"), "1.1.0", "still has changes under [Unreleased]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "version", "reason"), [
+    (LOG.format(""), "1.2.0", "no section [1.2.0]"),
+    (LOG.format("- next"), "1.1.0", "still has changes under [Unreleased]"),
+])  # fmt: skip
 def test_a_changelog_that_is_not_ready_stops_it(text: str, version: str, reason: str) -> None:
     with pytest.raises(release.ReleaseError, match=re.escape(reason)):
         release.changes(text, version, is_dry=False)

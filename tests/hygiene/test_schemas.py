@@ -33,26 +33,9 @@ GOLDENS: Final = ROOT / "tests" / "goldens" / "karpenter-1.14.1"
 FAMILIES: Final = ("runners", "minvalues")
 SOURCES: Final = ("demo", "story-d", *FAMILIES)
 LISTS: Final = (
-    "nodes",
-    "pools",
-    "pods",
-    "claims",
-    "budgets",
-    "events",
-    "pending",
-    "blockers",
-    "advice",
-    "types",
-    "capacity",
-    "packing",
-    "churn",
-    "next",
-    "drill",
-    "headroom",
-    "rehearse",
-    "verdict",
-    "remedies",
-)
+    "nodes", "pools", "pods", "claims", "budgets", "events", "pending", "blockers", "advice", "types", "capacity",
+    "packing", "churn", "next", "drill", "headroom", "rehearse", "verdict", "remedies",
+)  # fmt: skip
 FEWER: Final = {"headroom": ("--most", "3")}
 """What keeps a command from trying as many as a reader may want to know of."""
 LARGE: Final = "demo"

@@ -49,13 +49,9 @@ def test_no_text_names_a_machines_folders_or_a_package_registry() -> None:
     assert result == []
 
 
-@pytest.mark.parametrize(
-    ("texts", "is_found"),
-    [
-        (("see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"), True),
-        (("~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"), False),
-    ],
-    ids=["found", "passed over"],
-)
+@pytest.mark.parametrize(("texts", "is_found"), [
+    (("see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"), True),
+    (("~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"), False),
+], ids=["found", "passed over"])  # fmt: skip
 def test_the_check_finds_what_it_looks_for_only(texts: tuple[str, ...], *, is_found: bool) -> None:
     assert [text for text in texts if bool(found(text)) is not is_found] == []

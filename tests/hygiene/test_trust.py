@@ -20,11 +20,8 @@ TABLE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
 ROWS = {name: cells for name, *cells in re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", TABLE, re.MULTILINE)}
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 PAGES = (
-    "SECURITY.md",
-    "CODE_OF_CONDUCT.md",
-    ".github/pull_request_template.md",
-    ".github/ISSUE_TEMPLATE/wrong-answer.yml",
-)
+    "SECURITY.md", "CODE_OF_CONDUCT.md", ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/wrong-answer.yml",
+)  # fmt: skip
 
 
 def test_the_tested_versions_are_those_of_the_tests() -> None:

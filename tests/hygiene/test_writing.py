@@ -14,15 +14,8 @@ WRITERS = {
     "sources/cluster/connection_pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
 }
 NAMES = {
-    "write_text",
-    "write_bytes",
-    "mkstemp",
-    "NamedTemporaryFile",
-    "TemporaryFile",
-    "mkdtemp",
-    "symlink_to",
-    "touch",
-}
+    "write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "mkdtemp", "symlink_to", "touch",
+}  # fmt: skip
 FLAGS = {"O_CREAT", "O_TRUNC", "O_APPEND"}
 WORDS = re.compile(rf"\b(?:{'|'.join(sorted(NAMES | FLAGS))}|open\()")
 """What stands in the text of every module that does."""

@@ -51,17 +51,14 @@ def test_amounts_times_and_names_are_written_in_their_units(write: Callable[...,
         assert (write(*given) if isinstance(given, tuple) else write(given)) == text, given
 
 
-@pytest.mark.parametrize(
-    ("resource", "quantity", "text", "exact"),
-    [
-        ("cpu", "2", "2000m", "2000m"),
-        ("cpu", "2000m", "2000m", "2000m"),
-        ("cpu", "12500m", "12.5", "12.5"),
-        ("memory", "240Gi", "240Gi", "245,760Mi"),
-        ("hugepages-2Mi", "1Gi", "1,024Mi", "1,024Mi"),
-        ("nvidia.com/gpu", "4", "4", "4"),
-    ],
-)
+@pytest.mark.parametrize(("resource", "quantity", "text", "exact"), [
+    ("cpu", "2", "2000m", "2000m"),
+    ("cpu", "2000m", "2000m", "2000m"),
+    ("cpu", "12500m", "12.5", "12.5"),
+    ("memory", "240Gi", "240Gi", "245,760Mi"),
+    ("hugepages-2Mi", "1Gi", "1,024Mi", "1,024Mi"),
+    ("nvidia.com/gpu", "4", "4", "4"),
+])  # fmt: skip
 def test_amounts_of_resources_are_written_in_their_units(resource: str, quantity: str, text: str, exact: str) -> None:
     nano = parse_quantity(quantity).nano
     assert units.amount_text(resource, nano) == text

@@ -9,19 +9,16 @@ from karptui.kube.yaml_reader import YamlError, load_documents, load_first
 from karptui.kube.yaml_text import to_yaml
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("'yes'", "yes"),
-        ('"on"', "on"),
-        ("yes", True),
-        ("", None),
-        ("0777", 511),
-        ("1.5Gi", "1.5Gi"),
-        ("!!str 5", "5"),
-        ("!!timestamp 2026-01-01", "2026-01-01"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("'yes'", "yes"),
+    ('"on"', "on"),
+    ("yes", True),
+    ("", None),
+    ("0777", 511),
+    ("1.5Gi", "1.5Gi"),
+    ("!!str 5", "5"),
+    ("!!timestamp 2026-01-01", "2026-01-01"),
+])  # fmt: skip
 def test_reads_scalars_as_kubectl_does(text: str, value: Any) -> None:
     (document,) = load_documents(f"key: {text}\n".encode())
     assert document == {"key": value}
@@ -33,32 +30,29 @@ def test_reads_merges_and_anchors() -> None:
     assert load_documents(text) == [{"base": {"cpu": 1, "memory": "2Gi"}, "more": {"cpu": 2, "memory": "2Gi"}}]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (b"a: [1", r"line 1, column 4: the list that was opened with \[ is not closed"),
-        (b"a: 1\nb\nc: 2", "line 2, column 1: a colon is missing after the field name"),
-        (b"a: !!python/object:os.system x", "column 4: Kubernetes does not support the tag !!python/object:os.system"),
-        (b"a: !x b", "line 1, column 4: Kubernetes does not support the tag !x"),
-        (b"a: !!set {b, c}", "the tag !!set does not fit a mapping"),
-        (b"a: !!binary aGk=", "Kubernetes does not support the tag !!binary"),
-        (b"a: !!int zz", "line 1, column 4: zz cannot be a whole number"),
-        (b"a: !!int [1]", "the tag !!int does not fit a list"),
-        (b"~: 1", "line 1, column 1: a field name must be text"),
-        (b"a: !!bool yEs", "yEs cannot be true or false"),
-        (b"a: !!null x", "x cannot be null"),
-        (b"a: !!float x", "x cannot be a number"),
-        (b"a: !!bool maybe", "maybe cannot be true or false"),
-        (b"a: !!timestamp [x]", "the tag !!timestamp does not fit a list"),
-        (b"a: !!map x", "Kubernetes does not support the tag !!map"),
-        (b"a: !!int {b: c}", "the tag !!int does not fit a mapping"),
-        (b"? [1]\n: 2", "line 1, column 3: a field name must be text"),
-        (b"a: &x [*x]", r"\*x refers to an anchor that is not above it"),
-        (b"\x00", "a control character, which YAML does not allow"),
-        (b"[" * 500 + b"]" * 500, "nested more than 100 levels deep"),
-        (b"- " * 500 + b"1", "nested more than 100 levels deep"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    (b"a: [1", r"line 1, column 4: the list that was opened with \[ is not closed"),
+    (b"a: 1\nb\nc: 2", "line 2, column 1: a colon is missing after the field name"),
+    (b"a: !!python/object:os.system x", "column 4: Kubernetes does not support the tag !!python/object:os.system"),
+    (b"a: !x b", "line 1, column 4: Kubernetes does not support the tag !x"),
+    (b"a: !!set {b, c}", "the tag !!set does not fit a mapping"),
+    (b"a: !!binary aGk=", "Kubernetes does not support the tag !!binary"),
+    (b"a: !!int zz", "line 1, column 4: zz cannot be a whole number"),
+    (b"a: !!int [1]", "the tag !!int does not fit a list"),
+    (b"~: 1", "line 1, column 1: a field name must be text"),
+    (b"a: !!bool yEs", "yEs cannot be true or false"),
+    (b"a: !!null x", "x cannot be null"),
+    (b"a: !!float x", "x cannot be a number"),
+    (b"a: !!bool maybe", "maybe cannot be true or false"),
+    (b"a: !!timestamp [x]", "the tag !!timestamp does not fit a list"),
+    (b"a: !!map x", "Kubernetes does not support the tag !!map"),
+    (b"a: !!int {b: c}", "the tag !!int does not fit a mapping"),
+    (b"? [1]\n: 2", "line 1, column 3: a field name must be text"),
+    (b"a: &x [*x]", r"\*x refers to an anchor that is not above it"),
+    (b"\x00", "a control character, which YAML does not allow"),
+    (b"[" * 500 + b"]" * 500, "nested more than 100 levels deep"),
+    (b"- " * 500 + b"1", "nested more than 100 levels deep"),
+])  # fmt: skip
 def test_errors_describe_the_problem(text: bytes, problem: str) -> None:
     with pytest.raises(YamlError, match=problem):
         load_documents(text)
@@ -86,16 +80,12 @@ TAGS = "".join(f"%TAG !a{n}! tag:x,{n}:\n" for n in range(20_000)) + "---\na: 1\
 ALIASES = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 10}]\n" for n in range(1, 8))
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (ALIASES, "aliases and << add more than 1,000,000 values"),
-        ("- &a0 {k: 1}\n" + LISTS, "aliases and << add more than 1,000,000 values"),
-        ("- &b0 {k: 1}\n" + CHAINS, "aliases and << add more than 1,000,000 values"),
-        (TAGS, "has more than 100 directives"),
-    ],
-    ids=["aliases", "lists", "chains", "tags"],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    (ALIASES, "aliases and << add more than 1,000,000 values"),
+    ("- &a0 {k: 1}\n" + LISTS, "aliases and << add more than 1,000,000 values"),
+    ("- &b0 {k: 1}\n" + CHAINS, "aliases and << add more than 1,000,000 values"),
+    (TAGS, "has more than 100 directives"),
+], ids=["aliases", "lists", "chains", "tags"])  # fmt: skip
 def test_small_texts_never_take_long(text: str, problem: str) -> None:
     start = time.process_time()
     with pytest.raises(YamlError, match=problem):

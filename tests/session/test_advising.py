@@ -73,21 +73,18 @@ def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Fi
     return Finding(rule=rule, severity=Severity.INFO, objects=objects, fact="so", edits=tuple(edits))
 
 
-@pytest.mark.parametrize(
-    ("result", "documents", "replay"),
-    [
-        (finding("pool-limit-below-type", POOL), (POOL,), Replay.PENDING),
-        (finding("pool-weight-tie", POOL), (POOL,), Replay.SCRATCH),
-        (finding("pool-consolidation-never", POOL,
-                 edits=[SetField(POOL, ("spec", "disruption", "consolidateAfter"), "5m")]), (POOL,), Replay.NEXT),
-        (finding("pdb-never-allows", PDB, edits=[SetField(PDB, ("spec", "maxUnavailable"), 1)]), (PDB,), Replay.NEXT),
-        (finding("pdb-never-allows", PDB, edits=[DeleteObject(PDB)]), (PDB,), Replay.NEXT),
-        (finding("node-receives-pods", ObjectRef("Node", "n"), edits=[CordonNode("n")]), (), Replay.NEXT),
-        (finding("setting-overhead-high", ObjectRef("Setting", "X"), edits=[SetSetting("X", "0.05")]), (),
-         Replay.SCRATCH),
-        (finding("x", ObjectRef("Node", "n"), edits=[SetField(POOL, ("spec", "weight"), 1)]), (POOL,), Replay.PENDING),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "documents", "replay"), [
+    (finding("pool-limit-below-type", POOL), (POOL,), Replay.PENDING),
+    (finding("pool-weight-tie", POOL), (POOL,), Replay.SCRATCH),
+    (finding("pool-consolidation-never", POOL,
+             edits=[SetField(POOL, ("spec", "disruption", "consolidateAfter"), "5m")]), (POOL,), Replay.NEXT),
+    (finding("pdb-never-allows", PDB, edits=[SetField(PDB, ("spec", "maxUnavailable"), 1)]), (PDB,), Replay.NEXT),
+    (finding("pdb-never-allows", PDB, edits=[DeleteObject(PDB)]), (PDB,), Replay.NEXT),
+    (finding("node-receives-pods", ObjectRef("Node", "n"), edits=[CordonNode("n")]), (), Replay.NEXT),
+    (finding("setting-overhead-high", ObjectRef("Setting", "X"), edits=[SetSetting("X", "0.05")]), (),
+     Replay.SCRATCH),
+    (finding("x", ObjectRef("Node", "n"), edits=[SetField(POOL, ("spec", "weight"), 1)]), (POOL,), Replay.PENDING),
+])  # fmt: skip
 def test_what_a_whatif_begins_with(result: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
     opening = opening_of(result)
     assert opening == Opening(result.rule, documents, result.edits, replay=replay, is_new=bool(result.edits))

@@ -18,19 +18,16 @@ def a_view(phase: Phase | None = Phase.LIVE, *, count: int = 3, events: Phase = 
     return ClusterView(a_cluster(), {str(kind): result for kind, result in statuses.items()})
 
 
-@pytest.mark.parametrize(
-    ("phase", "count", "why"),
-    [
-        (Phase.LIVE, 3, ""),
-        (Phase.OFFLINE, 3, ""),
-        (Phase.DISCONNECTED, 3, ""),
-        (Phase.DISCONNECTED, 0, "NodeClaims are still loading"),
-        (Phase.SYNCING, 1, "NodeClaims are still loading"),
-        (Phase.FORBIDDEN, 0, "NodeClaims may not be listed, so replacements are unknown"),
-        (Phase.NOT_INSTALLED, 0, "the cluster does not know NodeClaims: Karpenter is not installed"),
-        (None, 0, ""),
-    ],
-)
+@pytest.mark.parametrize(("phase", "count", "why"), [
+    (Phase.LIVE, 3, ""),
+    (Phase.OFFLINE, 3, ""),
+    (Phase.DISCONNECTED, 3, ""),
+    (Phase.DISCONNECTED, 0, "NodeClaims are still loading"),
+    (Phase.SYNCING, 1, "NodeClaims are still loading"),
+    (Phase.FORBIDDEN, 0, "NodeClaims may not be listed, so replacements are unknown"),
+    (Phase.NOT_INSTALLED, 0, "the cluster does not know NodeClaims: Karpenter is not installed"),
+    (None, 0, ""),
+])  # fmt: skip
 def test_whether_anything_can_be_said(phase: Phase | None, count: int, why: str) -> None:
     view = a_view(phase, count=count)
     assert unknown_because(view.statuses) == why

@@ -42,16 +42,13 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
 
 
-@pytest.mark.parametrize(
-    ("version", "served", "kind", "old"),
-    [
-        ("1.15.0", "v1beta1", "EC2NodeClass", "v1beta1"),
-        ("1.15.0", "v1", "EC2NodeClass", ""),
-        ("0.37.6", "v1beta1", "EC2NodeClass", ""),
-        ("", "v1beta1", "EC2NodeClass", ""),
-        ("1.13.0", "v1beta1", "AKSNodeClass", ""),
-    ],
-)
+@pytest.mark.parametrize(("version", "served", "kind", "old"), [
+    ("1.15.0", "v1beta1", "EC2NodeClass", "v1beta1"),
+    ("1.15.0", "v1", "EC2NodeClass", ""),
+    ("0.37.6", "v1beta1", "EC2NodeClass", ""),
+    ("", "v1beta1", "EC2NodeClass", ""),
+    ("1.13.0", "v1beta1", "AKSNodeClass", ""),
+])  # fmt: skip
 def test_an_api_that_is_older_than_karpenter_is_told(version: str, served: str, kind: str, old: str) -> None:
     nodeclass = NodeClass(name="default", kind=kind, group="karpenter.k8s.aws", version=served)
     view = a_view(Kind.NODECLASS, nodeclass, version=version)
@@ -68,15 +65,12 @@ def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, l
     assert controller_of_view(view, (), NOW_NS).led_namespaces == led
 
 
-@pytest.mark.parametrize(
-    ("phase", "contact_ns", "has_one"),
-    [
-        (Phase.LIVE, NOW_NS - HOUR_NS, False),
-        (Phase.STALE, NOW_NS - HOUR_NS, True),
-        (Phase.DISCONNECTED, NOW_NS - HOUR_NS + 10 * MINUTE_NS, False),
-        (Phase.OFFLINE, NOW_NS - HOUR_NS, True),
-    ],
-)
+@pytest.mark.parametrize(("phase", "contact_ns", "has_one"), [
+    (Phase.LIVE, NOW_NS - HOUR_NS, False),
+    (Phase.STALE, NOW_NS - HOUR_NS, True),
+    (Phase.DISCONNECTED, NOW_NS - HOUR_NS + 10 * MINUTE_NS, False),
+    (Phase.OFFLINE, NOW_NS - HOUR_NS, True),
+])  # fmt: skip
 def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: int, has_one: bool) -> None:
     lease = Lease(name=LEADER_LEASE, namespace="kube-system", holder="a_1", renewed_ns=NOW_NS - HOUR_NS)
     state = a_view(Kind.LEASE, lease).state
@@ -86,18 +80,14 @@ def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: 
     assert bool(controller.led_namespaces) is has_one
 
 
-@pytest.mark.parametrize(
-    ("namespace", "watched", "read", "pods", "replicas"),
-    [
-        ("kube-system", None, 0, 0, 0),
-        ("kube-system", None, 2, 0, 2),
-        ("kube-system", None, 0, 2, 2),
-        ("kube-system", None, None, 0, None),
-        ("karpenter", None, 0, 0, None),
-        ("kube-system", 3, 0, 0, 3),
-    ],
-    ids=["scaled to 0", "no pods", "scaled up since", "unknown", "another", "watched"],
-)
+@pytest.mark.parametrize(("namespace", "watched", "read", "pods", "replicas"), [
+    ("kube-system", None, 0, 0, 0),
+    ("kube-system", None, 2, 0, 2),
+    ("kube-system", None, 0, 2, 2),
+    ("kube-system", None, None, 0, None),
+    ("karpenter", None, 0, 0, None),
+    ("kube-system", 3, 0, 0, 3),
+], ids=["scaled to 0", "no pods", "scaled up since", "unknown", "another", "watched"])  # fmt: skip
 def test_replicas_are_read_from_karpenters_deployment(
     namespace: str, watched: int | None, read: int | None, pods: int, replicas: int | None
 ) -> None:

@@ -72,16 +72,13 @@ def with_two_nodes() -> tuple[ClusterFollower, Teller]:
     return follower, source
 
 
-@pytest.mark.parametrize(
-    ("phase", "is_known"),
-    [
-        (Phase.CONNECTING, False),
-        (Phase.SYNCING, False),
-        (Phase.LIVE, True),
-        (Phase.FORBIDDEN, True),
-        (Phase.DISCONNECTED, True),
-    ],
-)
+@pytest.mark.parametrize(("phase", "is_known"), [
+    (Phase.CONNECTING, False),
+    (Phase.SYNCING, False),
+    (Phase.LIVE, True),
+    (Phase.FORBIDDEN, True),
+    (Phase.DISCONNECTED, True),
+])  # fmt: skip
 def test_nodes_are_known_once_they_are_listed_or_refused(phase: Phase, *, is_known: bool) -> None:
     follower, source = begun()
     assert not follower.knows_nodes

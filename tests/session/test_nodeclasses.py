@@ -39,21 +39,15 @@ def a_pool_that_says(status: str, reason: str) -> NodePool:
     return a_nodepool(conditions=(condition, a_condition("Ready", status="False")))
 
 
-@pytest.mark.parametrize(
-    ("pool", "unread", "told"),
-    [
-        (a_nodepool(), 1, ""),
-        (a_pool_that_says("True", "NodeClassReady"), 1, ""),
-        (a_pool_that_says("False", "SubnetsReady"), 1, ""),
-        (a_pool_that_says("False", "NodeClassNotFound"), 0, "EC2NodeClass default is not there"),
-        (
-            a_pool_that_says("Unknown", "AwaitingReconciliation"),
-            0,
-            "EC2NodeClass default is not among those that were read",
-        ),
-        (a_nodepool(is_ready=False), 0, "EC2NodeClass default is not among those that were read"),
-    ],
-)
+@pytest.mark.parametrize(("pool", "unread", "told"), [
+    (a_nodepool(), 1, ""),
+    (a_pool_that_says("True", "NodeClassReady"), 1, ""),
+    (a_pool_that_says("False", "SubnetsReady"), 1, ""),
+    (a_pool_that_says("False", "NodeClassNotFound"), 0, "EC2NodeClass default is not there"),
+    (a_pool_that_says("Unknown", "AwaitingReconciliation"), 0,
+     "EC2NodeClass default is not among those that were read"),
+    (a_nodepool(is_ready=False), 0, "EC2NodeClass default is not among those that were read"),
+])  # fmt: skip
 def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unread: int, told: str) -> None:
     assert len(unread_ec2((pool,), ())) == unread
     view = ClusterView(state_of(Inventory(nodepools=(pool,), nodes=(a_node(),))), {}, evidence=Evidence())
@@ -62,16 +56,13 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
     assert ("with default settings" in entry.origin) == bool(unread) == bool(assumed_of(view))
 
 
-@pytest.mark.parametrize(
-    ("phase", "absence", "problem", "is_assumed"),
-    [
-        (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is loading", False),
-        (Phase.LIVE, Absence.GONE, "EC2NodeClass default is not there", False),
-        (Phase.STALE, Absence.GONE, "EC2NodeClass default is not there", False),
-        (Phase.FORBIDDEN, Absence.UNREAD, "", True),
-        (Phase.OFFLINE, Absence.UNREAD, "", True),
-    ],
-)
+@pytest.mark.parametrize(("phase", "absence", "problem", "is_assumed"), [
+    (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is loading", False),
+    (Phase.LIVE, Absence.GONE, "EC2NodeClass default is not there", False),
+    (Phase.STALE, Absence.GONE, "EC2NodeClass default is not there", False),
+    (Phase.FORBIDDEN, Absence.UNREAD, "", True),
+    (Phase.OFFLINE, Absence.UNREAD, "", True),
+])  # fmt: skip
 def test_what_a_cluster_lists_to_its_end_is_believed(
     phase: Phase, absence: Absence, problem: str, *, is_assumed: bool
 ) -> None:
@@ -92,17 +83,14 @@ def test_what_was_never_listed_to_its_end_may_be_there() -> None:
     assert assumed_of(ClusterView(state_of(inventory), statuses, evidence=Evidence()))
 
 
-@pytest.mark.parametrize(
-    ("images", "system", "alias"),
-    [
-        (("general:Windows Server 2019 Datacenter", "x:Bottlerocket OS 1.49"), "linux", "windows2019"),
-        (("general:Ubuntu 24.04 LTS", "x:Bottlerocket OS 1.49"), "linux", "al2023"),
-        (("x:Windows Server 2019 Datacenter", "x:Amazon Linux 2"), "linux", "al2"),
-        (("x:Windows Server 2019 Datacenter",), "linux", "al2023"),
-        (("x:Amazon Linux 2", "x:Windows Server 2019 Datacenter"), "windows", "windows2019"),
-        (("x:Amazon Linux 2",), "windows", "windows2022"),
-    ],
-)
+@pytest.mark.parametrize(("images", "system", "alias"), [
+    (("general:Windows Server 2019 Datacenter", "x:Bottlerocket OS 1.49"), "linux", "windows2019"),
+    (("general:Ubuntu 24.04 LTS", "x:Bottlerocket OS 1.49"), "linux", "al2023"),
+    (("x:Windows Server 2019 Datacenter", "x:Amazon Linux 2"), "linux", "al2"),
+    (("x:Windows Server 2019 Datacenter",), "linux", "al2023"),
+    (("x:Amazon Linux 2", "x:Windows Server 2019 Datacenter"), "windows", "windows2019"),
+    (("x:Amazon Linux 2",), "windows", "windows2022"),
+])  # fmt: skip
 def test_the_image_is_that_of_the_nodes_of_its_nodepools_else_one_of_the_system(
     images: tuple[str, ...], system: str, alias: str
 ) -> None:

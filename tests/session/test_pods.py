@@ -35,24 +35,21 @@ def of_replicaset(**labels: str) -> Pod:
     return a_pod(owner=an_owner(name=f"web-{HASH}"), labels=labels)
 
 
-@pytest.mark.parametrize(
-    ("pod", "workloads", "expected"),
-    [
-        (of_replicaset(**{"pod-template-hash": HASH}),
-         (a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop")),),
-         PodOwner("Deployment", "shop")),
-        (of_replicaset(**{"pod-template-hash": HASH}), (a_workload(Kind.REPLICASET, f"web-{HASH}"),),
-         PodOwner("ReplicaSet", f"web-{HASH}")),
-        (of_replicaset(**{"pod-template-hash": HASH}), (), PodOwner("Deployment", "web", is_by_name=True)),
-        (of_replicaset(**{"pod-template-hash": "other"}), (), PodOwner("ReplicaSet", f"web-{HASH}")),
-        (of_replicaset(), (), PodOwner("ReplicaSet", f"web-{HASH}")),
-        (a_pod(owner=an_owner(kind="Job", name="nightly-1", api_version="batch/v1")),
-         (a_workload(Kind.JOB, "nightly-1", parent=an_owner(kind="CronJob", name="nightly")),),
-         PodOwner("CronJob", "nightly")),
-        (a_pod(daemonset="agent"), (), PodOwner("DaemonSet", "agent")),
-        (a_pod(template=PodTemplate()), (), None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("pod", "workloads", "expected"), [
+    (of_replicaset(**{"pod-template-hash": HASH}),
+     (a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop")),),
+     PodOwner("Deployment", "shop")),
+    (of_replicaset(**{"pod-template-hash": HASH}), (a_workload(Kind.REPLICASET, f"web-{HASH}"),),
+     PodOwner("ReplicaSet", f"web-{HASH}")),
+    (of_replicaset(**{"pod-template-hash": HASH}), (), PodOwner("Deployment", "web", is_by_name=True)),
+    (of_replicaset(**{"pod-template-hash": "other"}), (), PodOwner("ReplicaSet", f"web-{HASH}")),
+    (of_replicaset(), (), PodOwner("ReplicaSet", f"web-{HASH}")),
+    (a_pod(owner=an_owner(kind="Job", name="nightly-1", api_version="batch/v1")),
+     (a_workload(Kind.JOB, "nightly-1", parent=an_owner(kind="CronJob", name="nightly")),),
+     PodOwner("CronJob", "nightly")),
+    (a_pod(daemonset="agent"), (), PodOwner("DaemonSet", "agent")),
+    (a_pod(template=PodTemplate()), (), None),
+])  # fmt: skip
 def test_owner(pod: Pod, workloads: tuple[Workload, ...], expected: PodOwner | None) -> None:
     assert owners_of(a_state(*workloads)).of(pod) == expected
 
@@ -81,18 +78,15 @@ def test_entries_follow_when_the_replicaset_comes_late() -> None:
     assert "by the name" not in "".join(text for text, _ in explain_pod(entry, NOW_NS))
 
 
-@pytest.mark.parametrize(
-    ("folding", "hidden"),
-    [
-        (Folding(), ""),
-        (Folding(is_folded=True), "ab"),
-        (Folding(is_folded=True, exceptions=frozenset("a")), "b"),
-        (Folding().toggled("a"), "a"),
-        (Folding().toggled("a").toggled("b").toggled("a"), "b"),
-        (Folding().with_default(is_folded=True), "ab"),
-        (Folding(is_folded=False).with_default(is_folded=True), ""),
-        (Folding().toggled("a").with_default(is_folded=True), "b"),
-    ],
-)
+@pytest.mark.parametrize(("folding", "hidden"), [
+    (Folding(), ""),
+    (Folding(is_folded=True), "ab"),
+    (Folding(is_folded=True, exceptions=frozenset("a")), "b"),
+    (Folding().toggled("a"), "a"),
+    (Folding().toggled("a").toggled("b").toggled("a"), "b"),
+    (Folding().with_default(is_folded=True), "ab"),
+    (Folding(is_folded=False).with_default(is_folded=True), ""),
+    (Folding().toggled("a").with_default(is_folded=True), "b"),
+])  # fmt: skip
 def test_which_groups_hide_their_rows(folding: Folding, hidden: str) -> None:
     assert [name for name in "ab" if folding.hides(name)] == list(hidden)

@@ -49,14 +49,11 @@ def names_of(types: Sequence[object]) -> list[str]:
     return sorted(str(getattr(item, "name", item)) for item in types)
 
 
-@pytest.mark.parametrize(
-    ("inventory", "evidence"),
-    [
-        (INVENTORY, Evidence()),
-        (INVENTORY, Evidence(instance_types=story_e.TYPES)),
-        (story_e.inventory(), Evidence(instance_types=story_e.TYPES)),
-    ],
-)
+@pytest.mark.parametrize(("inventory", "evidence"), [
+    (INVENTORY, Evidence()),
+    (INVENTORY, Evidence(instance_types=story_e.TYPES)),
+    (story_e.inventory(), Evidence(instance_types=story_e.TYPES)),
+])  # fmt: skip
 def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inventory, evidence: Evidence) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
     shown = {entry.name: names_of([item.name for item in entry.types]) for entry in types_of_pools(view)}
@@ -118,14 +115,11 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
     assert {seen_type.name: seen_type.seen_on for seen_type in seen_types(shown)} == {"seen": 1, "coming": 1}
 
 
-@pytest.mark.parametrize(
-    ("requirement", "cpu", "cause", "sentence"),
-    [
-        (CAPACITY_TYPE, "10", Cause.CLAIM, "cpu and memory of 1 type beside the 1 type seen on 1 node"),
-        (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
-        (ARCH, "10", Cause.UNKNOWN, "1 type seen on 1 node; labels of its other types are not known"),
-    ],
-)
+@pytest.mark.parametrize(("requirement", "cpu", "cause", "sentence"), [
+    (CAPACITY_TYPE, "10", Cause.CLAIM, "cpu and memory of 1 type beside the 1 type seen on 1 node"),
+    (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
+    (ARCH, "10", Cause.UNKNOWN, "1 type seen on 1 node; labels of its other types are not known"),
+])  # fmt: skip
 def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(
     requirement: str, cpu: str, cause: Cause, sentence: str
 ) -> None:

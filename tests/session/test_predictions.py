@@ -82,25 +82,19 @@ def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry
 EDITED = {"nodepools": (msgspec.structs.replace(a_nodepool(), generation=7),)}
 
 
-@pytest.mark.parametrize(
-    ("destination", "node", "later", "outcome", "because"),
-    [
-        (ON_OLD, OLD, {}, Outcome.RIGHT, Because.NONE),
-        (ON_OLD, NEW, {}, Outcome.WRONG, Because.NEW_NODE),
-        (ON_NEW, NEW, {}, Outcome.RIGHT, Because.NONE),
-        (ON_NEW, OLD, {}, Outcome.WRONG, Because.OLD_NODE),
-        (PodDestination(nodepool="spot"), NEW, {}, Outcome.WRONG, Because.OTHER_POOL),
-        (PodDestination(node="general-abcde"), NEW, {"nodeclaims": (a_nodeclaim(name="general-abcde", node="new"),)},
-         Outcome.RIGHT, Because.NONE),
-        (ON_OLD, NEW, EDITED, Outcome.OVERTAKEN, Because.EDITED),
-        (ON_OLD, OLD, EDITED, Outcome.RIGHT, Because.NONE),
-        (ON_OLD, NEW, {"nodes": (NEW,)}, Outcome.OVERTAKEN, Because.NODE_GONE),
-    ],
-    ids=[
-        *("as predicted", "on a new node", "on the new node", "on an old node", "of another pool"),
-        *("predicted by the NodeClaim", "wrong after an edit", "right after an edit", "node gone"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("destination", "node", "later", "outcome", "because"), [
+    (ON_OLD, OLD, {}, Outcome.RIGHT, Because.NONE),
+    (ON_OLD, NEW, {}, Outcome.WRONG, Because.NEW_NODE),
+    (ON_NEW, NEW, {}, Outcome.RIGHT, Because.NONE),
+    (ON_NEW, OLD, {}, Outcome.WRONG, Because.OLD_NODE),
+    (PodDestination(nodepool="spot"), NEW, {}, Outcome.WRONG, Because.OTHER_POOL),
+    (PodDestination(node="general-abcde"), NEW, {"nodeclaims": (a_nodeclaim(name="general-abcde", node="new"),)},
+     Outcome.RIGHT, Because.NONE),
+    (ON_OLD, NEW, EDITED, Outcome.OVERTAKEN, Because.EDITED),
+    (ON_OLD, OLD, EDITED, Outcome.RIGHT, Because.NONE),
+    (ON_OLD, NEW, {"nodes": (NEW,)}, Outcome.OVERTAKEN, Because.NODE_GONE),
+], ids=[*("as predicted", "on a new node", "on the new node", "on an old node", "of another pool"),
+        *("predicted by the NodeClaim", "wrong after an edit", "right after an edit", "node gone")])  # fmt: skip
 def test_placements(
     destination: PodDestination, node: Node, later: dict[str, Any], outcome: Outcome, because: Because
 ) -> None:

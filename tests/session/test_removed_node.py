@@ -21,13 +21,10 @@ DELETED = 100
 """Seconds from the beginning to the deletion."""
 PRICES = NodePrices(
     (
-        PriceTable(
-            origin=PriceOrigin(next(iter(PriceSource)), BEGIN_NS),
-            currency="USD",
-            on_demand={"m5.large": 0.1, "m5.4xlarge": 0.8},
-        ),
+        PriceTable(origin=PriceOrigin(next(iter(PriceSource)), BEGIN_NS), currency="USD",
+                   on_demand={"m5.large": 0.1, "m5.4xlarge": 0.8}),
     )
-)
+)  # fmt: skip
 
 
 def at(seconds: float) -> int:
@@ -179,13 +176,10 @@ def test_its_lines_and_values(consolidated: History) -> None:
     assert (values["gone"], values["candidates"], values["pods_moved"]) == (True, ["older"], 2)
 
 
-@pytest.mark.parametrize(
-    ("gone", "was_forced", "line"),
-    [
-        (65, True, "the deadline ended its drain, 2027-01-15 08:02:40Z"),
-        (9, False, "the drain ended before its deadline"),
-    ],
-)
+@pytest.mark.parametrize(("gone", "was_forced", "line"), [
+    (65, True, "the deadline ended its drain, 2027-01-15 08:02:40Z"),
+    (9, False, "the drain ended before its deadline"),
+])  # fmt: skip
 def test_whether_the_deadline_ended_the_drain(tmp_path: Path, gone: float, was_forced: bool, line: str) -> None:
     deadline = DELETED + 60
     changes = [

@@ -107,14 +107,11 @@ def test_threads_pause_after_every_slice(clock: Clock) -> None:
     assert clock.slept == module.PAUSE_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("worked", "rest"),
-    [
-        (1.1 * module.SLICE_SECONDS, 1.1 * module.SLICE_SECONDS * module.KEY_REST_FACTOR),
-        (0.01, 0.01 * module.KEY_REST_FACTOR),
-        (0.1, module.KEY_SECONDS),
-    ],
-)
+@pytest.mark.parametrize(("worked", "rest"), [
+    (1.1 * module.SLICE_SECONDS, 1.1 * module.SLICE_SECONDS * module.KEY_REST_FACTOR),
+    (0.01, 0.01 * module.KEY_REST_FACTOR),
+    (0.1, module.KEY_SECONDS),
+])  # fmt: skip
 def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, rest: float) -> None:
     keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)

@@ -146,9 +146,8 @@ FOUND: dict[str, tuple[dict[str, Any], FindingCode, dict[str, Any] | None]] = {
     "a limit of large pages spares other types": (
         {**limited(**{"hugepages-2Mi": "10Gi"}), "nodes": [DEVICES]},
         FindingCode.POOL_AT_LIMIT, {"detail": "hugepages-2Mi 10Gi of 10Gi", "manner": Manner.SPARES_TYPES}),
-    "a limit of cores spares no type": (
-        {**limited(cpu="2"), "nodes": [DEVICES]},
-        FindingCode.POOL_AT_LIMIT, {"severity": FindingSeverity.INFO, "manner": Manner.PLAIN}),
+    "a limit of cores spares no type": ({**limited(cpu="2"), "nodes": [DEVICES]}, FindingCode.POOL_AT_LIMIT,
+                                        {"severity": FindingSeverity.INFO, "manner": Manner.PLAIN}),
     "an instance that does not join costs what it costs": (
         {"nodes": (),
          "nodeclaims": (a_nodeclaim(name="lost", node="gone", instance_type="m5.2xlarge", stage="Launched"),)},
@@ -160,9 +159,8 @@ FOUND: dict[str, tuple[dict[str, Any], FindingCode, dict[str, Any] | None]] = {
     "a cordoned node and one that Karpenter is about to disrupt take no pods": (
         {"nodes": (CORDONED, TAINTED), "nodeclaims": (), "pods": ON_BOTH},
         FindingCode.ALL_LEAVING, {"nodes": 2, "pods": 1, "manner": Manner.SOME_CORDONED}),
-    "a cordoned node takes no pods": (
-        {"nodes": (CORDONED,), "nodeclaims": (), "pods": ON_BOTH},
-        FindingCode.ALL_LEAVING, {"nodes": 1, "pods": 0, "manner": Manner.ALL_CORDONED}),
+    "a cordoned node takes no pods": ({"nodes": (CORDONED,), "nodeclaims": (), "pods": ON_BOTH},
+                                      FindingCode.ALL_LEAVING, {"nodes": 1, "pods": 0, "manner": Manner.ALL_CORDONED}),
     **{
         f"a node of {pool or 'no NodePool'} without a NodeClaim that a finalizer keeps": (
             {"nodes": (a_node(name="node-1", pool=pool, deletion_ns=AGO_NS),), "nodeclaims": ()},
@@ -300,15 +298,12 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
 LEAVES = "the only node has been terminating, and no node is launching"
 
 
-@pytest.mark.parametrize(
-    ("hidden", "severity", "text"),
-    [
-        ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches nodes for the pod there"),
-        ((Kind.NODEPOOL,), FindingSeverity.WARNING, f"{LEAVES}: the pod there needs nodes"),
-        ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
-        ((Kind.NODECLAIM,), None, ""),
-    ],
-)
+@pytest.mark.parametrize(("hidden", "severity", "text"), [
+    ((), FindingSeverity.ERROR, f"{LEAVES}: no NodePool launches nodes for the pod there"),
+    ((Kind.NODEPOOL,), FindingSeverity.WARNING, f"{LEAVES}: the pod there needs nodes"),
+    ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
+    ((Kind.NODECLAIM,), None, ""),
+])  # fmt: skip
 def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
     hidden: tuple[Kind, ...], severity: FindingSeverity | None, text: str
 ) -> None:
@@ -354,16 +349,13 @@ def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -
     assert not rows["Pod"].last_error
 
 
-@pytest.mark.parametrize(
-    ("resource", "used", "is_near", "is_told"),
-    [
-        *((name, 949, False, False) for name in ("cpu", "pods", "hugepages-2Mi")),
-        *((name, 950, True, False) for name in ("cpu", "pods")),
-        *((name, 1000, True, True) for name in ("cpu", "pods", "nvidia.com/gpu")),
-        ("hugepages-2Mi", 950, True, True),
-        ("nvidia.com/gpu", 999, False, False),
-    ],
-)
+@pytest.mark.parametrize(("resource", "used", "is_near", "is_told"), [
+    *((name, 949, False, False) for name in ("cpu", "pods", "hugepages-2Mi")),
+    *((name, 950, True, False) for name in ("cpu", "pods")),
+    *((name, 1000, True, True) for name in ("cpu", "pods", "nvidia.com/gpu")),
+    ("hugepages-2Mi", 950, True, True),
+    ("nvidia.com/gpu", 999, False, False),
+])  # fmt: skip
 def test_the_verdict_speaks_of_a_limit_that_pools_points_out_if_no_type_fits_under_it(
     resource: str, used: int, *, is_near: bool, is_told: bool
 ) -> None:

@@ -36,18 +36,15 @@ def test_only_the_latest_status_of_a_kind_is_kept() -> None:
 PVC = frozenset({"PersistentVolumeClaim"})
 
 
-@pytest.mark.parametrize(
-    ("phases", "told"),
-    [
-        ((Phase.CONNECTING, Phase.SYNCING, Phase.LIVE), [PVC, None, frozenset()]),
-        ((Phase.FORBIDDEN, Phase.FORBIDDEN, Phase.LIVE), [PVC, None, frozenset()]),
-        ((Phase.FORBIDDEN, Phase.DISCONNECTED, Phase.SYNCING), [PVC, None, None]),
-        ((Phase.LIVE, Phase.DISCONNECTED, Phase.SYNCING, Phase.STALE), [None, None, None, None]),
-        ((Phase.LIVE, Phase.FORBIDDEN), [None, PVC]),
-        ((Phase.DISCONNECTED, Phase.STALE), [PVC, frozenset()]),
-        ((Phase.NOT_INSTALLED, Phase.OFFLINE), [None, None]),
-    ],
-)
+@pytest.mark.parametrize(("phases", "told"), [
+    ((Phase.CONNECTING, Phase.SYNCING, Phase.LIVE), [PVC, None, frozenset()]),
+    ((Phase.FORBIDDEN, Phase.FORBIDDEN, Phase.LIVE), [PVC, None, frozenset()]),
+    ((Phase.FORBIDDEN, Phase.DISCONNECTED, Phase.SYNCING), [PVC, None, None]),
+    ((Phase.LIVE, Phase.DISCONNECTED, Phase.SYNCING, Phase.STALE), [None, None, None, None]),
+    ((Phase.LIVE, Phase.FORBIDDEN), [None, PVC]),
+    ((Phase.DISCONNECTED, Phase.STALE), [PVC, frozenset()]),
+    ((Phase.NOT_INSTALLED, Phase.OFFLINE), [None, None]),
+])  # fmt: skip
 def test_a_kind_is_unread_until_it_has_been_listed_to_its_end(
     phases: Sequence[Phase], told: list[frozenset[str] | None]
 ) -> None:

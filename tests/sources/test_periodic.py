@@ -89,13 +89,10 @@ def test_it_reads_no_more_once_it_is_stopped() -> None:
     assert stopped.latest() == 1
 
 
-@pytest.mark.parametrize(
-    ("before", "phase"),
-    [
-        (FactStatus(phase=FactPhase.WAITING), FactPhase.UNAVAILABLE),
-        (FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 5), FactPhase.CACHED),
-    ],
-)
+@pytest.mark.parametrize(("before", "phase"), [
+    (FactStatus(phase=FactPhase.WAITING), FactPhase.UNAVAILABLE),
+    (FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 5), FactPhase.CACHED),
+])  # fmt: skip
 def test_what_was_read_before_keeps_its_age(before: FactStatus, phase: FactPhase) -> None:
     assert failed_status(before, SourceError("no route"), now_ns=NOW_NS, rest_seconds=1.5) == FactStatus(
         phase=phase, sentence="no route", as_of_ns=before.as_of_ns, retry_at_ns=NOW_NS + 1_500_000_000

@@ -15,15 +15,8 @@ from tests.fake_api_server import Call, FakeApi, LoopbackServer
 from tests.terminal.program import Program, View, karptui, run_karptui
 
 NAMESPACED: Final = {
-    "Pod",
-    "DaemonSet",
-    "PodDisruptionBudget",
-    "Event",
-    "ReplicaSet",
-    "Deployment",
-    "StatefulSet",
-    "Job",
-}
+    "Pod", "DaemonSet", "PodDisruptionBudget", "Event", "ReplicaSet", "Deployment", "StatefulSet", "Job",
+}  # fmt: skip
 CLUSTER: Final = "every"
 """Name of the context."""
 

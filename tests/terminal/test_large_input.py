@@ -39,14 +39,11 @@ def many_edits(folder: Path, pool: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (many_nodepools, ["pools"]),
-        (many_values, ["policies", "--horizon", "24h"]),
-        (many_edits, ["simulate", "--scenario", "edits.json"]),
-    ],
-)
+@pytest.mark.parametrize(("given", "words"), [
+    (many_nodepools, ["pools"]),
+    (many_values, ["policies", "--horizon", "24h"]),
+    (many_edits, ["simulate", "--scenario", "edits.json"]),
+])  # fmt: skip
 def test_large_input_shows_progress_and_can_be_cancelled(
     given: Callable[[Path, dict[str, Any]], list[dict[str, Any]]],
     words: list[str],

@@ -107,19 +107,16 @@ def status(code: int, reason: str, message: str, **details: Any) -> Callable[[Ca
     )
 
 
-@pytest.mark.parametrize(
-    ("code", "reason", "message", "causes"),
-    [
-        (403, "Forbidden", 'nodes "a" is forbidden: User "jane" cannot patch resource "nodes"', []),
-        (409, "Conflict", "the object has been modified; please apply your changes to the latest version", []),
-        (409, "Conflict", 'Apply failed with 1 conflict: conflict with "flux": .spec.weight',
-         [{"field": ".spec.weight", "message": 'conflict with "flux"'}]),
-        (422, "Invalid", 'NodePool.karpenter.sh "general" is invalid: spec.weight: Invalid value: 900',
-         [{"field": "spec.weight", "message": "Invalid value: 900"}]),
-        (429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", []),
-        (400, "", 'admission webhook "policy.example.com" denied the request: no cordons on Fridays', []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "reason", "message", "causes"), [
+    (403, "Forbidden", 'nodes "a" is forbidden: User "jane" cannot patch resource "nodes"', []),
+    (409, "Conflict", "the object has been modified; please apply your changes to the latest version", []),
+    (409, "Conflict", 'Apply failed with 1 conflict: conflict with "flux": .spec.weight',
+     [{"field": ".spec.weight", "message": 'conflict with "flux"'}]),
+    (422, "Invalid", 'NodePool.karpenter.sh "general" is invalid: spec.weight: Invalid value: 900',
+     [{"field": "spec.weight", "message": "Invalid value: 900"}]),
+    (429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", []),
+    (400, "", 'admission webhook "policy.example.com" denied the request: no cordons on Fridays', []),
+])  # fmt: skip
 def test_a_refusal_is_quoted(tmp_path: Path, code: int, reason: str, message: str, causes: list[Any]) -> None:
     audit = tmp_path / "audit"
     with server_that(status(code, reason, message, causes=causes)) as server:

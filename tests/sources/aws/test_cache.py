@@ -39,18 +39,11 @@ def test_keeps_every_kind_of_fact(cache: FactCache, kind: FactKind) -> None:
     assert cache.load(name, RULES[kind].shape) == Dated(VALUES[kind], NOW)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe",
-        b"{}",
-        b'{"format":0,"as_of_ns":1,"value":{"m5.large":0.1}}',
-        b'{"format":1,"as_of_ns":"x","value":{}}',
-        b'{"format":1,"as_of_ns":1,"value":{"m5.large":"dear"}}',
-        b'{"format":1,"as_of_ns":1,"val',
-    ],
-)
+@pytest.mark.parametrize("content", [
+    b"", b"\xff\xfe", b"{}", b'{"format":0,"as_of_ns":1,"value":{"m5.large":0.1}}',
+    b'{"format":1,"as_of_ns":"x","value":{}}', b'{"format":1,"as_of_ns":1,"value":{"m5.large":"dear"}}',
+    b'{"format":1,"as_of_ns":1,"val',
+])  # fmt: skip
 def test_what_cannot_be_read_is_as_good_as_nothing(cache: FactCache, tmp_path: Path, content: bytes) -> None:
     cache.store("a/b", Dated({"m5.large": 0.1}, NOW))
     assert cache.load("a/b", dict[str, float]) is not None

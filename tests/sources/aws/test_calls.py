@@ -69,19 +69,16 @@ def test_every_trouble_has_its_sentence(error: Exception, trouble: Trouble, word
     assert words in str(result)
 
 
-@pytest.mark.parametrize(
-    ("error", "is_transient"),
-    [
-        (client_error("Throttling"), True),
-        (client_error("InternalError", 500), True),
-        (client_error("Unavailable", 503), True),
-        (exceptions.ReadTimeoutError(endpoint_url="u"), True),
-        (exceptions.ConnectionClosedError(endpoint_url="u"), True),
-        (exceptions.ConnectTimeoutError(endpoint_url="u"), False),
-        (client_error("UnauthorizedOperation", 403), False),
-        (ValueError("x"), False),
-    ],
-)
+@pytest.mark.parametrize(("error", "is_transient"), [
+    (client_error("Throttling"), True),
+    (client_error("InternalError", 500), True),
+    (client_error("Unavailable", 503), True),
+    (exceptions.ReadTimeoutError(endpoint_url="u"), True),
+    (exceptions.ConnectionClosedError(endpoint_url="u"), True),
+    (exceptions.ConnectTimeoutError(endpoint_url="u"), False),
+    (client_error("UnauthorizedOperation", 403), False),
+    (ValueError("x"), False),
+])  # fmt: skip
 def test_what_is_worth_another_try(error: Exception, is_transient: bool) -> None:
     assert aws_error(error, action=ACTION).is_transient is is_transient
 
@@ -132,15 +129,12 @@ def test_a_list_that_never_ends_is_given_up(
     assert fake.count("DescribeSubnets") == calls_made
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "seconds"),
-    [
-        ("RequestLimitExceeded", 503, [0.5, 1.0, 2.0]),
-        ("SlowDown", 503, [0.5, 1.0, 2.0]),
-        ("InternalError", 500, [0.5]),
-        ("Throttling", 400, [0.5]),
-    ],
-)
+@pytest.mark.parametrize(("code", "status", "seconds"), [
+    ("RequestLimitExceeded", 503, [0.5, 1.0, 2.0]),
+    ("SlowDown", 503, [0.5, 1.0, 2.0]),
+    ("InternalError", 500, [0.5]),
+    ("Throttling", 400, [0.5]),
+])  # fmt: skip
 def test_transient_errors_are_tried_again_after_longer_and_longer_pauses(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, *, code: str, status: int, seconds: list[float]
 ) -> None:
@@ -150,15 +144,11 @@ def test_transient_errors_are_tried_again_after_longer_and_longer_pauses(
     assert pauses.seconds == seconds
 
 
-@pytest.mark.parametrize(
-    ("code", "attempts", "seconds"),
-    [
-        ("RequestLimitExceeded", calls.ATTEMPTS, [0.25, 0.5, 1.0, 2.0, 4.0]),
-        ("Throttling", 9, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]),
-        ("UnauthorizedOperation", 9, []),
-    ],
-    ids=["throttled", "longest pause", "not transient"],
-)
+@pytest.mark.parametrize(("code", "attempts", "seconds"), [
+    ("RequestLimitExceeded", calls.ATTEMPTS, [0.25, 0.5, 1.0, 2.0, 4.0]),
+    ("Throttling", 9, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]),
+    ("UnauthorizedOperation", 9, []),
+], ids=["throttled", "longest pause", "not transient"])  # fmt: skip
 def test_a_call_is_given_up_after_some_attempts_with_pauses_of_random_length(
     session: AwsClients, fake: FakeAws, pauses: Pauses, *, code: str, attempts: int, seconds: list[float]
 ) -> None:

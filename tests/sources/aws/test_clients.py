@@ -46,14 +46,10 @@ class TestRegion:
         monkeypatch.setenv(variable, "eu-west-1")
         assert AwsClients().region() == "eu-west-1"
 
-    @pytest.mark.parametrize(
-        ("config", "profile", "sentence"),
-        [
-            ("", "nowhere", "profile nowhere is not in the AWS configuration"),
-            ("no section\n", "", "the AWS configuration cannot be used"),
-        ],
-        ids=["no such profile", "unreadable"],
-    )
+    @pytest.mark.parametrize(("config", "profile", "sentence"), [
+        ("", "nowhere", "profile nowhere is not in the AWS configuration"),
+        ("no section\n", "", "the AWS configuration cannot be used"),
+    ], ids=["no such profile", "unreadable"])  # fmt: skip
     def test_a_configuration_without_one_is_an_error(
         self, aws_home: Path, config: str, profile: str, sentence: str
     ) -> None:

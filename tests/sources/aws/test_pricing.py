@@ -51,14 +51,10 @@ def test_all_pages_of_both_questions(session: AwsClients, caller: Caller, fake: 
 NOTHING = [product("a", "0.0000000000"), product("b", "dear"), product("", "1"), product("c"), "{}"]
 
 
-@pytest.mark.parametrize(
-    ("region", "listed", "expected"),
-    [
-        (REGION, [*NOTHING, product("d", "2")], {"d": 2.0}),
-        ("cn-north-1", [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")], {"m5.large": 0.9}),
-    ],
-    ids=["dollars", "yuan"],
-)
+@pytest.mark.parametrize(("region", "listed", "expected"), [
+    (REGION, [*NOTHING, product("d", "2")], {"d": 2.0}),
+    ("cn-north-1", [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")], {"m5.large": 0.9}),
+], ids=["dollars", "yuan"])  # fmt: skip
 def test_what_has_no_price_in_the_currency_of_the_region_is_left_out(
     session: AwsClients, caller: Caller, fake: FakeAws, *, region: str, listed: list[str], expected: dict[str, float]
 ) -> None:
@@ -79,16 +75,13 @@ def test_answers_without_prices_are_errors(
         prices(session, caller)
 
 
-@pytest.mark.parametrize(
-    ("region", "endpoint"),
-    [
-        ("us-west-2", "us-east-1"),
-        ("eu-west-1", "eu-central-1"),
-        ("ap-southeast-2", "ap-south-1"),
-        ("cn-north-1", "cn-northwest-1"),
-        ("sa-east-1", "us-east-1"),
-    ],
-)
+@pytest.mark.parametrize(("region", "endpoint"), [
+    ("us-west-2", "us-east-1"),
+    ("eu-west-1", "eu-central-1"),
+    ("ap-southeast-2", "ap-south-1"),
+    ("cn-north-1", "cn-northwest-1"),
+    ("sa-east-1", "us-east-1"),
+])  # fmt: skip
 def test_the_endpoint_that_answers_for_a_region(region: str, endpoint: str) -> None:
     assert pricing_region(region) == endpoint
 

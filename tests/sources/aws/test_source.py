@@ -230,14 +230,10 @@ class TestRegion:
         assert source.latest().facts.region == "eu-west-1"
         assert phases(source) == {FactPhase.LIVE}
 
-    @pytest.mark.parametrize(
-        ("trouble", "sentence", "rest"),
-        [
-            (None, "no AWS region is configured, and the cluster names none", 60),
-            (AwsError(Trouble.NO_PROFILE, "no such profile"), "no such profile", 300),
-        ],
-        ids=["not configured", "no such profile"],
-    )
+    @pytest.mark.parametrize(("trouble", "sentence", "rest"), [
+        (None, "no AWS region is configured, and the cluster names none", 60),
+        (AwsError(Trouble.NO_PROFILE, "no such profile"), "no such profile", 300),
+    ], ids=["not configured", "no such profile"])  # fmt: skip
     def test_without_one_every_fact_has_the_reason(
         self,
         cache: FactCache,

@@ -83,15 +83,11 @@ def test_the_connection_is_not_used_again_with_the_rest_of_an_answer_in_it(serve
     assert transport.get("/two") == b'{"a": 1}'
 
 
-@pytest.mark.parametrize(
-    ("content", "encoding", "sentence"),
-    [
-        (b"no gzip", "gzip", "cannot be unpacked"),
-        (gzip.compress(b"0" * 1000)[:-9], "gzip", "cut the connection"),
-        (b"anything", "br", "in an encoding that was not asked for: br"),
-    ],
-    ids=["damaged", "cut", "other"],
-)
+@pytest.mark.parametrize(("content", "encoding", "sentence"), [
+    (b"no gzip", "gzip", "cannot be unpacked"),
+    (gzip.compress(b"0" * 1000)[:-9], "gzip", "cut the connection"),
+    (b"anything", "br", "in an encoding that was not asked for: br"),
+], ids=["damaged", "cut", "other"])  # fmt: skip
 def test_packing_that_cannot_be_read(serve: Serve, content: bytes, encoding: str, sentence: str) -> None:
     transport = transport_to(serve(lambda call: call.text(content, Content_Encoding=encoding)))
     with pytest.raises(UnreachableError, match=sentence):
@@ -231,19 +227,15 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 TOO_SLOW = "did not finish an answer in time"
 
 
-@pytest.mark.parametrize(
-    "begin",
-    [
-        b"HTTP/1.1 2",
-        OK + b"X: ",
-        b"HTTP/1.1 100 Continue\r\nX: ",
-        CHUNKED,
-        CHUNKED + b"1\r\n0\r\n0\r\nX: ",
-        b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"",
-    ],
-    ids=["status", "header", "continue", "size of a chunk", "trailer", "error", "proxy"],
-)
+@pytest.mark.parametrize("begin", [
+    b"HTTP/1.1 2",
+    OK + b"X: ",
+    b"HTTP/1.1 100 Continue\r\nX: ",
+    CHUNKED,
+    CHUNKED + b"1\r\n0\r\n0\r\nX: ",
+    b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n",
+    b"",
+], ids=["status", "header", "continue", "size of a chunk", "trailer", "error", "proxy"])  # fmt: skip
 def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(connection_pool, "time", Steps(60))
     server = serve(drip(begin or OK + b"X: "))
@@ -302,19 +294,12 @@ def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header:
 # Plugins and files
 
 
-@pytest.mark.parametrize(
-    ("code", "seconds", "sentence"),
-    [
-        ("import sys\nwhile True: sys.stdout.write('0' * 65536)", 20, "exec plugin fake prints more than 1 MiB"),
-        (
-            "import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)",
-            20,
-            "failed with exit status 1: 000",
-        ),
-        ("import os, time\nos.close(1); os.close(2); time.sleep(60)", 0.3, r"did not finish within 0\.3 s"),
-    ],
-    ids=["prints", "complains", "closes its output and stays"],
-)
+@pytest.mark.parametrize(("code", "seconds", "sentence"), [
+    ("import sys\nwhile True: sys.stdout.write('0' * 65536)", 20, "exec plugin fake prints more than 1 MiB"),
+    ("import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)", 20,
+     "failed with exit status 1: 000"),
+    ("import os, time\nos.close(1); os.close(2); time.sleep(60)", 0.3, r"did not finish within 0\.3 s"),
+], ids=["prints", "complains", "closes its output and stays"])  # fmt: skip
 def test_plugin_without_an_end(code: str, seconds: float, sentence: str) -> None:
     with at_most(5), pytest.raises(CredentialError, match=sentence):
         ExecCredential(plugin(code), timeout_seconds=seconds).current()

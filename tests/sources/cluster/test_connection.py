@@ -31,22 +31,16 @@ def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None 
     return load_connection(kubeconfig=str(folder / "config"), environ={}, **options)
 
 
-@pytest.mark.parametrize(
-    ("cluster", "fields"),
-    [
-        (
-            {"server": "https://api.test/k8s/c-1/"},
-            {"server": "https://api.test/k8s/c-1", "context": "ctx", "user": "u"},
-        ),
-        ({"server": "10.0.0.1:6443"}, {"server": "http://10.0.0.1:6443"}),
-        ({"server": "10.0.0.1:6443", "insecure-skip-tls-verify": True}, {"server": "https://10.0.0.1:6443"}),
-        ({"server": "http://10.0.0.1"}, {"server": "http://10.0.0.1"}),
-        ({"tls-server-name": "api.internal"}, {"tls_server_name": "api.internal", "skip_tls_verify": False}),
-        ({"proxy-url": "socks5://127.0.0.1:1080"}, {"proxy_url": "socks5://127.0.0.1:1080", "compress": True}),
-        ({"disable-compression": True}, {"compress": False, "certificate_authority": None}),
-        ({"insecure-skip-tls-verify": True}, {"skip_tls_verify": True}),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "fields"), [
+    ({"server": "https://api.test/k8s/c-1/"}, {"server": "https://api.test/k8s/c-1", "context": "ctx", "user": "u"}),
+    ({"server": "10.0.0.1:6443"}, {"server": "http://10.0.0.1:6443"}),
+    ({"server": "10.0.0.1:6443", "insecure-skip-tls-verify": True}, {"server": "https://10.0.0.1:6443"}),
+    ({"server": "http://10.0.0.1"}, {"server": "http://10.0.0.1"}),
+    ({"tls-server-name": "api.internal"}, {"tls_server_name": "api.internal", "skip_tls_verify": False}),
+    ({"proxy-url": "socks5://127.0.0.1:1080"}, {"proxy_url": "socks5://127.0.0.1:1080", "compress": True}),
+    ({"disable-compression": True}, {"compress": False, "certificate_authority": None}),
+    ({"insecure-skip-tls-verify": True}, {"skip_tls_verify": True}),
+])  # fmt: skip
 def test_fields_of_a_cluster(tmp_path: Path, cluster: Fields, fields: Fields) -> None:
     connection = connect(tmp_path, cluster=cluster)
     assert {name: getattr(connection, name) for name in fields} == fields
@@ -79,15 +73,11 @@ def test_inline_data_wins_over_files(tmp_path: Path) -> None:
     assert connection.certificate_authority.read() == b"PEM"
 
 
-@pytest.mark.parametrize(
-    ("user", "token", "basic", "when_refused"),
-    [
-        ({"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}, "t", None, ""),
-        ({"username": "me", "password": "pw"}, "", ("me", "pw"), ""),
-        ({"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}, "jwt", None, OIDC_REFUSED),
-    ],
-    ids=["token before exec", "password", "OIDC"],
-)
+@pytest.mark.parametrize(("user", "token", "basic", "when_refused"), [
+    ({"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}, "t", None, ""),
+    ({"username": "me", "password": "pw"}, "", ("me", "pw"), ""),
+    ({"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}, "jwt", None, OIDC_REFUSED),
+], ids=["token before exec", "password", "OIDC"])  # fmt: skip
 def test_ways_to_authenticate(
     tmp_path: Path, user: Fields, token: str, basic: tuple[str, str] | None, when_refused: str
 ) -> None:
@@ -137,30 +127,27 @@ def test_exec_plugin(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("cluster", "user", "sentence"),
-    [
-        ({"server": ""}, {}, "no server of cluster 'c' in "),
-        ({"server": "ftp://x"}, {}, "server of cluster 'c' in .* is not an http or https URL: ftp://x"),
-        ({"proxy-url": "ftp://x"}, {}, "proxy-url of cluster 'c' in .* must be an http, https, socks5"),
-        ({"certificate-authority": "absent"}, {},
-         "certificate-authority of cluster 'c' in .*: cannot read .*absent: No such"),
-        ({"certificate-authority-data": "%"}, {}, "certificate-authority-data of cluster 'c' in .* is not base64"),
-        ({"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True}, {},
-         "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority"),
-        ({}, {"client-certificate-data": "QQ=="}, "client-certificate-data of user 'u' in .* has no client-key"),
-        ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
-        ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),
-        ({}, {"exec": {}}, "exec of user 'u' in .* has no command"),
-        ({}, {"exec": {"command": "x"}}, "exec of user 'u' in .* has no apiVersion"),
-        ({}, {"exec": {"command": "x", "apiVersion": "v", "env": [{"value": "1"}]}}, "has an env entry without a name"),
-        ({}, {"exec": {"command": "x", "apiVersion": "v", "interactiveMode": "Maybe"}},
-         "interactiveMode 'Maybe' of exec"),
-        ({}, {"auth-provider": {"name": "gcp"}},
-         "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin"),
-        ({}, {"as-groups": ["a"]}, "as-groups, as-uid or as-user-extra of user 'u' in .* needs as"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cluster", "user", "sentence"), [
+    ({"server": ""}, {}, "no server of cluster 'c' in "),
+    ({"server": "ftp://x"}, {}, "server of cluster 'c' in .* is not an http or https URL: ftp://x"),
+    ({"proxy-url": "ftp://x"}, {}, "proxy-url of cluster 'c' in .* must be an http, https, socks5"),
+    ({"certificate-authority": "absent"}, {},
+     "certificate-authority of cluster 'c' in .*: cannot read .*absent: No such"),
+    ({"certificate-authority-data": "%"}, {}, "certificate-authority-data of cluster 'c' in .* is not base64"),
+    ({"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True}, {},
+     "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority"),
+    ({}, {"client-certificate-data": "QQ=="}, "client-certificate-data of user 'u' in .* has no client-key"),
+    ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
+    ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),
+    ({}, {"exec": {}}, "exec of user 'u' in .* has no command"),
+    ({}, {"exec": {"command": "x"}}, "exec of user 'u' in .* has no apiVersion"),
+    ({}, {"exec": {"command": "x", "apiVersion": "v", "env": [{"value": "1"}]}}, "has an env entry without a name"),
+    ({}, {"exec": {"command": "x", "apiVersion": "v", "interactiveMode": "Maybe"}},
+     "interactiveMode 'Maybe' of exec"),
+    ({}, {"auth-provider": {"name": "gcp"}},
+     "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin"),
+    ({}, {"as-groups": ["a"]}, "as-groups, as-uid or as-user-extra of user 'u' in .* needs as"),
+])  # fmt: skip
 def test_errors_name_file_and_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         connect(tmp_path, cluster=cluster, user=user)
@@ -176,19 +163,16 @@ contexts:
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "context", "sentence"),
-    [
-        ("", None, r"choose with --context \(none is defined\)"),
-        ("", "x", "there is no context x; there are none"),
-        (CONTEXTS, None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
-        (CONTEXTS, "prodution", r"there is no context prodution; did you mean production\?"),
-        (CONTEXTS, "xyz", "there is no context xyz; there are production, homeless, lost, stranger"),
-        (CONTEXTS, "homeless", "context 'homeless' names no cluster"),
-        (CONTEXTS, "lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
-        (CONTEXTS, "stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
-    ],
-)
+@pytest.mark.parametrize(("text", "context", "sentence"), [
+    ("", None, r"choose with --context \(none is defined\)"),
+    ("", "x", "there is no context x; there are none"),
+    (CONTEXTS, None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
+    (CONTEXTS, "prodution", r"there is no context prodution; did you mean production\?"),
+    (CONTEXTS, "xyz", "there is no context xyz; there are production, homeless, lost, stranger"),
+    (CONTEXTS, "homeless", "context 'homeless' names no cluster"),
+    (CONTEXTS, "lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
+    (CONTEXTS, "stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
+])  # fmt: skip
 def test_contexts_that_cannot_be_used(tmp_path: Path, text: str, context: str | None, sentence: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(KubeconfigError, match=sentence):
@@ -232,21 +216,18 @@ def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
         load_connection(environ={}, home=tmp_path, service_account=tmp_path)
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "http://[::1",
-        "https://host:99999",
-        "https://host:abc",
-        "https://h ost",
-        "https://h\x01ost",
-        "http://h/?a=b",
-        "http://h#x",
-        "https://..",
-        "https://" + "a" * 70 + ".com",
-        "http://me:hunter2@h:99999",
-    ],
-)
+@pytest.mark.parametrize("server", [
+    "http://[::1",
+    "https://host:99999",
+    "https://host:abc",
+    "https://h ost",
+    "https://h\x01ost",
+    "http://h/?a=b",
+    "http://h#x",
+    "https://..",
+    "https://" + "a" * 70 + ".com",
+    "http://me:hunter2@h:99999",
+])  # fmt: skip
 def test_servers_that_nothing_can_be_asked_at(tmp_path: Path, server: str) -> None:
     with pytest.raises(KubeconfigError, match=r"server of cluster 'c' .* is not an http or https URL") as caught:
         connect(tmp_path, cluster={"server": server})

@@ -36,12 +36,8 @@ def test_strict_checks_of_authorities_are_off() -> None:
 
 
 SERVERS = (
-    "https://api.test",
-    "https://API.test:6443",
-    "http://10.1.2.3",
-    "https://[fd00::1]:6443/path",
-    "https:///none",
-)
+    "https://api.test", "https://API.test:6443", "http://10.1.2.3", "https://[fd00::1]:6443/path", "https:///none",
+)  # fmt: skip
 EXCEPTIONS = (
     "", ",", " , *", "*", "api.test", ".test", "test", "st", "other, api.test ", "api.test:6443", "API.TEST",
     "10.1.2.3", "10.0.0.0/8", "10.1.2.0/33", "fd00::/8", ".", "10.1.2.3:80", "[fd00::1]:6443",

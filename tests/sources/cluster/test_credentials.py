@@ -25,16 +25,12 @@ def connection(**fields: Any) -> Connection:
 CERTIFICATE, CLIENT_KEY = Pem("c", data=b"C"), Pem("k", data=b"K")
 
 
-@pytest.mark.parametrize(
-    ("fields", "grant"),
-    [
-        ({"basic": ("me", "pw")}, Grant("Basic bWU6cHc=")),
-        ({"client_certificate": CERTIFICATE, "client_key": CLIENT_KEY}, Grant("", CERTIFICATE, CLIENT_KEY)),
-        ({"token_file": Path("/absent"), "token": "inline"}, Grant("Bearer inline")),
-        ({}, Grant()),
-    ],
-    ids=["password", "client certificate", "token if its file is missing", "anonymous"],
-)
+@pytest.mark.parametrize(("fields", "grant"), [
+    ({"basic": ("me", "pw")}, Grant("Basic bWU6cHc=")),
+    ({"client_certificate": CERTIFICATE, "client_key": CLIENT_KEY}, Grant("", CERTIFICATE, CLIENT_KEY)),
+    ({"token_file": Path("/absent"), "token": "inline"}, Grant("Bearer inline")),
+    ({}, Grant()),
+], ids=["password", "client certificate", "token if its file is missing", "anonymous"])  # fmt: skip
 def test_credentials_of_a_connection(fields: dict[str, Any], grant: Grant) -> None:
     assert credentials_for(connection(**fields)).current() == grant
 

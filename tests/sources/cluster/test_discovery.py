@@ -63,17 +63,14 @@ def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("served", "chosen"),
-    [
-        (["v1beta1", "v1"], "v1"),
-        (["v1", "v1beta1"], "v1"),
-        (["v1beta1"], "v1beta1"),
-        (["v2", "v1beta1"], "v1beta1"),
-        (["v2"], "v2"),
-        (["v3", "v2"], "v3"),
-    ],
-)
+@pytest.mark.parametrize(("served", "chosen"), [
+    (["v1beta1", "v1"], "v1"),
+    (["v1", "v1beta1"], "v1"),
+    (["v1beta1"], "v1beta1"),
+    (["v2", "v1beta1"], "v1beta1"),
+    (["v2"], "v2"),
+    (["v3", "v2"], "v3"),
+])  # fmt: skip
 def test_karpenters_version_that_is_known_best(serve: Serve, served: list[str], chosen: str) -> None:
     versions = {version: [resource("nodepools", "NodePool")] for version in served}
     assert discovered(serve, aggregated(group("karpenter.sh", **versions))) == [

@@ -151,52 +151,39 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "s
     assert (profile, kept) == ("prod", "yes")
 
 
-@pytest.mark.parametrize(
-    ("bad", "sentence"),
-    [
-        (
-            plugin("pass", api_version="client.authentication.k8s.io/v1alpha1"),
-            "apiVersion '.*/v1alpha1' is not supported",
-        ),
-        (plugin("pass", demands_terminal=True), "demands a terminal .*log in outside karptui first"),
-        (plugin("import sys; sys.exit('\\x1b[31mlogin\\nfirst')"), r"failed with exit status 1: \[31mlogin first$"),
-        (plugin("pass"), "did not print an ExecCredential with a status"),
-        (plugin("print('[' * 100_000)"), "did not print an ExecCredential with a status"),
-        (printing(None), "did not print an ExecCredential with a status"),
-        (printing({"token": "t", "expirationTimestamp": "tomorrow"}), "did not print an ExecCredential with a status"),
-        (printing({"token": "t"}, kind="Other"), "printed client.authentication.k8s.io/v1 Other instead of"),
-        (
-            printing({"token": "t"}, apiVersion=V1BETA1),
-            "printed client.authentication.k8s.io/v1beta1 ExecCredential instead of",
-        ),
-        (printing({"token": 7}), "printed a token, certificate or key that is not a string"),
-        (printing({"clientCertificateData": "C"}), "printed only one of clientCertificateData and clientKeyData"),
-        (printing({}), "printed neither a token nor a client certificate"),
-        (running("no-such-command"), r"command not found\. Get it from example\.com\.$"),
-        (running(__file__), "cannot be run: .*Permission denied"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "sentence"), [
+    (plugin("pass", api_version="client.authentication.k8s.io/v1alpha1"), "apiVersion '.*/v1alpha1' is not supported"),
+    (plugin("pass", demands_terminal=True), "demands a terminal .*log in outside karptui first"),
+    (plugin("import sys; sys.exit('\\x1b[31mlogin\\nfirst')"), r"failed with exit status 1: \[31mlogin first$"),
+    (plugin("pass"), "did not print an ExecCredential with a status"),
+    (plugin("print('[' * 100_000)"), "did not print an ExecCredential with a status"),
+    (printing(None), "did not print an ExecCredential with a status"),
+    (printing({"token": "t", "expirationTimestamp": "tomorrow"}), "did not print an ExecCredential with a status"),
+    (printing({"token": "t"}, kind="Other"), "printed client.authentication.k8s.io/v1 Other instead of"),
+    (printing({"token": "t"}, apiVersion=V1BETA1),
+     "printed client.authentication.k8s.io/v1beta1 ExecCredential instead of"),
+    (printing({"token": 7}), "printed a token, certificate or key that is not a string"),
+    (printing({"clientCertificateData": "C"}), "printed only one of clientCertificateData and clientKeyData"),
+    (printing({}), "printed neither a token nor a client certificate"),
+    (running("no-such-command"), r"command not found\. Get it from example\.com\.$"),
+    (running(__file__), "cannot be run: .*Permission denied"),
+])  # fmt: skip
 def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
     with pytest.raises(CredentialError, match=f"^exec plugin fake:? .*{sentence}|^exec plugin fake:? {sentence}"):
         ExecCredential(bad).current()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("token: k8s-aws-v1.aHR0cHM6Ly9zdHMuYW1h", "token: …"),
-        ('{"access_token":"abc123def", "x": 1}', '{"access_token":"…", "x": 1}'),
-        ("Authorization: Bearer abcdefgh", "Authorization: Bearer …"),
-        ("get https://me:hunter2@idp.test/x failed", "get https://idp.test/x failed"),
-        ("got eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMzQ1Njc4OTAifQ.eyJzdWIiOiIxIn0.c2ln", "got …"),
-        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG is wrong", "AWS_SECRET_ACCESS_KEY=… is wrong"),
-        (
-            "The SSO session associated with this profile has expired, run aws sso login --profile prod-1",
-            "The SSO session associated with this profile has expired, run aws sso login --profile prod-1",
-        ),
-        ("no file /home/me/.aws/sso/cache/x1.json", "no file /home/me/.aws/sso/cache/x1.json"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("token: k8s-aws-v1.aHR0cHM6Ly9zdHMuYW1h", "token: …"),
+    ('{"access_token":"abc123def", "x": 1}', '{"access_token":"…", "x": 1}'),
+    ("Authorization: Bearer abcdefgh", "Authorization: Bearer …"),
+    ("get https://me:hunter2@idp.test/x failed", "get https://idp.test/x failed"),
+    ("got eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMzQ1Njc4OTAifQ.eyJzdWIiOiIxIn0.c2ln", "got …"),
+    ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG is wrong", "AWS_SECRET_ACCESS_KEY=… is wrong"),
+    ("The SSO session associated with this profile has expired, run aws sso login --profile prod-1",
+     "The SSO session associated with this profile has expired, run aws sso login --profile prod-1"),
+    ("no file /home/me/.aws/sso/cache/x1.json", "no file /home/me/.aws/sso/cache/x1.json"),
+])  # fmt: skip
 def test_what_a_plugin_says_is_shown_without_secrets(text: str, shown: str) -> None:
     assert without_secrets(text) == shown
 

@@ -68,24 +68,21 @@ def test_explicit_file_must_be_readable(tmp_path: Path, name: str, sentence: str
         load_kubeconfig(str(tmp_path / name))
 
 
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"{", r"config: line \d+: not a kubeconfig, because it is not YAML: "),
-        (b"a: \x01", r"config: line 1: not a kubeconfig, because it is not YAML: a control character"),
-        (b"- 1", r"config: not a kubeconfig: must be an object, is a list"),
-        (b"contexts: [{context: {}}]", r"config: contexts\[0\]\.name: is missing"),
-        (b"contexts: [{name: 12}]", r"config: contexts\[0\]\.name: must be text, is a number: write it in quotes"),
-        (b"users: [{name: a, user: {tokenFile: []}}]", r"config: users\[0\]\.user\.tokenFile: must be text, is a list"),
-        (b"clusters: [{name: a}, {name: a}]", r"config: clusters: the name 'a' is given twice"),
-        (b"[" * 200_000, "nested more than 100 levels deep"),
-        (b"a: " + b"{a: " * 100_000, "nested more than 100 levels deep"),
-        (b"- " * 100_000, "nested more than 100 levels deep"),
-        (BOMB, "aliases and << add more than 1,000,000 values"),
-        (b"a: 1\n---\nb: 2\n", "it holds 2 documents"),
-        (b"#" * (MOST_BYTES + 1), "is larger than 16 MiB"),
-    ],
-)
+@pytest.mark.parametrize(("data", "sentence"), [
+    (b"{", r"config: line \d+: not a kubeconfig, because it is not YAML: "),
+    (b"a: \x01", r"config: line 1: not a kubeconfig, because it is not YAML: a control character"),
+    (b"- 1", r"config: not a kubeconfig: must be an object, is a list"),
+    (b"contexts: [{context: {}}]", r"config: contexts\[0\]\.name: is missing"),
+    (b"contexts: [{name: 12}]", r"config: contexts\[0\]\.name: must be text, is a number: write it in quotes"),
+    (b"users: [{name: a, user: {tokenFile: []}}]", r"config: users\[0\]\.user\.tokenFile: must be text, is a list"),
+    (b"clusters: [{name: a}, {name: a}]", r"config: clusters: the name 'a' is given twice"),
+    (b"[" * 200_000, "nested more than 100 levels deep"),
+    (b"a: " + b"{a: " * 100_000, "nested more than 100 levels deep"),
+    (b"- " * 100_000, "nested more than 100 levels deep"),
+    (BOMB, "aliases and << add more than 1,000,000 values"),
+    (b"a: 1\n---\nb: 2\n", "it holds 2 documents"),
+    (b"#" * (MOST_BYTES + 1), "is larger than 16 MiB"),
+])  # fmt: skip
 def test_bad_files_are_sentences(tmp_path: Path, data: bytes, sentence: str) -> None:
     (tmp_path / "config").write_bytes(data)
     with pytest.raises(KubeconfigError, match=sentence):

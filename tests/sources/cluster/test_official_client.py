@@ -24,14 +24,10 @@ def answer(status: dict[str, object]) -> dict[str, object]:
     return {**asked, "spec": {"resourceAttributes": {"verb": "patch", "resource": "nodes"}}, "status": status}
 
 
-@pytest.mark.parametrize(
-    ("status", "result"),
-    [
-        ({"allowed": True, "reason": "RBAC:\nallowed"}, (True, "RBAC: allowed")),
-        ({"allowed": False, "reason": None}, (False, "")),
-    ],
-    ids=["allowed", "denied"],
-)
+@pytest.mark.parametrize(("status", "result"), [
+    ({"allowed": True, "reason": "RBAC:\nallowed"}, (True, "RBAC: allowed")),
+    ({"allowed": False, "reason": None}, (False, "")),
+], ids=["allowed", "denied"])  # fmt: skip
 def test_question_carries_who_asks_and_is_answered(
     serve: Serve, status: dict[str, object], result: tuple[bool, str]
 ) -> None:

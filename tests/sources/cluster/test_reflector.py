@@ -218,15 +218,11 @@ def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
     assert third["resourceVersion"] == "20"
 
 
-@pytest.mark.parametrize(
-    ("broken", "problem"),
-    [
-        (answer(event("ADDED", named("a"))), "ended the list of nodes before it was complete"),
-        (answer(then=Call.stall), "stopped sending data"),
-        (answer(event("ADDED", named("a")), b"not json"), "is not a watch event"),
-    ],
-    ids=["ends early", "stays silent", "sends no event"],
-)
+@pytest.mark.parametrize(("broken", "problem"), [
+    (answer(event("ADDED", named("a"))), "ended the list of nodes before it was complete"),
+    (answer(then=Call.stall), "stopped sending data"),
+    (answer(event("ADDED", named("a")), b"not json"), "is not a watch event"),
+], ids=["ends early", "stays silent", "sends no event"])  # fmt: skip
 def test_nodes_are_listed_in_pages_after_two_broken_streaming_lists(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, broken: Answer, problem: str
 ) -> None:
@@ -441,17 +437,13 @@ def test_restore_is_noticed_though_the_storage_has_written_more(
     assert bench.reflector._seen.newest() == ("new", 14), "an older version of an object replaced a newer one"
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [
-        [MOVED, then(named("a", version="12"))],
-        [GONE, then(named("a")), then()],
-        [MOVED, error(410, "The provided resource version is too old", "Expired")],
-        [MOVED, error(400, "resourceVersionMatch is forbidden")],
-        [MOVED, then(named("a", version=""))],
-    ],
-    ids=["the same", "gone", "forgotten", "not understood", "no version"],
-)
+@pytest.mark.parametrize("answers", [
+    [MOVED, then(named("a", version="12"))],
+    [GONE, then(named("a")), then()],
+    [MOVED, error(410, "The provided resource version is too old", "Expired")],
+    [MOVED, error(400, "resourceVersionMatch is forbidden")],
+    [MOVED, then(named("a", version=""))],
+], ids=["the same", "gone", "forgotten", "not understood", "no version"])  # fmt: skip
 def test_the_same_past_is_gone_on_with(serve: Serve, answers: list[Answer]) -> None:
     before, *told = answers
     bench, server = live(serve, before, Call.cut, page("a", version="20"), *told, answer(bookmark(21)))
@@ -582,11 +574,10 @@ COURSES: dict[str, tuple[list[Answer], list[After]]] = {
         [page1 := answer(*streamed("a")), answer(B2, event("ERROR", failure(500, "etcd leader changed"))), answer()],
         [After(0), After(1.0, None, "ab", "500: etcd leader changed"), After(asked="11")],
     ),
-    "a watch that is cut goes on where it was": (
-        [page1, answer(B2, then=Call.cut), page("a", version="11"), answer(event("DELETED", named("a", version="12")))],
-        [After(0), After(1.0, Phase.DISCONNECTED, said="cut the connection"),
-         After(0, Phase.LIVE, "b", asked="11", recoveries=1)],
-    ),
+    "a watch that is cut goes on where it was": ([page1, answer(B2, then=Call.cut), page("a", version="11"),
+                                                  answer(event("DELETED", named("a", version="12")))],
+                                                 [After(0), After(1.0, Phase.DISCONNECTED, said="cut the connection"),
+                                                  After(0, Phase.LIVE, "b", asked="11", recoveries=1)]),
     "watches that end at once back off, and nothing is followed meanwhile": (
         [page1, *AT_ONCE, *AT_ONCE, *AT_ONCE, answer(bookmark(11)), answer()],
         [After(0), After(1.0), After(2.0), After(4.0, Phase.STALE, said="ends the watch of nodes at once"),
@@ -604,10 +595,8 @@ COURSES: dict[str, tuple[list[Answer], list[After]]] = {
         [After(0),
          After(12.0, said="^the API server is busy and asks to come back later (429): slow down")],
     ),
-    "after errors in a row there is a new list": (
-        [page1, *[error(500, "broken")] * 4, answer(*streamed("b"))],
-        [After(0), *[After()] * 4, After(keys="b", asked="stream")],
-    ),
+    "after errors in a row there is a new list": ([page1, *[error(500, "broken")] * 4, answer(*streamed("b"))],
+                                                  [After(0), *[After()] * 4, After(keys="b", asked="stream")]),
     "a version that is too large for the server is no start of a watch": (
         [page1, error(504, "Too large resource version: 10, current: 3", "Timeout"), answer(*streamed("b"))],
         [After(0), After(), After(keys="b", asked="stream")],
@@ -631,19 +620,17 @@ COURSES: dict[str, tuple[list[Answer], list[After]]] = {
         )
         for code in (403, 404)
     },
-    "refusals that last after an outage are believed": (
-        [page1, Call.cut, *[error(403)] * 7],
-        [After(0), *map(After, (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)), After(5.5, Phase.FORBIDDEN, "")],
-    ),
+    "refusals that last after an outage are believed": ([page1, Call.cut, *[error(403)] * 7],
+                                                        [After(0), *map(After, (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)),
+                                                         After(5.5, Phase.FORBIDDEN, "")]),
     "a kind that may be listed and not watched is listed": (
         [error(403, "w"), page("a"), error(403, "cannot watch"), page("b"), error(403, "cannot watch"), error(403)],
         [After(0), After(66.0, Phase.STALE, None, LISTED_INSTEAD), After(0, keys="b"), After(), After(5.5, keys="")],
     ),
-    "404 means not installed": (
-        [page1, error(404, "404 page not found"), error(404), answer(*streamed("b"))],
-        [After(0), After(66.0, Phase.NOT_INSTALLED, "", "^the API server has no nodes in version v1"),
-         After(66.0), After(0, keys="b")],
-    ),
+    "404 means not installed": ([page1, error(404, "404 page not found"), error(404), answer(*streamed("b"))],
+                                [After(0),
+                                 After(66.0, Phase.NOT_INSTALLED, "", "^the API server has no nodes in version v1"),
+                                 After(66.0), After(0, keys="b")]),
     **{
         f"a line that is no event is asked for again: {line[:20]!r}": (
             [page1, answer(B2, line), answer(event("ADDED", named("c", version="12")))],

@@ -472,14 +472,10 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
         assert following.phase(Kind.POD) is Phase.STALE
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        *((b"", code) for code in (401, 403, 404, 429, 200)),
-        *((content, 200) for content in (b"\xff", b"[" * 100_000, b"0" * MIB)),
-    ],
-    ids=["401", "403", "404", "429", "no text", "bytes", "deep", "long"],
-)
+@pytest.mark.parametrize(("content", "code"), [
+    *((b"", code) for code in (401, 403, 404, 429, 200)),
+    *((content, 200) for content in (b"\xff", b"[" * 100_000, b"0" * MIB)),
+], ids=["401", "403", "404", "429", "no text", "bytes", "deep", "long"])  # fmt: skip
 def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve, content: bytes, code: int) -> None:
     api = karpenter()
     answer_at(api, "/readyz", lambda call: call.text(content, code))

@@ -20,13 +20,10 @@ def verbs_on(group: str, plural: str) -> set[str]:
     return {verb for rule in rules for verb in rule["verbs"]}
 
 
-@pytest.mark.parametrize(
-    ("group", "plural"),
-    [
-        *((resource.group, resource.plural) for resource in FOLLOWED),
-        *((provider.group, plural) for provider in PROVIDER_GROUPS for plural in provider.plurals),
-    ],
-)
+@pytest.mark.parametrize(("group", "plural"), [
+    *((resource.group, resource.plural) for resource in FOLLOWED),
+    *((provider.group, plural) for provider in PROVIDER_GROUPS for plural in provider.plurals),
+])  # fmt: skip
 def test_what_is_followed_may_be_listed_and_watched(group: str, plural: str) -> None:
     assert verbs_on(group, plural) == {"get", "list", "watch"}
 
@@ -39,17 +36,14 @@ def test_every_provider_has_one_rule_for_nodeclasses() -> None:
     assert all(plural.endswith("nodeclasses") for provider in PROVIDER_GROUPS for plural in provider.plurals)
 
 
-@pytest.mark.parametrize(
-    ("group", "plural", "verbs"),
-    [
-        ("", "services", {"list"}),
-        ("", "pods/proxy", set()),
-        ("", "services/proxy", set()),
-        ("rbac.authorization.k8s.io", "clusterrolebindings", {"list"}),
-        ("rbac.authorization.k8s.io", "clusterroles", {"get"}),
-        ("apiextensions.k8s.io", "customresourcedefinitions", {"get"}),
-    ],
-)
+@pytest.mark.parametrize(("group", "plural", "verbs"), [
+    ("", "services", {"list"}),
+    ("", "pods/proxy", set()),
+    ("", "services/proxy", set()),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", {"list"}),
+    ("rbac.authorization.k8s.io", "clusterroles", {"get"}),
+    ("apiextensions.k8s.io", "customresourcedefinitions", {"get"}),
+])  # fmt: skip
 def test_what_is_read_on_demand_has_only_the_needed_verbs(group: str, plural: str, verbs: set[str]) -> None:
     assert verbs_on(group, plural) == verbs
 

@@ -32,19 +32,16 @@ def live() -> Iterator[ClusterSource]:
         source.stop()
 
 
-@pytest.mark.parametrize(
-    ("kind", "key", "fetched"),
-    [
-        ("Pod", "web/a", {"metadata": {"name": "a"}, "spec": {"x": 1}}),
-        ("KWOKNodeClass", "default", {"spec": 1}),
-        ("Pod", "web/b", "404"),
-        ("EC2NodeClass", "default", "404"),
-        ("Service", "x", "^Service x: the API server has no such kind$"),
-        ("AKSNodeClass", "default", "^AKSNodeClass default: the API server has no such kind$"),
-        ("Gadget", "x", "karptui does not read objects of kind Gadget"),
-        ("Node", "a", "did not answer with an object"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "key", "fetched"), [
+    ("Pod", "web/a", {"metadata": {"name": "a"}, "spec": {"x": 1}}),
+    ("KWOKNodeClass", "default", {"spec": 1}),
+    ("Pod", "web/b", "404"),
+    ("EC2NodeClass", "default", "404"),
+    ("Service", "x", "^Service x: the API server has no such kind$"),
+    ("AKSNodeClass", "default", "^AKSNodeClass default: the API server has no such kind$"),
+    ("Gadget", "x", "karptui does not read objects of kind Gadget"),
+    ("Node", "a", "did not answer with an object"),
+])  # fmt: skip
 def test_single_objects_are_fetched_without_managed_fields(
     live: ClusterSource, kind: str, key: str, fetched: dict[str, Any] | str
 ) -> None:

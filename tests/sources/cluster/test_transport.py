@@ -75,18 +75,15 @@ def test_refused_token_is_replaced_once(serve: Serve) -> None:
     assert [call.token for call in server.calls] == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "expected"),
-    [
-        ({}, failure(403, "pods is forbidden", "Forbidden"), (403, "Forbidden", "pods is forbidden", None)),
-        ({"Retry_After": "7"}, failure(429, "slow\n\x1bdown"), (429, "", "slow down", 7.0)),
-        ({}, {**failure(429, "x"), "details": {"retryAfterSeconds": 3}}, (429, "", "x", 3.0)),
-        ({"Retry_After": "Fri, 21 Nov 2026 00:00:00 GMT"}, failure(503, "x"), (503, "", "x", None)),
-        ({}, "<html>", (502, "", "Bad Gateway", None)),
-        ({}, ["list"], (500, "", "Internal Server Error", None)),
-        ({}, failure(302, ""), (302, "", "Found", None)),
-    ],
-)
+@pytest.mark.parametrize(("headers", "body", "expected"), [
+    ({}, failure(403, "pods is forbidden", "Forbidden"), (403, "Forbidden", "pods is forbidden", None)),
+    ({"Retry_After": "7"}, failure(429, "slow\n\x1bdown"), (429, "", "slow down", 7.0)),
+    ({}, {**failure(429, "x"), "details": {"retryAfterSeconds": 3}}, (429, "", "x", 3.0)),
+    ({"Retry_After": "Fri, 21 Nov 2026 00:00:00 GMT"}, failure(503, "x"), (503, "", "x", None)),
+    ({}, "<html>", (502, "", "Bad Gateway", None)),
+    ({}, ["list"], (500, "", "Internal Server Error", None)),
+    ({}, failure(302, ""), (302, "", "Found", None)),
+])  # fmt: skip
 def test_error_statuses(serve: Serve, headers: dict[str, str], body: Any, expected: tuple[Any, ...]) -> None:
     code = expected[0]
     server = serve(
@@ -111,14 +108,10 @@ def test_refused_connection() -> None:
         transport_to(url).get("/")
 
 
-@pytest.mark.parametrize(
-    ("where", "name", "error", "sentence"),
-    [
-        (socket, "getaddrinfo", socket.gaierror(-2, "Name or service not known"), "^the host name of {} cannot be res"),
-        (socket.socket, "connect", OSError(101, "Network is unreachable"), "^{} cannot be reached: .*is unreachable"),
-    ],
-    ids=["unknown host", "unexpected"],
-)
+@pytest.mark.parametrize(("where", "name", "error", "sentence"), [
+    (socket, "getaddrinfo", socket.gaierror(-2, "Name or service not known"), "^the host name of {} cannot be res"),
+    (socket.socket, "connect", OSError(101, "Network is unreachable"), "^{} cannot be reached: .*is unreachable"),
+], ids=["unknown host", "unexpected"])  # fmt: skip
 def test_failures_to_connect_are_sentences(
     where: Any, name: str, error: OSError, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,17 +306,12 @@ def test_rotated_client_certificate_gets_a_new_pool(serve: Serve) -> None:
     assert transport.get("/") == b"{}"
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        ({"certificate_authority": pem("stranger.pem")}, "the certificate of https://.* is not trusted: .*"),
-        ({}, "the certificate of https://.* is not trusted: .*"),
-        (
-            {"certificate_authority": pem("authority.pem"), "tls_server_name": "other.test"},
-            "the certificate of https://.* is not trusted: .*other.test",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("fields", "sentence"), [
+    ({"certificate_authority": pem("stranger.pem")}, "the certificate of https://.* is not trusted: .*"),
+    ({}, "the certificate of https://.* is not trusted: .*"),
+    ({"certificate_authority": pem("authority.pem"), "tls_server_name": "other.test"},
+     "the certificate of https://.* is not trusted: .*other.test"),
+])  # fmt: skip
 def test_untrusted_server(serve: Serve, fields: dict[str, Any], sentence: str) -> None:
     server = serve(lambda call: call.json({}), tls=server_tls())
     with pytest.raises(UnreachableError, match=sentence):
@@ -331,14 +319,11 @@ def test_untrusted_server(serve: Serve, fields: dict[str, Any], sentence: str) -
     assert server.calls == []
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"certificate_authority": pem("authority.pem")},
-        {"certificate_authority": pem("authority.pem"), "tls_server_name": "api.test"},
-        {"skip_tls_verify": True},
-    ],
-)
+@pytest.mark.parametrize("fields", [
+    {"certificate_authority": pem("authority.pem")},
+    {"certificate_authority": pem("authority.pem"), "tls_server_name": "api.test"},
+    {"skip_tls_verify": True},
+])  # fmt: skip
 def test_trusted_server(serve: Serve, fields: dict[str, Any]) -> None:
     server = serve(lambda call: call.json({}), tls=server_tls())
     assert transport_to(server, **fields).get("/") == b"{}"
@@ -399,18 +384,15 @@ def test_proxy_that_cannot_be_used() -> None:
         transport_to("http://api.test", proxy_url="gopher://user:secret@proxy.test:1").get("/")
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        ({"certificate_authority": pem("server.key")}, r"^server\.key holds no usable PEM certificate: "),
-        ({"client_certificate": pem("client.pem"), "client_key": pem("server.key")},
-         r"^client\.pem and its key cannot be used: "),
-        ({"client_certificate": pem("client.pem"), "client_key": pem("client-encrypted.key")},
-         r"^client\.pem and its key cannot be used: "),
-        ({"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
-         r"^absent\.pem: cannot read .*: No such"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("fields", "sentence"), [
+    ({"certificate_authority": pem("server.key")}, r"^server\.key holds no usable PEM certificate: "),
+    ({"client_certificate": pem("client.pem"), "client_key": pem("server.key")},
+     r"^client\.pem and its key cannot be used: "),
+    ({"client_certificate": pem("client.pem"), "client_key": pem("client-encrypted.key")},
+     r"^client\.pem and its key cannot be used: "),
+    ({"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
+     r"^absent\.pem: cannot read .*: No such"),
+])  # fmt: skip
 def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         transport_to("https://127.0.0.1:1", **fields).get("/")

@@ -145,17 +145,13 @@ def test_a_service_account_outweighs_every_lease(tenant: Api, client: Transport)
     assert refused(client) == ("Deployment shop/karpenter",)
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        role("get", "list", "watch"),
-        role("*", group="apps"),
-        role("*", resource="nodepools"),
-        {"rules": [{**role("*")["rules"][0], "resourceNames": ["theirs"]}]},
-        {"rules": None},
-    ],
-    ids=["reads", "another group", "another kind", "one claim", "nothing"],
-)
+@pytest.mark.parametrize("rules", [
+    role("get", "list", "watch"),
+    role("*", group="apps"),
+    role("*", resource="nodepools"),
+    {"rules": [{**role("*")["rules"][0], "resourceNames": ["theirs"]}]},
+    {"rules": None},
+], ids=["reads", "another group", "another kind", "one claim", "nothing"])  # fmt: skip
 def test_an_account_that_may_not_write_nodeclaims_proves_nothing(tenant: Api, client: Transport, rules: object) -> None:
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     tenant.lists[BINDINGS] = [binding("theirs", "shop", "default")]
@@ -180,17 +176,13 @@ def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) 
     assert (info.title, info.settings) == ("Pod karpenter/b", {"RESERVED_ENIS": "2"})
 
 
-@pytest.mark.parametrize(
-    ("lists", "status", "error", "sentence"),
-    [
-        ({}, 403, ControllerError, "needs permission to list deployments or pods in its namespace"),
-        ({DEPLOYMENTS: [], PODS: []}, 403, ControllerError, "no Deployment or pod is labelled"),
-        ({}, 500, ApiError, "500"),
-        ({DEPLOYMENTS: b"<html>"}, 403, SourceError, "cannot be read"),
-        ({DEPLOYMENTS: b'{"items": 5}'}, 403, SourceError, "cannot be read"),
-    ],
-    ids=["forbidden", "absent", "server error", "no JSON", "no list"],
-)
+@pytest.mark.parametrize(("lists", "status", "error", "sentence"), [
+    ({}, 403, ControllerError, "needs permission to list deployments or pods in its namespace"),
+    ({DEPLOYMENTS: [], PODS: []}, 403, ControllerError, "no Deployment or pod is labelled"),
+    ({}, 500, ApiError, "500"),
+    ({DEPLOYMENTS: b"<html>"}, 403, SourceError, "cannot be read"),
+    ({DEPLOYMENTS: b'{"items": 5}'}, 403, SourceError, "cannot be read"),
+], ids=["forbidden", "absent", "server error", "no JSON", "no list"])  # fmt: skip
 def test_without_karpenter_the_error_has_the_reason(
     api: Api, client: Transport, *, lists: dict[str, Any], status: int, error: type[SourceError], sentence: str
 ) -> None:

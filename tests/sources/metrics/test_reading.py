@@ -19,25 +19,22 @@ def read(text: str) -> list[MetricSample]:
     return list(samples(text.encode(), FAMILIES))
 
 
-@pytest.mark.parametrize(
-    ("line", "labels", "value"),
-    [
-        ("f 1", {}, 1.0),
-        ("f{} 1", {}, 1.0),
-        ("f  1.5e+09  1795259891000", {}, 1.5e9),
-        ('f{a="x"} 0.0412', {"a": "x"}, 0.0412),
-        ('f{a="x",b="y",} 2', {"a": "x", "b": "y"}, 2.0),
-        ('f{ a = "x" , b="y" } 2', {"a": "x", "b": "y"}, 2.0),
-        ('f{a=""} 2', {"a": ""}, 2.0),
-        ('f{a="}{,="} 2', {"a": "}{,="}, 2.0),
-        ('f{a=",b=",c="x"} 2', {"a": ",b=", "c": "x"}, 2.0),
-        ('f{a="two words",b="c"} 2', {"a": "two words", "b": "c"}, 2.0),
-        (r'f{a="q\"q",b="back\\slash",c="line\nfeed",d="\t"} 2',
-         {"a": 'q"q', "b": "back\\slash", "c": "line\nfeed", "d": r"\t"}, 2.0),
-        ("f -Inf", {}, float("-inf")),
-        ('f{a="é"} 3\r', {"a": "é"}, 3.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "labels", "value"), [
+    ("f 1", {}, 1.0),
+    ("f{} 1", {}, 1.0),
+    ("f  1.5e+09  1795259891000", {}, 1.5e9),
+    ('f{a="x"} 0.0412', {"a": "x"}, 0.0412),
+    ('f{a="x",b="y",} 2', {"a": "x", "b": "y"}, 2.0),
+    ('f{ a = "x" , b="y" } 2', {"a": "x", "b": "y"}, 2.0),
+    ('f{a=""} 2', {"a": ""}, 2.0),
+    ('f{a="}{,="} 2', {"a": "}{,="}, 2.0),
+    ('f{a=",b=",c="x"} 2', {"a": ",b=", "c": "x"}, 2.0),
+    ('f{a="two words",b="c"} 2', {"a": "two words", "b": "c"}, 2.0),
+    (r'f{a="q\"q",b="back\\slash",c="line\nfeed",d="\t"} 2',
+     {"a": 'q"q', "b": "back\\slash", "c": "line\nfeed", "d": r"\t"}, 2.0),
+    ("f -Inf", {}, float("-inf")),
+    ('f{a="é"} 3\r', {"a": "é"}, 3.0),
+])  # fmt: skip
 def test_reads_a_line(line: str, labels: dict[str, str], value: float) -> None:
     assert read(f"# TYPE f gauge\n{line}\n") == [MetricSample("f", labels, value)]
 
@@ -86,16 +83,12 @@ def test_says_who_answered_and_since_when_it_counts() -> None:
     assert metrics_of(b"process_start_time_seconds 1.7e308\n").started_at_ns == 0, "beyond all bounds"
 
 
-@pytest.mark.parametrize(
-    ("name", "offering"),
-    [
-        (("m5.large", "eu-west-1a", "on-demand"), OfferingMetrics(0.107, is_available=True)),
-        (("m5.large", "eu-west-1b", "spot"), OfferingMetrics(0.0398, is_available=False)),
-        (("r5a.8xlarge", "eu-west-1a", "reserved"), OfferingMetrics(2.032e-07, is_available=True)),
-        (("p5e.48xlarge", "eu-west-1a", "on-demand"), OfferingMetrics(None, is_available=False)),
-    ],
-    ids=["available", "not available", "reserved", "price of zero"],
-)
+@pytest.mark.parametrize(("name", "offering"), [
+    (("m5.large", "eu-west-1a", "on-demand"), OfferingMetrics(0.107, is_available=True)),
+    (("m5.large", "eu-west-1b", "spot"), OfferingMetrics(0.0398, is_available=False)),
+    (("r5a.8xlarge", "eu-west-1a", "reserved"), OfferingMetrics(2.032e-07, is_available=True)),
+    (("p5e.48xlarge", "eu-west-1a", "on-demand"), OfferingMetrics(None, is_available=False)),
+], ids=["available", "not available", "reserved", "price of zero"])  # fmt: skip
 def test_offerings_have_prices_and_availability(name: tuple[str, str, str], offering: OfferingMetrics) -> None:
     offerings = metrics_of(KARPENTER).offerings
     assert len(offerings) == 5 * 3 * 3

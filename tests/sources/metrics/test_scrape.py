@@ -85,18 +85,15 @@ def hangs_up(cluster: KarpenterCluster) -> None:
     cluster.answers[POD_A] = lambda call: call.cut()
 
 
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        (stands_by, "only a standby replica of Karpenter answered"),
-        (is_absent, r"labelled app.kubernetes.io/name=karpenter.*not at all"),
-        (may_not_be_listed, "permission to list pods or services"),
-        (may_not_be_asked, "pods/proxy or services/proxy"),
-        (is_out_of_reach, r"cannot reach pod kube-system/karpenter-a.*i/o timeout.*security group"),
-        (refuses, r"pod kube-system/karpenter-a refuses to return its metrics.*bad port"),
-        (hangs_up, "pod kube-system/karpenter-a did not return metrics"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "sentence"), [
+    (stands_by, "only a standby replica of Karpenter answered"),
+    (is_absent, r"labelled app.kubernetes.io/name=karpenter.*not at all"),
+    (may_not_be_listed, "permission to list pods or services"),
+    (may_not_be_asked, "pods/proxy or services/proxy"),
+    (is_out_of_reach, r"cannot reach pod kube-system/karpenter-a.*i/o timeout.*security group"),
+    (refuses, r"pod kube-system/karpenter-a refuses to return its metrics.*bad port"),
+    (hangs_up, "pod kube-system/karpenter-a did not return metrics"),
+])  # fmt: skip
 def test_without_metrics_the_error_has_the_reason(
     reader: MetricsReader, cluster: KarpenterCluster, fault: Callable[[KarpenterCluster], None], sentence: str
 ) -> None:
@@ -112,15 +109,11 @@ def test_other_errors_of_the_search_are_those_of_the_server(reader: MetricsReade
         reader.read()
 
 
-@pytest.mark.parametrize(
-    "now",
-    [
-        lambda call: call.error(404, "not found"),
-        lambda call: call.text(standby()),
-        lambda call: call.cut(),
-    ],
-    ids=["gone", "stands by", "silent"],
-)
+@pytest.mark.parametrize("now", [
+    lambda call: call.error(404, "not found"),
+    lambda call: call.text(standby()),
+    lambda call: call.cut(),
+], ids=["gone", "stands by", "silent"])  # fmt: skip
 def test_another_leader_is_searched_for(reader: MetricsReader, cluster: KarpenterCluster, now: Answer) -> None:
     reader.read()
     cluster.pods(pod("karpenter-b"))

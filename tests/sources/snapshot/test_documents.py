@@ -24,26 +24,23 @@ WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 YAML = "kind: Pod\nmetadata: {name: é}\n".encode()
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("a.json", JSON),
-        ("a.json", b"\xef\xbb\xbf" + JSON),
-        *(("a.json", JSON.decode().encode(encoding)) for encoding in WIDE),
-        *(("a.yaml", YAML.decode().encode(encoding)) for encoding in WIDE),
-        ("a.json.gz", packed(JSON.decode().encode("utf-16"))),
-        ("a.yaml", "\ufeff".encode("utf-16-be") + YAML.decode().encode("utf-16-be")),
-        ("a.json", b"\n\n  " + JSON + b"\n"),
-        ("a.json.gz", packed(JSON)),
-        ("no-suffix", packed(JSON)),
-        ("no-suffix", JSON),
-        ("no-suffix", YAML),
-        ("a.yaml", YAML),
-        ("a.yaml.gz", packed(YAML)),
-        ("a.yml", JSON),
-        ("a.yaml", b"{kind: Pod, metadata: {name: \xc3\xa9}}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "data"), [
+    ("a.json", JSON),
+    ("a.json", b"\xef\xbb\xbf" + JSON),
+    *(("a.json", JSON.decode().encode(encoding)) for encoding in WIDE),
+    *(("a.yaml", YAML.decode().encode(encoding)) for encoding in WIDE),
+    ("a.json.gz", packed(JSON.decode().encode("utf-16"))),
+    ("a.yaml", "\ufeff".encode("utf-16-be") + YAML.decode().encode("utf-16-be")),
+    ("a.json", b"\n\n  " + JSON + b"\n"),
+    ("a.json.gz", packed(JSON)),
+    ("no-suffix", packed(JSON)),
+    ("no-suffix", JSON),
+    ("no-suffix", YAML),
+    ("a.yaml", YAML),
+    ("a.yaml.gz", packed(YAML)),
+    ("a.yml", JSON),
+    ("a.yaml", b"{kind: Pod, metadata: {name: \xc3\xa9}}"),
+])  # fmt: skip
 def test_reads_every_form(tmp_path: Path, name: str, data: bytes) -> None:
     file = tmp_path / name
     file.write_bytes(data)
@@ -53,18 +50,15 @@ def test_reads_every_form(tmp_path: Path, name: str, data: bytes) -> None:
     assert document.folder == tmp_path
 
 
-@pytest.mark.parametrize(
-    ("escaped", "text"),
-    [
-        (r"\ud800", "\ufffd"),
-        (r"a\uDFFFb", "a\ufffdb"),
-        (r"\udc00\ud83d", "\ufffd\ufffd"),
-        (r"\ud83d\ude00", "\U0001f600"),
-        (r"\ud83d\ud83d\uDE00", "\ufffd\U0001f600"),
-        (r"\\ud800", r"\ud800"),
-        (r"\\\ud800\n", "\\\ufffd\n"),
-    ],
-)
+@pytest.mark.parametrize(("escaped", "text"), [
+    (r"\ud800", "\ufffd"),
+    (r"a\uDFFFb", "a\ufffdb"),
+    (r"\udc00\ud83d", "\ufffd\ufffd"),
+    (r"\ud83d\ude00", "\U0001f600"),
+    (r"\ud83d\ud83d\uDE00", "\ufffd\U0001f600"),
+    (r"\\ud800", r"\ud800"),
+    (r"\\\ud800\n", "\\\ufffd\n"),
+])  # fmt: skip
 def test_half_a_character_becomes_the_mark_for_one(tmp_path: Path, escaped: str, text: str) -> None:
     file = tmp_path / "a.json"
     for times in (1, 2):
@@ -88,29 +82,26 @@ def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:
     assert [Path(document.where).name for document in documents([tmp_path])] == ["a.json", "b.yaml", "c.json"]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "problem"),
-    [
-        ("a.json", b"", "is empty"),
-        ("a.yaml", b"# nothing\n---\n", "is empty"),
-        ("a.json", JSON[:20], "is cut off: the JSON ends early"),
-        ("a.json", b'{"a": 1,}', "is not JSON: line 1: "),
-        ("a.json", b'{"a": 1,\n "b" 2}', "is not JSON: line 2: expected ':'"),
-        ("a.json", b'{"a": ' + b"9" * 5000 + b"}", "is not JSON: Integer value out of range"),
-        ("a.json", JSON + b"rubbish", "is not JSON: "),
-        ("a.json", b'{"a":\n "\xff"}', "is not UTF-8: line 2 holds the byte 0xff; save it as UTF-8"),
-        ("a.json", b"[" * 100_000, "is nested too deeply"),
-        ("a.json.gz", packed(JSON * 100)[:60], "is cut off: the gzip stream ends early"),
-        ("a.json.gz", b"\x1f\x8bnonsense", "is damaged: "),
-        ("a.bin", b"\x7fELF\x00\x01", "is binary, not JSON or YAML"),
-        ("a.bin", b"a\x00\x01\x00b\x00", "is binary, not JSON or YAML"),
-        ("a.bin", b"a\x00\x00\x00b\x00", "is binary, not JSON or YAML"),
-        ("a.bin", b"kind: Pod\n" * 10 + b"\x00", "is binary, not JSON or YAML"),
-        ("a.bin", b"\xff\xfe\x00\xd8", "is binary, not JSON or YAML"),
-        ("a.yaml", b"\x80\x81", "is not UTF-8: line 1 holds the byte 0x80"),
-        ("a.yaml", b"a: [", "is not YAML: line 1, column 5: a value is missing here"),
-    ],
-)
+@pytest.mark.parametrize(("name", "data", "problem"), [
+    ("a.json", b"", "is empty"),
+    ("a.yaml", b"# nothing\n---\n", "is empty"),
+    ("a.json", JSON[:20], "is cut off: the JSON ends early"),
+    ("a.json", b'{"a": 1,}', "is not JSON: line 1: "),
+    ("a.json", b'{"a": 1,\n "b" 2}', "is not JSON: line 2: expected ':'"),
+    ("a.json", b'{"a": ' + b"9" * 5000 + b"}", "is not JSON: Integer value out of range"),
+    ("a.json", JSON + b"rubbish", "is not JSON: "),
+    ("a.json", b'{"a":\n "\xff"}', "is not UTF-8: line 2 holds the byte 0xff; save it as UTF-8"),
+    ("a.json", b"[" * 100_000, "is nested too deeply"),
+    ("a.json.gz", packed(JSON * 100)[:60], "is cut off: the gzip stream ends early"),
+    ("a.json.gz", b"\x1f\x8bnonsense", "is damaged: "),
+    ("a.bin", b"\x7fELF\x00\x01", "is binary, not JSON or YAML"),
+    ("a.bin", b"a\x00\x01\x00b\x00", "is binary, not JSON or YAML"),
+    ("a.bin", b"a\x00\x00\x00b\x00", "is binary, not JSON or YAML"),
+    ("a.bin", b"kind: Pod\n" * 10 + b"\x00", "is binary, not JSON or YAML"),
+    ("a.bin", b"\xff\xfe\x00\xd8", "is binary, not JSON or YAML"),
+    ("a.yaml", b"\x80\x81", "is not UTF-8: line 1 holds the byte 0x80"),
+    ("a.yaml", b"a: [", "is not YAML: line 1, column 5: a value is missing here"),
+])  # fmt: skip
 def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     file = tmp_path / name
     file.write_bytes(data)

@@ -17,17 +17,13 @@ LARGE: dict[str, Any] = {
     "name": "m5.large",
     "requirements": [ZONE, {"key": "karpenter.sh/x", "operator": "Exists", "minValues": 2}],
     "capacity": {"cpu": "2", "memory": "8Gi", "pods": 29},
-    "overhead": {
-        "kubeReserved": {"cpu": "70m"},
-        "systemReserved": {"memory": "100Mi"},
-        "evictionThreshold": {"memory": "100Mi"},
-    },
-    "offerings": [
-        {"requirements": [ZONE], "price": 0.096, "available": True},
-        {"requirements": [ZONE], "price": 0, "available": False, "reservationCapacity": 3, "other": "ignored"},
-    ],
+    "overhead": {"kubeReserved": {"cpu": "70m"}, "systemReserved": {"memory": "100Mi"},
+                 "evictionThreshold": {"memory": "100Mi"}},
+    "offerings": [{"requirements": [ZONE], "price": 0.096, "available": True},
+                  {"requirements": [ZONE], "price": 0, "available": False, "reservationCapacity": 3,
+                   "other": "ignored"}],
     "other": "ignored",
-}
+}  # fmt: skip
 
 
 def test_reads_an_instance_type() -> None:
@@ -66,16 +62,13 @@ def test_forgets_the_lists_used_least_recently() -> None:
     assert catalogs.of_value([LARGE], "a") is not first
 
 
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        ([{"offerings": []}], "[0].name: is missing"),
-        ([{"name": "x", "offerings": [{}]}], "[0].offerings[0].price: is missing"),
-        ([{"name": "x", "capacity": {"cpu": "lots"}}], "x: capacity.cpu: 'lots' is not a quantity"),
-        (["x"], "[0]: must be an object, is text"),
-        ({"types": []}, "instanceTypes: is missing"),
-    ],
-)
+@pytest.mark.parametrize(("value", "problem"), [
+    ([{"offerings": []}], "[0].name: is missing"),
+    ([{"name": "x", "offerings": [{}]}], "[0].offerings[0].price: is missing"),
+    ([{"name": "x", "capacity": {"cpu": "lots"}}], "x: capacity.cpu: 'lots' is not a quantity"),
+    (["x"], "[0]: must be an object, is text"),
+    ({"types": []}, "instanceTypes: is missing"),
+])  # fmt: skip
 def test_names_the_type_and_the_field(value: Any, problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         Catalogs().of_value(value, "a.json")

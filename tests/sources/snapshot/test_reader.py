@@ -61,15 +61,12 @@ def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(t
     assert [[item.name for item in types or ()] for types in result] == [["m5.large"], ["m5.large"], ["x"]]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"apiVersion": "v1", "kind": "List", "items": [POD, NODE]},
-        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "PodList", "items": [POD]}, NODE]},
-        [POD, NODE],
-        [[POD], {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "node-1"}}]}],
-    ],
-)
+@pytest.mark.parametrize("value", [
+    {"apiVersion": "v1", "kind": "List", "items": [POD, NODE]},
+    {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "PodList", "items": [POD]}, NODE]},
+    [POD, NODE],
+    [[POD], {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "node-1"}}]}],
+])  # fmt: skip
 def test_reads_lists_of_every_sort(tmp_path: Path, value: Any) -> None:
     snapshot = read(tmp_path, value)
     assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
@@ -189,29 +186,26 @@ def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> Non
             read(tmp_path, {**RECORDING, "catalog": name})
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"catalog": "/"}, "catalog: '/' names no file"),
-        ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
-        ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not in the snapshot's folder"),
-        ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not in the snapshot's folder"),
-        ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1: install a newer one"),
-        ({"karptui": "1"}, "karptui: must be 1"),
-        ({"karptui": True}, "karptui: must be 1"),
-        ({"name": 5}, "name: must be text, is a number"),
-        ({"capturedAt": "yesterday"}, "capturedAt: 'yesterday' is not an RFC 3339 timestamp"),
-        ({"capturedAt": 5}, "capturedAt: must be text, is a number"),
-        ({"objects": {}}, "objects: must be a list, is an object"),
-        ({"disruption": "yes"}, "disruption: must be true or false, is text"),
-        ({"settings": []}, "settings: must be an object, is a list"),
-        ({"settings": {"X": {}}}, "settings.X: must be text"),
-        ({"settings": {"PREFERENCE_POLICY": "x"}}, "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
-        ({"instanceTypes": {}}, "instanceTypes: must be a list, is an object"),
-        ({"instanceTypes": [{}]}, "instanceTypes: [0].name: is missing"),
-        ({"catalog": "none.json"}, "catalog"),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    ({"catalog": "/"}, "catalog: '/' names no file"),
+    ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
+    ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not in the snapshot's folder"),
+    ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not in the snapshot's folder"),
+    ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1: install a newer one"),
+    ({"karptui": "1"}, "karptui: must be 1"),
+    ({"karptui": True}, "karptui: must be 1"),
+    ({"name": 5}, "name: must be text, is a number"),
+    ({"capturedAt": "yesterday"}, "capturedAt: 'yesterday' is not an RFC 3339 timestamp"),
+    ({"capturedAt": 5}, "capturedAt: must be text, is a number"),
+    ({"objects": {}}, "objects: must be a list, is an object"),
+    ({"disruption": "yes"}, "disruption: must be true or false, is text"),
+    ({"settings": []}, "settings: must be an object, is a list"),
+    ({"settings": {"X": {}}}, "settings.X: must be text"),
+    ({"settings": {"PREFERENCE_POLICY": "x"}}, "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
+    ({"instanceTypes": {}}, "instanceTypes: must be a list, is an object"),
+    ({"instanceTypes": [{}]}, "instanceTypes: [0].name: is missing"),
+    ({"catalog": "none.json"}, "catalog"),
+])  # fmt: skip
 def test_names_the_field_of_a_recording(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         read(tmp_path, {**RECORDING, **change})
@@ -237,19 +231,16 @@ class TestNow:
         assert "the current time is assumed" in snapshot.notes[0]
 
 
-@pytest.mark.parametrize(
-    ("value", "newest"),
-    [
-        ({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}, "2026-01-01T00:00:00Z"),
-        ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, ""),
-        ({"metadata": {"annotations": {"time": "2026-01-01T00:00:00Z"}}}, ""),
-        ({"spec": {"startTime": "2026-01-01T00:00:00Z"}}, ""),
-        ({"lastTimestamp": "2026-01-01T00:00:00Z", "firstTimestamp": "2026-01-02T00:00:00Z"}, "2026-01-02T00:00:00Z"),
-        ({"eventTime": "2026-01-01T00:00:00.000001Z"}, "2026-01-01T00:00:00.000001Z"),
-        ({"startTime": "yesterday", "status": {"startTime": None}}, ""),
-        ([{"metadata": {"managedFields": [{"time": "2026-01-01T00:00:00Z"}]}}], "2026-01-01T00:00:00Z"),
-    ],
-)
+@pytest.mark.parametrize(("value", "newest"), [
+    ({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}, "2026-01-01T00:00:00Z"),
+    ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, ""),
+    ({"metadata": {"annotations": {"time": "2026-01-01T00:00:00Z"}}}, ""),
+    ({"spec": {"startTime": "2026-01-01T00:00:00Z"}}, ""),
+    ({"lastTimestamp": "2026-01-01T00:00:00Z", "firstTimestamp": "2026-01-02T00:00:00Z"}, "2026-01-02T00:00:00Z"),
+    ({"eventTime": "2026-01-01T00:00:00.000001Z"}, "2026-01-01T00:00:00.000001Z"),
+    ({"startTime": "yesterday", "status": {"startTime": None}}, ""),
+    ([{"metadata": {"managedFields": [{"time": "2026-01-01T00:00:00Z"}]}}], "2026-01-01T00:00:00Z"),
+])  # fmt: skip
 def test_newest_timestamp(value: Any, newest: str) -> None:
     assert newest_timestamp_ns(value) == (parse_timestamp(newest) if newest else 0)
 
@@ -259,15 +250,12 @@ def test_a_snapshot_from_standard_input_is_named_so() -> None:
     assert snapshot.name == "standard input"
 
 
-@pytest.mark.parametrize(
-    ("document", "is_unread"),
-    [
-        ({"karptui": 1, "objects": [], "unread": ["Pod"]}, True),
-        ({"karptui": 1, "objects": [a_manifest("Node", "a")]}, False),
-        ([a_manifest("Node", "a")], True),
-        ([a_manifest("Namespace", "a")], False),
-    ],
-)
+@pytest.mark.parametrize(("document", "is_unread"), [
+    ({"karptui": 1, "objects": [], "unread": ["Pod"]}, True),
+    ({"karptui": 1, "objects": [a_manifest("Node", "a")]}, False),
+    ([a_manifest("Node", "a")], True),
+    ([a_manifest("Namespace", "a")], False),
+])  # fmt: skip
 def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
     tmp_path: Path, document: Any, *, is_unread: bool
 ) -> None:
@@ -276,15 +264,12 @@ def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
 
 
-@pytest.mark.parametrize(
-    ("kinds", "unread"),
-    [
-        (("Pod",), {Kind.NODEPOOL, Kind.NODECLAIM}),
-        (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM}),
-        (("Node", "NodeClaim"), {Kind.NODEPOOL}),
-        (("Node", "NodeClaim", "NodePool"), set()),
-    ],
-)
+@pytest.mark.parametrize(("kinds", "unread"), [
+    (("Pod",), {Kind.NODEPOOL, Kind.NODECLAIM}),
+    (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM}),
+    (("Node", "NodeClaim"), {Kind.NODEPOOL}),
+    (("Node", "NodeClaim", "NodePool"), set()),
+])  # fmt: skip
 def test_a_file_with_bound_pods_or_nodes_of_karpenter_lacks_their_pools_and_claims(
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
 ) -> None:

@@ -153,17 +153,14 @@ def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None
     assert redacted(POD, key=b"other")[0]["metadata"]["name"] != alone["metadata"]["name"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "version"),
-    [
-        ("NodePool", "karpenter.sh/v1"),
-        ("Node", "v1"),
-        ("NodeClaim", "karpenter.sh/v1"),
-        ("NodeOverlay", "karpenter.sh/v1alpha1"),
-        ("Namespace", "v1"),
-        ("DaemonSet", "apps/v1"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "version"), [
+    ("NodePool", "karpenter.sh/v1"),
+    ("Node", "v1"),
+    ("NodeClaim", "karpenter.sh/v1"),
+    ("NodeOverlay", "karpenter.sh/v1alpha1"),
+    ("Namespace", "v1"),
+    ("DaemonSet", "apps/v1"),
+])  # fmt: skip
 def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> None:
     names = ["b", "default", "a", "karpenter", "c", "kube-system", "kz", *(f"n{number}" for number in range(12))]
     result = [

@@ -71,16 +71,13 @@ def scrubbed(manifest: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        a_manifest("Secret", "x", data={"password": SECRET}),
-        a_manifest("ConfigMap", "x", data={"password": SECRET}),
-        a_manifest("Lease", "x", api_version="coordination.k8s.io/v1"),
-        {"kind": "Pod"},
-        {"apiVersion": "v1"},
-    ],
-)
+@pytest.mark.parametrize("manifest", [
+    a_manifest("Secret", "x", data={"password": SECRET}),
+    a_manifest("ConfigMap", "x", data={"password": SECRET}),
+    a_manifest("Lease", "x", api_version="coordination.k8s.io/v1"),
+    {"kind": "Pod"},
+    {"apiVersion": "v1"},
+])  # fmt: skip
 def test_what_is_not_read_is_not_recorded(manifest: dict[str, Any]) -> None:
     assert scrub(manifest) is None
 
@@ -114,16 +111,13 @@ def test_a_pod_keeps_what_decides() -> None:
 TEMPLATE = {"metadata": {"labels": {"app": "web"}, "annotations": {"x": SECRET}}, "spec": POD_SPEC}
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        a_manifest("DaemonSet", "x", api_version="apps/v1", spec={"template": TEMPLATE, "selector": {}}),
-        a_manifest("Deployment", "x", api_version="apps/v1", spec={"replicas": 3, "template": TEMPLATE}),
-        a_manifest("Job", "x", api_version="batch/v1", spec={"template": TEMPLATE}),
-        a_manifest("CronJob", "x", api_version="batch/v1", spec={"jobTemplate": {"spec": {"template": TEMPLATE}}}),
-        a_manifest("PodTemplate", "x", template=TEMPLATE),
-    ],
-)
+@pytest.mark.parametrize("manifest", [
+    a_manifest("DaemonSet", "x", api_version="apps/v1", spec={"template": TEMPLATE, "selector": {}}),
+    a_manifest("Deployment", "x", api_version="apps/v1", spec={"replicas": 3, "template": TEMPLATE}),
+    a_manifest("Job", "x", api_version="batch/v1", spec={"template": TEMPLATE}),
+    a_manifest("CronJob", "x", api_version="batch/v1", spec={"jobTemplate": {"spec": {"template": TEMPLATE}}}),
+    a_manifest("PodTemplate", "x", template=TEMPLATE),
+])  # fmt: skip
 def test_templates_are_scrubbed_like_pods(manifest: dict[str, Any]) -> None:
     kept = scrubbed(manifest)
     assert SECRET not in json.dumps(kept)
@@ -138,22 +132,19 @@ def _containers(value: Any) -> list[Any]:
     return [container for part in value for container in _containers(part)] if isinstance(value, list) else []
 
 
-@pytest.mark.parametrize(
-    ("manifest", "kind"),
-    [
-        (a_manifest("ReplicaSet", "x", api_version="apps/v1"), Kind.REPLICASET),
-        (a_manifest("Node", "x", spec={"providerID": "a"}, status={"capacity": {"cpu": "1"}, "images": [SECRET]}),
-         Kind.NODE),
-        (a_manifest("Service", "x", spec={"selector": {"a": "b"}, "externalName": SECRET}), Kind.SERVICE),
-        (a_manifest("StorageClass", "x", api_version="storage.k8s.io/v1", provisioner="ebs.csi.aws.com",
-                    parameters={"k": SECRET}), Kind.STORAGE_CLASS),
-        (a_manifest("PersistentVolume", "x",
-                    spec={"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": SECRET,
-                                  "nodeStageSecretRef": {"name": SECRET}}, "storageClassName": "gp3"}), Kind.PV),
-        (a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": 5}), Kind.NODEPOOL),
-        (a_manifest("Namespace", "x", spec={"finalizers": ["kubernetes"]}), Kind.NAMESPACE),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("manifest", "kind"), [
+    (a_manifest("ReplicaSet", "x", api_version="apps/v1"), Kind.REPLICASET),
+    (a_manifest("Node", "x", spec={"providerID": "a"}, status={"capacity": {"cpu": "1"}, "images": [SECRET]}),
+     Kind.NODE),
+    (a_manifest("Service", "x", spec={"selector": {"a": "b"}, "externalName": SECRET}), Kind.SERVICE),
+    (a_manifest("StorageClass", "x", api_version="storage.k8s.io/v1", provisioner="ebs.csi.aws.com",
+                parameters={"k": SECRET}), Kind.STORAGE_CLASS),
+    (a_manifest("PersistentVolume", "x",
+                spec={"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": SECRET,
+                              "nodeStageSecretRef": {"name": SECRET}}, "storageClassName": "gp3"}), Kind.PV),
+    (a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": 5}), Kind.NODEPOOL),
+    (a_manifest("Namespace", "x", spec={"finalizers": ["kubernetes"]}), Kind.NAMESPACE),
+])  # fmt: skip
 def test_other_kinds_keep_what_is_read(manifest: dict[str, Any], kind: Kind) -> None:
     kept = scrubbed(manifest)
     assert SECRET not in json.dumps(kept)

@@ -109,16 +109,13 @@ def test_what_cannot_be_read_is_left_out(api: Api, client: Transport) -> None:
     assert list(read_nodes(client).samples) == ["d"]
 
 
-@pytest.mark.parametrize(
-    ("status", "says", "is_refusal"),
-    [
-        (200, "metrics-server's answer cannot be read", False),
-        (404, "metrics-server is not installed", True),
-        (403, "needs permission to list nodes of metrics.k8s.io", True),
-        (503, "metrics-server does not answer", False),
-        (418, "the API server answered 418", False),
-    ],
-)
+@pytest.mark.parametrize(("status", "says", "is_refusal"), [
+    (200, "metrics-server's answer cannot be read", False),
+    (404, "metrics-server is not installed", True),
+    (403, "needs permission to list nodes of metrics.k8s.io", True),
+    (503, "metrics-server does not answer", False),
+    (418, "the API server answered 418", False),
+])  # fmt: skip
 def test_faults_are_sentences(api: Api, client: Transport, status: int, says: str, *, is_refusal: bool) -> None:
     api.status = status
     api.pages["nodes"] = [b"<html>"]
