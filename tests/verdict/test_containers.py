@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from karptui.verdict.containers import (
     starting_findings,
     unended_findings,
 )
-from karptui.verdict.finding import OutlivedPod, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, OutlivedPod, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, an_event
@@ -27,6 +27,10 @@ FAMILY = "karpenter.k8s.aws/instance-family"
 def a_line(name: str, *, zone: str = "a", family: str = "m6i", pool: str = "general") -> VerdictNode:
     node = a_node(name=name, labels={FAMILY: family})
     return VerdictNode(name, pool, None, has_node=True, zone=zone, node=node)
+
+
+def told(find: Callable[[VerdictCase], Iterable[ClusterFinding]], **given: Any) -> list[str]:
+    return [sentence(finding, NOW_NS, {}) for finding in find(VerdictCase(now_ns=NOW_NS, **given))]
 
 
 def crashing(nodes: Sequence[str], *, exit_code: int = 0) -> list[StartingPod]:
@@ -45,8 +49,7 @@ def crashing(nodes: Sequence[str], *, exit_code: int = 0) -> list[StartingPod]:
 
 
 def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], running: Collection[str]) -> str:
-    case = VerdictCase(now_ns=NOW_NS, nodes=lines, crashing=pods, running_on={"uid": running})
-    return " / ".join(sentence(finding, NOW_NS, {}) for finding in crashing_findings(case))
+    return " / ".join(told(crashing_findings, nodes=lines, crashing=pods, running_on={"uid": running}))
 
 
 @pytest.mark.parametrize(("differs", "result"), [
@@ -106,8 +109,7 @@ def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_of_which_
     ]
     lines = [a_line(f"n{n}") for n in range(5)]
     crashes = [*crashing(["n0", "n1"]), *agents]
-    case = VerdictCase(now_ns=NOW_NS, nodes=lines, crashing=crashes, running_on={"agents": ["n3", "n4"]})
-    assert [sentence(f, NOW_NS, {}) for f in verdict_of(case)][:2] == [
+    assert told(verdict_of, nodes=lines, crashing=crashes, running_on={"agents": ["n3", "n4"]})[:2] == [
         "3 pods logs/agent-{0,1,2} on 3 of 5 nodes crash again and again",
         "2 pods ml/embed-{0,1} on 2 nodes crash again and again, no other runs",
     ]
@@ -132,30 +134,28 @@ def late(count: int, minutes: int, reason: str = "") -> list[StartingPod]:
 
 @pytest.mark.parametrize(("count", "minutes", "is_told"), [(2, 15, True), (1, 60, False), (2, 14, False)])
 def test_pods_that_a_readiness_gate_keeps_unready_are_told(count: int, minutes: int, *, is_told: bool) -> None:
-    case = VerdictCase(now_ns=NOW_NS, gated=late(count, minutes, "lb.example/web"))
     expected = (
         "2 pods db/pg-{0,1} on node n1 have not been ready for 15m: their containers run, but their readiness gate "
         "lb.example/web is not true"
     )
-    assert [sentence(f, NOW_NS, {}) for f in gated_findings(case)] == ([expected] if is_told else [])
+    assert told(gated_findings, gated=late(count, minutes, "lb.example/web")) == ([expected] if is_told else [])
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
 def test_a_pod_that_does_not_end_on_a_ready_node_is_told(*, is_killed: bool) -> None:
     text = 'error killing pod: failed with KillContainerError: "rpc error: code = DeadlineExceeded desc = no"'
     event = an_event(about="Pod/db/pg-0", reason="FailedKillPod", message=text, source="kubelet")
-    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], unended=late(1, 10), events=[event] if is_killed else [])
     why = ": the kubelet cannot kill its containers (DeadlineExceeded)" if is_killed else ""
     end = "; its StatefulSet starts no successor until it is gone"
     expected = f"db/pg-0 on node n1 has been terminating for 10m{why}{end}"
-    assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
+    events = [event] if is_killed else []
+    assert told(unended_findings, nodes=[a_line("n1")], unended=late(1, 10), events=events) == [expected]
 
 
 def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
     unended = [replace(pod, owner="Deployment/db/pg", finalizers=("example.com/drain",)) for pod in late(2, 10)]
-    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], unended=unended)
     expected = "2 pods db/pg-{0,1} on node n1 have been terminating for 10m: the finalizer example.com/drain keeps them"
-    assert [sentence(f, NOW_NS, {}) for f in unended_findings(case)] == [expected]
+    assert told(unended_findings, nodes=[a_line("n1")], unended=unended) == [expected]
 
 
 @pytest.mark.parametrize(("reason", "message", "text"), [
@@ -175,8 +175,7 @@ def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, 
         ),
     ]
     crashes = crashing(["n1", "n1"], exit_code=128)
-    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1")], crashing=crashes, events=events)
-    assert [sentence(f, NOW_NS, {}) for f in crashing_findings(case)] == [text]
+    assert told(crashing_findings, nodes=[a_line("n1")], crashing=crashes, events=events) == [text]
 
 
 @pytest.mark.parametrize(("line", "minutes"), [
@@ -195,7 +194,7 @@ def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:
         for number, (name, error) in enumerate(errors.items())
     ]
     lines = [*(a_line(pod.node, zone=zone) for pod in pods), a_line("other", zone="a")]
-    return [sentence(f, NOW_NS, {}) for f in starting_findings(VerdictCase(now_ns=NOW_NS, nodes=lines, starting=pods))]
+    return told(starting_findings, nodes=lines, starting=pods)
 
 
 def test_images_that_do_not_exist_are_findings_of_their_own() -> None:
@@ -252,6 +251,6 @@ def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last
     ]
     ages = [(last + 10 * n) * MINUTE_NS for n in range(pods)]
     events = [replace(e, first_ns=NOW_NS - age, last_ns=NOW_NS - age) for e, age in zip(events, ages, strict=True)]
-    texts = [sentence(f, NOW_NS, {}) for f in rejected_findings(VerdictCase(now_ns=NOW_NS, events=events))]
+    texts = told(rejected_findings, events=events)
     expected = f"kubelets evicted 3 pods (etl/merge-{{0,1,2}}) in 25m: {message.strip().removesuffix('.')}"
     assert texts == ([expected] if is_told else [])

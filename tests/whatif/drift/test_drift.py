@@ -83,6 +83,20 @@ def cluster(*claims: NodeClaim, **marks: dict[str, Any]) -> WhatIfBase:
     return base(*manifests, types=TYPES, nodeclaims=claims or (claim(),))
 
 
+BACK = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never")
+"""Sets what the NodeClaims were made from."""
+
+
+def drifted_by_its_pool() -> WhatIfBase:
+    """Return a NodeClaim that drifted when expireAfter of its NodePool became 24h."""
+    later = copy.deepcopy(POOL)
+    later["spec"]["template"]["spec"]["expireAfter"] = "24h"
+    hashed = nodepool_hash(decoded(later)) or ""
+    current = marked(later, **{NODEPOOL_HASH: hashed, "karpenter.sh/nodepool-hash-version": "v3"})
+    old = replace(claim(), conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodePoolDrifted")))
+    return cluster(old, pool=current)
+
+
 def gained(start: WhatIfBase, *edits: AnyEdit) -> list[tuple[str, str]]:
     lines, _ = drift_changes(start, apply(start, edits))
     return [(line.reason, line.because) for line in lines]
@@ -100,23 +114,18 @@ def lost(start: WhatIfBase, *edits: AnyEdit) -> list[str]:
     ((*TEMPLATE, "startupTaints"), [{"key": "a", "effect": "NoSchedule"}], "spec.template.spec.startupTaints changed"),
     (("spec", "template", "metadata", "labels"), {"a": "b"}, "spec.template.metadata.labels changed"),
     (("spec", "template", "metadata", "annotations"), {"a": "b"}, "spec.template.metadata.annotations changed"),
+    (("spec", "weight"), 5, ""),
+    (("spec", "limits"), {"cpu": "1"}, ""),
+    (("spec", "disruption", "budgets"), [{"nodes": "0"}], ""),
+    (("spec", "disruption", "consolidateAfter"), "1h", ""),
+    ((*TEMPLATE, "expireAfter"), "Never", ""),
+    ((*TEMPLATE, "taints"), None, ""),
+    ((*TEMPLATE, "requirements"), [{"key": "team", "operator": "DoesNotExist"}], ""),
 ])  # fmt: skip
-def test_hashed_fields_of_the_template(path: tuple[str, ...], value: Any, because: str) -> None:
-    assert gained(cluster(), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
-    assert gained(cluster(pool=marked(POOL)), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
-
-
-@pytest.mark.parametrize(("path", "value"), [
-    (("spec", "weight"), 5),
-    (("spec", "limits"), {"cpu": "1"}),
-    (("spec", "disruption", "budgets"), [{"nodes": "0"}]),
-    (("spec", "disruption", "consolidateAfter"), "1h"),
-    ((*TEMPLATE, "expireAfter"), "Never"),
-    ((*TEMPLATE, "taints"), None),
-    ((*TEMPLATE, "requirements"), [{"key": "team", "operator": "DoesNotExist"}]),
-])  # fmt: skip
-def test_other_fields_drift_nothing(path: tuple[str, ...], value: Any) -> None:
-    assert gained(cluster(), SetField(GENERAL, path, value)) == []
+def test_only_hashed_fields_of_the_template_drift(path: tuple[str, ...], value: Any, because: str) -> None:
+    expected = [("NodePoolDrifted", because)] if because else []
+    assert gained(cluster(), SetField(GENERAL, path, value)) == expected
+    assert gained(cluster(pool=marked(POOL)), SetField(GENERAL, path, value)) == expected
 
 
 def test_requirements_are_compared_by_their_meaning() -> None:
@@ -159,13 +168,7 @@ def test_hashes_that_cannot_be_worked_out_count_as_changed() -> None:
 
 
 def test_going_back_to_what_a_claim_was_made_from_ends_its_drift() -> None:
-    later = copy.deepcopy(POOL)
-    later["spec"]["template"]["spec"]["expireAfter"] = "24h"
-    hashed = nodepool_hash(decoded(later)) or ""
-    current = marked(later, **{NODEPOOL_HASH: hashed, "karpenter.sh/nodepool-hash-version": "v3"})
-    old = replace(claim(), conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodePoolDrifted")))
-    back = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never")
-    assert lost(cluster(old, pool=current), back) == ["NodePoolDrifted"]
+    assert lost(drifted_by_its_pool(), BACK) == ["NodePoolDrifted"]
     by_image = claim(is_drifted=True)
     assert lost(cluster(by_image), SetField(GENERAL, ("spec", "weight"), 3)) == []
 
@@ -231,13 +234,8 @@ def test_the_next_disruption_sees_the_drift() -> None:
     drifted = present(first.condition("Drifted"))
     assert drifted.reason == "NodePoolDrifted"
     assert second is start.inventory.nodeclaims[1]
-    later = copy.deepcopy(POOL)
-    later["spec"]["template"]["spec"]["expireAfter"] = "24h"
-    hashed = nodepool_hash(decoded(later)) or ""
-    current = marked(later, **{NODEPOOL_HASH: hashed, "karpenter.sh/nodepool-hash-version": "v3"})
-    old = replace(claim(), conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodePoolDrifted")))
-    start = cluster(old, pool=current)
-    side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never"),))
+    start = drifted_by_its_pool()
+    side = apply(start, (BACK,))
     assert with_drift(side.inventory, start, side).nodeclaims[0].condition("Drifted") is None
 
 
