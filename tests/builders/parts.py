@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.quantity import Quantity, parse_quantity
@@ -17,6 +17,11 @@ def present(value: T | None) -> T:
     """Return what must be there."""
     assert value is not None
     return value
+
+
+def text_of(pieces: Iterable[tuple[str, Any]]) -> str:
+    """Return the text of a line of toned pieces."""
+    return "".join(text for text, _ in pieces)
 
 
 def amounts(texts: Mapping[str, str]) -> dict[str, Quantity]:

@@ -11,6 +11,7 @@ from karptui.screens.changes import ChangesScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.history.store import History
+from tests.builders import text_of
 from tests.histories import record_demo
 from tests.ui.stage import column, front, history_app, running, settled, worked
 
@@ -42,7 +43,7 @@ async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(history
         kinds = column(app)
         assert kinds == sorted(kinds, key=["Node", "NodeClaim", "Pod"].index)
         assert {"Node", "Pod"} <= set(kinds)
-        assert "(3m)" in "".join(text for text, _ in screen.explain())
+        assert "(3m)" in text_of(screen.explain())
         assert screen.current is not None
         assert screen.current.kind == "Node"
         await pilot.press("enter")

@@ -31,12 +31,11 @@ from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.status import node_status
 from karptui.views.pods import TABLE as PODS
-from karptui.views.row import Pieces
 from karptui.views.why.detail import why_lines
 from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence
-from tests.builders import present
+from tests.builders import present, text_of
 from tests.builders.clusters import state_of
 from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
@@ -96,7 +95,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     findings = present(entry.findings)
     text, values = why_label(findings.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
-    sentence = _plain(why_sentence(entry, now_ns))
+    sentence = text_of(why_sentence(entry, now_ns))
     if not drawn.startswith(text) or values["why"] != why_code(findings.why, now_ns) or not sentence.startswith(text):
         yield f"WHY is {text}, {drawn}, {values['why']}"
     for lane in findings.lanes:
@@ -114,7 +113,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the lines of the detail differ from the row."""
     result = present(entry.findings)
-    told = [_plain(line) for line in why_lines(entry, None, now_ns)]
+    told = [*map(text_of, why_lines(entry, None, now_ns))]
     for lane in result.lanes:
         message = lane_message(result, lane, now_ns)
         lines = (line for line in told if short_method(lane.method) in line)
@@ -238,10 +237,6 @@ def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Itera
         findings = by_name.get(key)
         if findings is not None and findings.why.code not in (WhyCode.OK, WhyCode.WAITS):
             yield f"{key}: next in the verdict, and WHY is {findings.why.code}"
-
-
-def _plain(pieces: Pieces) -> str:
-    return "".join(text for text, _ in pieces)
 
 
 @pytest.mark.parametrize("family", ["consolidation", "runners", "disruption"])

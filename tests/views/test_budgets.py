@@ -18,6 +18,7 @@ from karptui.views.budgets.sentences import budget_sentences, detail_text, line_
 from karptui.views.column import row_schema
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
+from tests.builders import text_of
 from tests.ui.fleet import HOUR, NOW_NS
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -34,7 +35,7 @@ def entry(
 
 
 def sentences_of(entry: BudgetEntry, local: Any = None) -> list[str]:
-    return ["".join(text for text, _ in line) for line in budget_sentences(entry, NOW_NS, local)]
+    return [*map(text_of, budget_sentences(entry, NOW_NS, local))]
 
 
 UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)

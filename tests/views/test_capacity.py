@@ -13,17 +13,13 @@ from karptui.session.capacity import GROUPINGS, capacity_entries
 from karptui.session.nodes import PodAccess
 from karptui.views.capacity import capacity_sentence, capacity_table
 from karptui.views.last_hour import sparkline, trend
-from karptui.views.row import Bar, Tone
+from karptui.views.row import Bar
 from karptui.views.table import build_rows
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, text_of
 from tests.ui.fleet import a_fleet, view_of
 
 MINUTE_NS = 60_000_000_000
 NODES = view_of(a_fleet()).node_entries
-
-
-def text_of(pieces: tuple[tuple[str, Tone], ...]) -> str:
-    return "".join(text for text, _ in pieces)
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)

@@ -8,6 +8,7 @@ from karptui.session.claims import ClaimEntry, expiries_of
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.sentences import expiry_line
 from karptui.views.table import Sort, build_rows
+from tests.builders import text_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS
 
 
@@ -19,7 +20,7 @@ def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: i
 
 
 def expiry_text(entries: list[ClaimEntry], pool: str = "general") -> str:
-    return "".join(text for text, _ in expiry_line(expiries_of(entries, pool), pool, NOW_NS))
+    return text_of(expiry_line(expiries_of(entries, pool), pool, NOW_NS))
 
 
 NEVER = claim("never", None)

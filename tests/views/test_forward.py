@@ -19,7 +19,7 @@ from karptui.views.forward.sentences import (
     waiting_text,
 )
 from karptui.views.row import Pieces
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, text_of
 
 DELETED = Step(at_ns=NOW_NS + MINUTE_NS, kind=StepKind.DISRUPT, method="Emptiness", decision="delete",
                nodes=("a", "b", "c", "d"), savings_per_hour=0.5, evictions=3)  # fmt: skip
@@ -110,7 +110,7 @@ def test_without_prices_no_dollars_are_said() -> None:
 
 
 def text(lines: tuple[Pieces, ...]) -> list[str]:
-    return ["".join(piece for piece, _ in line) for line in lines]
+    return [*map(text_of, lines)]
 
 
 def test_who_waits_and_how_long() -> None:

@@ -12,9 +12,10 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.sources import usage_row
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.views.usage import usage_note
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod, present
+from tests.stories import plain_text
 from tests.ui.fleet import status
 
 GIB = 1 << 30
@@ -24,10 +25,6 @@ LIVE = LiveUsage(
     nodes={"node-1": TWICE}, pods={"default/web-1": ONCE}, read_at_ns=NOW_NS - SECOND_NS, window_ns=15 * SECOND_NS,
     is_asked=True,
 )  # fmt: skip
-
-
-def text_of(lines: tuple[Pieces, ...]) -> str:
-    return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 @pytest.mark.parametrize(("live", "text", "tone"), [
@@ -47,19 +44,19 @@ def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
 
 def test_a_node_beside_its_requests() -> None:
     entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
-    text = text_of(usage_lines(entry, LIVE, NOW_NS))
+    text = plain_text(usage_lines(entry, LIVE, NOW_NS))
     assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text
     assert "the most of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
     assert "requests, not usage, decide what fits" in text
-    once = text_of(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
+    once = plain_text(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
     assert "cpu 400m (20% of allocatable) · mem" in once
     assert "the most of" not in once
-    unknown = text_of(usage_lines(NodeEntry(a_node(), None), LIVE, NOW_NS))
+    unknown = plain_text(usage_lines(NodeEntry(a_node(), None), LIVE, NOW_NS))
     assert unknown.startswith("Live usage\n  measured by metrics-server")
-    ledger = text_of(resource_lines(entry))
+    ledger = plain_text(resource_lines(entry))
     assert "in use" in ledger
     assert ledger.partition("in use")[2].split()[:2] == ["300m", "3,072Mi"]
-    assert "in use" not in text_of(resource_lines(NodeEntry(a_node(), None)))
+    assert "in use" not in plain_text(resource_lines(NodeEntry(a_node(), None)))
 
 
 @pytest.mark.parametrize(("live", "phase", "why"), [

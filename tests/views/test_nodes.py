@@ -23,6 +23,7 @@ from karptui.views.row import Tone
 from karptui.views.sanitize import short_zone
 from karptui.views.table import build_rows
 from karptui.views.top_bar import Fact
+from tests.builders import text_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of
 
 READY = conditions("Ready")
@@ -225,7 +226,7 @@ def test_filters(text: str, count: int) -> None:
 
 
 def info_text(entry: NodeEntry) -> str:
-    return "".join(text for text, _ in explain_node(entry, NOW_NS, has_prices=False))
+    return text_of(explain_node(entry, NOW_NS, has_prices=False))
 
 
 def test_a_node_in_words() -> None:
@@ -312,7 +313,7 @@ def test_without_permission_nothing_is_zero_or_none() -> None:
     both = frozenset({"Node", "Pod"})
     assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes unread", "1 NodeClaim", "pods unread"]
     lines = claim_lines(NodeEntry(entry_of("12-88").node, None, hidden=frozenset({"NodeClaim"})), NOW_NS)
-    assert "".join(text for text, _ in lines[1]).strip() == "NodeClaims may not be listed"
+    assert text_of(lines[1]).strip() == "NodeClaims may not be listed"
     seen = NodeEntry(None, claim(), hidden=frozenset({"Node"}))
     assert info_text(seen).startswith("Initialized: its node cannot be shown: nodes may not be listed")
     early = replace(claim(), conditions=tuple(item for item in claim().conditions if item.type != "Initialized"))
@@ -321,7 +322,7 @@ def test_without_permission_nothing_is_zero_or_none() -> None:
 
 def lines_of(lines: object) -> list[str]:
     assert isinstance(lines, tuple)
-    return ["".join(text for text, _ in line).rstrip() for line in lines]
+    return [text_of(line).rstrip() for line in lines]
 
 
 def test_the_ledger_adds_up() -> None:

@@ -8,8 +8,8 @@ from karptui.disruption.codes import WhyCode
 from karptui.disruption.drain import DrainState
 from karptui.karpenter.nodeclaim import DrainStage
 from karptui.views.nodes.sentences import explain_node, node_details
-from tests.builders import MINUTE_NS, NOW_NS
-from tests.views.why.test_words import analysed, text_of
+from tests.builders import MINUTE_NS, NOW_NS, text_of
+from tests.views.why.test_words import analysed
 
 ENTRY = next(entry for entry in analysed().node_entries if entry.name == "ip-10-0-71-204")
 

@@ -9,11 +9,12 @@ from rich.cells import cell_len
 from karptui.session.packing import Bin, Block, Packed, PackedNode, bins_of
 from karptui.views.packing import blocks, packed_lines, packed_sentence, packing_lines
 from karptui.whatif.scenario import Scenario
+from tests.builders import text_of
 from tests.ui.fleet import a_fleet, view_of
 
 
 def drawn(daemons: int, pods: tuple[int, ...], cells: int = 10) -> str:
-    return "".join(text for text, _ in blocks(daemons, pods, 100, cells))
+    return text_of(blocks(daemons, pods, 100, cells))
 
 
 @pytest.mark.parametrize(("daemons", "pods", "picture"), [
@@ -37,7 +38,7 @@ def a_bin(name: str, pool: str = "general", cpu: int = 4_000, memory: int = 8 <<
 
 def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
     bins = [a_bin("big", cpu=64_000), a_bin("small", "", cpu=1_000)]
-    text = ["".join(text for text, _ in line) for line in packing_lines(bins, "cpu", 60)]
+    text = [*map(text_of, packing_lines(bins, "cpu", 60))]
     assert [sum(line.count(cell) for cell in "▓█▊▒░") for line in text[2::2]] == [18, 4]
     assert text[3].startswith("─ not Karpenter’s 1 node")
     assert text[4].endswith("210%")
@@ -66,12 +67,12 @@ FOUND = Packed(nodes=(PackedNode(before=OTHER, after=OTHER), PackedNode(before=K
                left_out=1, waiting_before=2)  # fmt: skip
 
 
-def text_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
-    return ["".join(text for text, _ in line) for line in packed_lines(packed, SCENARIO, resource, width)]
+def lines_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
+    return [*map(text_of, packed_lines(packed, SCENARIO, resource, width))]
 
 
 def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
-    lines = text_of()
+    lines = lines_of()
     assert lines[0] == "1 new node launched, 1 node removed, 1 node runs other pods; unschedulable pods: 2 → 0"
     assert lines[1].startswith("less, pending now: both sides simulated")
     assert "1 node being removed or of unknown size not drawn" in " ".join(lines[1:3])
@@ -84,13 +85,13 @@ def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
 @pytest.mark.parametrize("resource", ["cpu", "memory"])
 def test_no_line_is_wider_than_there_is_room(width: int, resource: str) -> None:
     many = FOUND._replace(nodes=(*FOUND.nodes, *(PackedNode(before=KEPT) for _ in range(1_200))))
-    assert all(cell_len(line) <= width for line in text_of(many, resource, width) if not line.startswith("▓ Daemon"))
+    assert all(cell_len(line) <= width for line in lines_of(many, resource, width) if not line.startswith("▓ Daemon"))
 
 
 def test_nothing_that_changes_and_nothing_that_can_be_said() -> None:
     same = Packed(nodes=(PackedNode(before=NEW, after=NEW, is_launched=True),), waiting_before=3, waiting_after=3)
     assert packed_sentence(same) == "No node is packed differently; unschedulable pods: 3"
-    assert text_of(same)[-1].startswith("+ m6i.2xlarge ")
-    assert text_of(Packed(problem="no [b]such\x1b node")) == ["✘ no [b]such␛ node"]
+    assert lines_of(same)[-1].startswith("+ m6i.2xlarge ")
+    assert lines_of(Packed(problem="no [b]such\x1b node")) == ["✘ no [b]such␛ node"]
     hostile: Bin = replace(NEW, name="a\x1b[31mb", pool="p\x1b]0;x")
-    assert "\x1b" not in "".join(text_of(Packed(nodes=(PackedNode(before=hostile),))))
+    assert "\x1b" not in "".join(lines_of(Packed(nodes=(PackedNode(before=hostile),))))

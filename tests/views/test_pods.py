@@ -21,7 +21,7 @@ from karptui.views.filters import compile_query, parse_query
 from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import a_pdb, a_pod
+from tests.builders import a_pdb, a_pod, text_of
 from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, status, view_of
 
 
@@ -79,7 +79,7 @@ def test_what_protects_nothing_is_no_protection(entry: PodEntry, sentence: str) 
     assert row.cells[[heading.id for heading in TABLE.headings()].index("protection")].text == "-"
     assert TABLE.values(entry, NOW_NS)["protection"] is None
     assert not build_rows(TABLE, [entry], is_notable_only=True, now_ns=NOW_NS) or entry.pod.is_terminating
-    result = "".join(text for text, _ in explain_pod(entry, NOW_NS))
+    result = text_of(explain_pod(entry, NOW_NS))
     assert "keeps its node" not in result
     assert sentence in result
 
@@ -146,9 +146,9 @@ def test_what_a_disruption_budget_keeps_in_words() -> None:
     row = build_rows(TABLE, [result], is_notable_only=True, now_ns=NOW_NS)[0]
     cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
     assert (cell.text, cell.short, cell.tone) == ("PDB front", "PDB", Tone.WARNING)
-    outcome = "".join(text for text, _ in explain_pod(result, NOW_NS))
+    outcome = text_of(explain_pod(result, NOW_NS))
     assert "PodDisruptionBudget front allows no eviction now: it blocks its node's removal" in outcome
-    outcome = "".join(text for text, _ in explain_pod(several, NOW_NS))
+    outcome = text_of(explain_pod(several, NOW_NS))
     assert (
         "several PodDisruptionBudgets select it (front, too), so it is never evicted: it blocks its node's removal"
         in outcome
@@ -178,7 +178,7 @@ def test_filters(text: str, count: int) -> None:
 
 def explained(name: str) -> str:
     result = next(entry for entry in view_of(a_fleet()).pod_entries if entry.pod.name == name)
-    return "".join(text for text, _ in explain_pod(result, NOW_NS))
+    return text_of(explain_pod(result, NOW_NS))
 
 
 def test_a_pod_in_words() -> None:
@@ -189,7 +189,7 @@ def test_a_pod_in_words() -> None:
     assert explained("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
     assert explained("aws-node-08x").endswith("ends with its node")
     lone = PodEntry(entry().pod)
-    assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
+    assert text_of(explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
 
 
 def test_descriptions_name_everything_known_and_the_events() -> None:

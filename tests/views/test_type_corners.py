@@ -17,6 +17,7 @@ from karptui.views.types.columns import why_text
 from karptui.views.types.ledger import fit_lines, observed_lines, title_pieces
 from karptui.views.types.pools import reason_lines, source_lines
 from tests import builders
+from tests.builders import text_of
 from tests.builders.clusters import state_of
 from tests.stories import plain_text, pool_of, type_of
 
@@ -42,7 +43,7 @@ def test_what_rules_a_type_out() -> None:
     entry = type_of(pool, "x1.large")
     assert why_text(entry) == "not available: unavailable"
     assert {offer.availability for offer in entry.offers} == {Availability.UNAVAILABLE}
-    assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
+    assert text_of(title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
     assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not available: no zone"
     limited = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))

@@ -21,6 +21,7 @@ from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, TableSpec
+from tests.builders import text_of
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
 LABELS = {
@@ -53,7 +54,7 @@ def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], 
 
 
 def texts(facts: tuple[Pieces, ...]) -> list[str]:
-    return ["".join(text for text, _ in fact) for fact in facts]
+    return [*map(text_of, facts)]
 
 
 def words_of(spec: TableSpec[Any], item: Any, *seen: str) -> list[str]:

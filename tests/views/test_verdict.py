@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.verdict.lines import Room, money_text, verdict_pages
 from karptui.views.verdict.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, text_of
 
 AGO = NOW_NS - HOUR_NS
 ICE = "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not"
@@ -162,13 +162,13 @@ WORDS = st.lists(st.text("abcdefgh-節点", min_size=1, max_size=60), min_size=1
 def test_no_finding_is_cut_and_every_one_is_on_a_page(texts: list[str], width: int, few: int, lines: int) -> None:
     told = [(a_finding(FindingCode.PDB, price_per_hour=float(i)), text) for i, text in enumerate(texts)]
     worst, *pages = verdict_pages(told, width, Room(few, lines), Room(len(told), 8))
-    drawn = ["".join(text for text, _ in line) for page in (pages or [worst]) for line in page.lines]
+    drawn = [text_of(line) for page in (pages or [worst]) for line in page.lines]
     assert all(sum(1 if text.isascii() else 2 for text in line) <= width for line in drawn)
     assert sum(line.startswith(" ! ") for line in drawn) == len(told)
     letters = "".join("".join(text.split()) for text in texts)
     result = "".join(_without_tail(line) for line in drawn)
     assert "".join(result.split()) == letters
-    shown = sum(line.startswith(" ! ") for line in ("".join(text for text, _ in line) for line in worst.lines))
+    shown = sum(line.startswith(" ! ") for line in (text_of(line) for line in worst.lines))
     assert shown + worst.more == len(told)
     assert 1 <= shown <= few
 

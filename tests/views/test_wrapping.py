@@ -13,12 +13,13 @@ from karptui.views import wrapping
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.wrapping import LEAST, hanging, wrapped, wrapped_below, wrapped_from
+from tests.builders import text_of
 
 
 def broken(text: str, width: int, indent: int = 0) -> list[str]:
     first, between, rest = text.partition(" · ")
     pieces = tuple((part, Tone.NORMAL) for part in (first, between, rest))
-    return ["".join(word for word, _ in line).rstrip() for line in hanging((pieces,), width, indent)]
+    return [text_of(line).rstrip() for line in hanging((pieces,), width, indent)]
 
 
 @pytest.mark.parametrize(("text", "width", "indent", "expected"), [
@@ -47,7 +48,7 @@ def test_lines_keep_their_words_and_their_width(words: list[str], width: int) ->
 
 
 def texts(lines: tuple[Pieces, ...]) -> list[str]:
-    return ["".join(part for part, _ in line) for line in lines]
+    return [*map(text_of, lines)]
 
 
 def test_the_column_the_tail_and_the_tones_are_kept() -> None:

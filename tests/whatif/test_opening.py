@@ -21,7 +21,7 @@ from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Opening, Replay, Scenario, opening_for, opening_for_all, ref_of
-from tests.builders import NOW_NS, present
+from tests.builders import NOW_NS, present, text_of
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     assert first.seconds == 0.5
     assert first.blockers_gained is None
     (line,) = trust_line(first)
-    assert "".join(text for text, _ in line.pieces) == "  Exact, except 3 approximations and 2 rules not modelled"
+    assert text_of(line.pieces) == "  Exact, except 3 approximations and 2 rules not modelled"
     words = [row.pieces[0][0].strip() for row in line.details]
     assert list(dict.fromkeys(words)) == ["exact:", "approximated:", "not modelled:"]
     assert price_note(first) == ""
@@ -141,7 +141,7 @@ def test_versions_are_told_apart(result: str, text: str) -> None:
 def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> None:
     def accuracy_text(accuracy: Accuracy) -> str:
         (line,) = trust_line(Answer(Scenario(), accuracy=accuracy))
-        return "".join(text for text, _ in line.pieces).strip()
+        return text_of(line.pieces).strip()
 
     assert accuracy_text(Accuracy(("a",), (), ())) == "Exact"
     assert accuracy_text(Accuracy(("a",), ("b",), (), "1.9.0")).startswith(

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.info_line import InfoLine, fitted
+from tests.builders import text_of
 from tests.widgets.harness import WidgetApp
 
 
@@ -33,7 +34,7 @@ def line(*texts: str) -> Pieces:
 
 def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]:
     pairs = fitted(line(sentence) if sentence else (), [line(fact) for fact in facts], width, height)
-    return ["".join(text for text, _ in item) for item in pairs]
+    return [*map(text_of, pairs)]
 
 
 @pytest.mark.parametrize(("sentence", "facts", "width", "height", "expected"), [

@@ -14,6 +14,7 @@ from karptui.session.answers import ReplayState
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Opening, Replay
+from tests.builders import text_of
 from tests.screens.whatif.hand import Cluster, Keys, Listener, SlowCluster, asked
 
 POOL = ObjectRef("NodePool", "general")
@@ -68,7 +69,7 @@ async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf
     assert not whatif.documents.is_taken_apart
     assert whatif.explain(0) is None, "what was said of the text before stands"
     assert whatif.documents.problems
-    result = "".join(text for text, _ in whatif.explain(0) or ())
+    result = text_of(whatif.explain(0) or ())
     assert result.startswith("✘ line ")
     assert "spec.weight" in result
 

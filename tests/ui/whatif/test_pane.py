@@ -14,7 +14,7 @@ from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.demo.source import DemoSource
 from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
-from tests.builders import SECOND_NS
+from tests.builders import SECOND_NS, text_of
 from tests.ui.fleet import screen_text
 from tests.ui.stage import running
 from tests.ui.whatif.bench import begin, control, delta, forward, make_app, open_whatif, press, settled, shown, value
@@ -108,14 +108,14 @@ async def test_every_line_of_the_result_opens_and_comes_back() -> None:
 async def test_a_workload_is_scaled_and_documents_are_opened_once() -> None:
     async with open_whatif() as (app, pilot, screen):
         await press(pilot, "o")
-        assert "R focuses the result" in "".join(text for text, _ in screen.info.pieces)
+        assert "R focuses the result" in text_of(screen.info.pieces)
         await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
         lost = next(pick.key for pick in screen.result.lines.picks if pick.key.startswith("lost/web/front"))
         screen.result.lines.focus()
         screen.result.lines.move_to(lost)
         await press(pilot, "o")
         assert app.screen is screen
-        assert "is only in this scenario" in "".join(text for text, _ in screen.info.pieces)
+        assert "is only in this scenario" in text_of(screen.info.pieces)
         await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
         assert delta(screen, "pending")[2].startswith("+")
         assert "web/front" in shown(screen)
@@ -168,7 +168,7 @@ async def test_typing_is_checked_line_by_line_and_undone() -> None:
         await press(pilot, "enter", *"limi", "escape")
         assert screen.whatif.documents.is_broken
         assert shown(screen) == result
-        assert "last valid result" in "".join(text for text, _ in screen.explain())
+        assert "last valid result" in text_of(screen.explain())
         await press(pilot, "u")
         assert not screen.whatif.documents.is_broken
         before = screen.edit_pane.editor.text
@@ -177,7 +177,7 @@ async def test_typing_is_checked_line_by_line_and_undone() -> None:
         await press(pilot, "backspace", "1", "enter", *"limits", "escape")
         await press(pilot, "u")
         assert "  weight: 51\n" in screen.edit_pane.editor.text
-        assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
+        assert "undone: typing in line" in text_of(screen.info.pieces)
         await press(pilot, "u")
         assert screen.edit_pane.editor.text == before
         screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
@@ -189,7 +189,7 @@ async def test_typing_is_checked_line_by_line_and_undone() -> None:
         assert "100" in screen.edit_pane.editor.notes[row].text
         screen.edit_pane.editor.show_place(row)
         await settled(pilot)
-        assert "spec.weight" in "".join(text for text, _ in screen.explain())
+        assert "spec.weight" in text_of(screen.explain())
 
 
 async def test_scenarios_are_named_duplicated_compared_and_thrown_away() -> None:
@@ -255,7 +255,7 @@ async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() 
     async with again.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot, "whatif")
         assert [sheet.edits for sheet in again.whatif.book.sheets] == [sheet.edits for sheet in app.whatif.book.sheets]
-        assert "1 scenario not saved last time is here again" in "".join(text for text, _ in screen.info.pieces)
+        assert "1 scenario not saved last time is here again" in text_of(screen.info.pieces)
 
 
 async def test_packing_is_drawn_before_and_after() -> None:

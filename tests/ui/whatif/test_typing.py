@@ -6,11 +6,12 @@ import pytest
 
 from karptui.screens.whatif import screen as whatif_screen
 from karptui.screens.whatif.screen import WhatIfScreen
+from tests.builders import text_of
 from tests.ui.whatif.bench import open_whatif, press, settled
 
 
 def result_text(screen: WhatIfScreen) -> str:
-    return "".join(text for text, _ in screen.explain())
+    return text_of(screen.explain())
 
 
 async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeypatch: pytest.MonkeyPatch) -> None:

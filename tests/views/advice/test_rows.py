@@ -23,6 +23,7 @@ from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import ObjectRef, SetField
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS
+from tests.stories import plain_text
 
 POOL = ObjectRef("NodePool", "general")
 PDB = ObjectRef("PodDisruptionBudget", "db", "data")
@@ -49,10 +50,6 @@ ENTRIES = (
     an_entry(rule="node-receives-pods", severity=Severity.WARNING, objects=(NODE, NODE), per_hour=0.4),
     an_entry(),
 )
-
-
-def texts(lines: Any) -> str:
-    return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 def test_entries_of_a_report() -> None:
@@ -108,15 +105,15 @@ def test_filters(query: str, count: int) -> None:
 
 
 def test_sentences() -> None:
-    assert texts(finding_sentences(ENTRIES[0])) == "✘ so it is\n→ do it"
-    assert texts(finding_sentences(AdviceGroup("g", ENTRIES, is_folded=True))) == "g: 1 error, 1 warning, 1 info"
-    detail = texts(detail_lines(ENTRIES[0], can_try=True))
+    assert plain_text(finding_sentences(ENTRIES[0])) == "✘ so it is\n→ do it"
+    assert plain_text(finding_sentences(AdviceGroup("g", ENTRIES, is_folded=True))) == "g: 1 error, 1 warning, 1 info"
+    detail = plain_text(detail_lines(ENTRIES[0], can_try=True))
     for part in ("two PDBs select a pod", "What to do  do it", "opens the objects", "Why  ", "Source  pkg/utils/pdb"):
         assert part in detail
     tried = an_entry(edits=(SetField(POOL, ("spec", "weight"), 5),))
-    assert "ctrl+t tries it in the what-if" in texts(detail_lines(tried, can_try=True))
-    assert "f6 tries it in the what-if" in texts(detail_lines(tried, can_try=True, try_key="f6"))
-    assert "what-if" not in texts(detail_lines(tried, can_try=False))
+    assert "ctrl+t tries it in the what-if" in plain_text(detail_lines(tried, can_try=True))
+    assert "f6 tries it in the what-if" in plain_text(detail_lines(tried, can_try=True, try_key="f6"))
+    assert "what-if" not in plain_text(detail_lines(tried, can_try=False))
 
 
 def test_hostile_text_is_cleaned() -> None:
@@ -124,8 +121,8 @@ def test_hostile_text_is_cleaned() -> None:
     rows = build_rows(TABLE, (bad,), now_ns=NOW_NS)
     everything = (
         "".join(cell.text for cell in rows[0].cells)
-        + texts(finding_sentences(bad))
-        + texts(detail_lines(bad, can_try=False))
+        + plain_text(finding_sentences(bad))
+        + plain_text(detail_lines(bad, can_try=False))
     )
     assert "\x1b" not in everything
 

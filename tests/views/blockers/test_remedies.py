@@ -24,9 +24,9 @@ from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, Effect
 from karptui.whatif.remedies.blockers.trial import Holder, Trial
-from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
+from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present, text_of
 from tests.views.blockers.headings import headings
-from tests.views.why.test_words import analysed, text_of
+from tests.views.why.test_words import analysed
 
 
 def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntry:

@@ -30,9 +30,9 @@ from karptui.views.filters import compile_query, parse_query
 from karptui.views.next import TABLE as NEXT_TABLE
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present, text_of
 from tests.views.blockers.headings import headings
-from tests.views.why.test_words import analysed, text_of
+from tests.views.why.test_words import analysed
 
 
 def cells(line: BlockerEntry | BlockerGroup) -> dict[str, str]:
@@ -223,7 +223,7 @@ def test_stories() -> None:
 
 
 def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
-    return ["".join(text for text, _ in fact) for fact in TABLE.facts_without_room(columns, line, NOW_NS)]
+    return [text_of(fact) for fact in TABLE.facts_without_room(columns, line, NOW_NS)]
 
 
 EVERY = tuple(column.heading.id for column in TABLE.columns)

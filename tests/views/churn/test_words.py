@@ -35,6 +35,7 @@ from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodepool
 from tests.disruption.churn.lives import a_life, ago
+from tests.stories import plain_text
 
 HOUR = ChurnWindow(NOW_NS, ago(60), ago(12))
 UNDERUTILIZED = ((Removal.UNDERUTILIZED, 3), (Removal.DRIFTED, 1))
@@ -47,10 +48,6 @@ def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
 
 def a_churn(*lives: Life, window: ChurnWindow = HOUR, **fields: Any) -> Churn:
     return Churn(window=window, lives=lives, **fields)
-
-
-def text_of(lines: Any) -> str:
-    return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 @pytest.mark.parametrize(("window", "text", "limits"), [
@@ -83,14 +80,14 @@ def test_loops_in_sentences_and_in_few_words() -> None:
         a_loop(), a_loop(LoopKind.SAME_TYPE), a_loop(LoopKind.NEVER_JOINED),
         a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front"),
     )  # fmt: skip
-    wide = text_of(summary_lines(a_churn(loops=loops), 160))
+    wide = plain_text(summary_lines(a_churn(loops=loops), 160))
     assert "⟳ Karpenter removed 3 nodes of general" in wide
     assert "and 1 more loop: see the rows, and Advice" in wide
-    narrow = text_of(summary_lines(a_churn(loops=loops), 80))
+    narrow = plain_text(summary_lines(a_churn(loops=loops), 80))
     assert "⟳ loops: general short-lived 3×, general same type 3× and 2 more" in narrow
-    three = text_of(summary_lines(a_churn(loops=loops[:3]), 160))
+    three = plain_text(summary_lines(a_churn(loops=loops[:3]), 160))
     assert "more" not in three.partition("⟳")[2]
-    alone = text_of(summary_lines(a_churn(loops=loops[3:]), 80))
+    alone = plain_text(summary_lines(a_churn(loops=loops[3:]), 80))
     assert "⟳ loops: Deployment/web/front moved 3×" in alone
     assert "more" not in alone.rpartition("⟳")[2]
 
@@ -110,15 +107,15 @@ QUIET = ChurnEntry(figures(pool=""), ChurnWindow(NOW_NS, ago(5)))
 
 def test_a_pool_in_sentences() -> None:
     moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
-    text = text_of(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
+    text = plain_text(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
     assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")
     assert "half of 3 lived at most 9m" in text
     assert "⟳ Raise consolidateAfter (now 0s)" in text
     assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
     assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
-    assert text_of(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
+    assert plain_text(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
     never = ChurnEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
-    assert "consolidateAfter Never" in text_of(pool_sentences(never, a_churn(), NOW_NS))
+    assert "consolidateAfter Never" in plain_text(pool_sentences(never, a_churn(), NOW_NS))
 
 
 def cells(entry: Any, spec: Any) -> dict[str, str]:
@@ -198,15 +195,15 @@ def test_replacements() -> None:
     assert [item.key for item in replacements(CHURN, "")] == ["told"]
     assert (claim("left").is_same_type, claim("left").is_short, claim("left").moves) == (True, True, 1)
     assert (claim("empty").is_same_type, claim("empty").is_short, claim("told").is_same_type) == (True, False, False)
-    left = text_of(replacement_sentences(claim("left"), NOW_NS))
+    left = plain_text(replacement_sentences(claim("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\nreplaced by (inferred from "
         "time and reason): for-left m5.large (same type)\n1 pod seen to move off it"
     )
-    assert "not replaced, but followed soon by back c5.large (same type)" in text_of(
+    assert "not replaced, but followed soon by back c5.large (same type)" in plain_text(
         replacement_sentences(claim("empty"), NOW_NS)
     )
-    told = text_of(replacement_sentences(claim("told"), NOW_NS))
+    told = plain_text(replacement_sentences(claim("told"), NOW_NS))
     assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · known only from events")
     assert "replaced by (inferred from time and reason): came m5.large" in told
 
@@ -223,7 +220,7 @@ def test_cells_of_replacements() -> None:
     }  # fmt: skip
     alone = ReplacedClaim(a_life("a", born=90, left=5, why=Removal.EXPIRED))
     assert cells(alone, REPLACEMENTS)["by"] == "-"
-    assert text_of(replacement_sentences(alone, NOW_NS)).count("\n") == 0
+    assert plain_text(replacement_sentences(alone, NOW_NS)).count("\n") == 0
     unknown = ReplacedClaim(LEFT, (Life(claim="x"),))
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 

@@ -21,10 +21,6 @@ ROWS = {row.name: row for row in pool_rows(VIEW)}
 COUNTED = story_a.story_view(read_evidence=story_a.evidence(has_metrics=True))
 
 
-def text_of(line: Any) -> str:
-    return "".join(text for text, _ in line)
-
-
 def view_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> ClusterView:
     """Return a cluster with these NodePools."""
     held = Inventory(nodepools=pools, **inventory)

@@ -11,9 +11,9 @@ from karptui.views.pools.columns import is_notable
 from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence, detail_lines, title_parts
 from karptui.views.pools.sentences import carries_line, pool_sentences, types_line
 from tests import builders
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, text_of
 from tests.stories import plain_text, stories_view
-from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
+from tests.views.pools.rows import ROWS, cells, rows_of, view_of
 
 
 def test_story_c() -> None:

@@ -21,9 +21,9 @@ from karptui.views.pools.sentences import (
 )
 from karptui.views.row import Tone
 from tests import builders, story_a
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, text_of
 from tests.stories import plain_text
-from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
+from tests.views.pools.rows import ROWS, VIEW, cells, rows_of
 
 
 @pytest.mark.parametrize(("limits", "words"), [

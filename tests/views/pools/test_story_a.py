@@ -18,9 +18,9 @@ from karptui.views.pools.overlap import cost_text
 from karptui.views.pools.sentences import limit_line, order_line, overlap_line, weight_lines
 from karptui.views.row import Tone
 from tests import builders, story_a
-from tests.builders import MINUTE_NS, NOW_NS
+from tests.builders import MINUTE_NS, NOW_NS, text_of
 from tests.stories import plain_text
-from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_of, overlap_of, rows_of, text_of
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_of, overlap_of, rows_of
 
 
 def test_story_a_ties_and_near_weights() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.views.whatif.placements import Detail, ResultLine
 from karptui.views.whatif.result import blocker_lines, opened, result_lines
 from karptui.views.whatif.totals import beside, figures, pool_lines, short_lines, totals_lines
@@ -12,7 +12,7 @@ from karptui.views.wrapping import wrapped_below
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
-from tests.builders import present
+from tests.builders import present, text_of
 from tests.views.whatif.differences import (
     GENERAL,
     NOWHERE,
@@ -32,12 +32,8 @@ from tests.views.whatif.differences import (
 )
 
 
-def text(pieces: Pieces) -> str:
-    return "".join(part for part, _ in pieces)
-
-
 def texts(lines: tuple[ResultLine, ...]) -> list[str]:
-    return [text(line.pieces).rstrip() for line in lines]
+    return [text_of(line.pieces).rstrip() for line in lines]
 
 
 def test_figures_say_what_is_better_and_what_is_worse() -> None:
@@ -67,7 +63,7 @@ def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> Non
 def test_figures_in_one_line_say_what_changes() -> None:
     after = totals(nodes=64, price_per_hour=25.63, unpriced=1, unpriced_at_most_per_hour=0.4)
     (line,) = short_lines(a_difference(after=after))
-    assert text(line) == (
+    assert text_of(line) == (
         "kept nodes 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (≤ 0.00 → 0.40 $/h more) · pending 3"
         " · drifted 0"
     )
@@ -91,7 +87,7 @@ def test_pools_whose_figures_change_are_named() -> None:
         "  unchanged: same",
     ]
     assert [line.target for line in lines[1:4]] == [("NodePool", name, "") for name in ("general", "spare", "old")]
-    assert [text(row.pieces).strip() for row in lines[1].details] == [
+    assert [text_of(row.pieces).strip() for row in lines[1].details] == [
         "launches 0 → 1", "$/h $17.4000 → $17.7110", "pods of workloads 0",
     ]  # fmt: skip
     assert [row.target for row in lines[-1].details] == [("NodePool", "same", "")]
@@ -117,11 +113,11 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
         "  + spot  r5.large n/a  ← web/e",
         "  + spot  r5.large n/a, at most $0.1260  ← web/f",
     ]
-    details = [text(row.pieces) for row in lines[1].details]
+    details = [text_of(row.pieces) for row in lines[1].details]
     assert details[0].strip() == "requests cpu 2 memory 4Gi, including its DaemonSet pods"
     assert details[1].split() == ["c7i.4xlarge", "$0.3110", "spot", "us-east-1a"]
     assert details[2].split() == ["m7i.4xlarge", "n/a", "on-demand"]
-    assert text(lines[-1].details[1].pieces).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
+    assert text_of(lines[-1].details[1].pieces).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
     assert [row.strip() for row in details[3:]] == ["node 1: 1 pod", "web/a", "node 2: 1 pod", "web/b"]
 
 
@@ -138,7 +134,7 @@ def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None
         "  ✘ a/b",
         "    short by memory 6,846Mi",
     ]
-    assert [text(row.pieces).strip() for row in lines[1].details] == [
+    assert [text_of(row.pieces).strip() for row in lines[1].details] == [
         "Karpenter's message: no instance type has enough resources",
         "trino/worker-0",
         "trino/worker-1",
@@ -170,7 +166,7 @@ def test_pods_that_gain_or_change_their_place() -> None:
         "  + ip-10-0-8-41  general  ← web/y",
         "    n  ← a/b",
     ]
-    assert [text(row.pieces).strip() for row in lines[1].details] == [
+    assert [text_of(row.pieces).strip() for row in lines[1].details] == [
         "unschedulable → a new node of general: 2 pods",
         "ci/run-1",
         "ci/run-2",
@@ -189,7 +185,7 @@ def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
         "Placed now: 4 pods",
         "  ✔ web/front (4 pods of the Deployment)  missing → a new node of general, 2 existing nodes",
     ]
-    assert text(lines[1].details[2].pieces).strip() == "missing → n2: 2 pods"
+    assert text_of(lines[1].details[2].pieces).strip() == "missing → n2: 2 pods"
 
 
 def test_drift_is_told_by_cause() -> None:
@@ -205,7 +201,7 @@ def test_drift_is_told_by_cause() -> None:
         "No longer drifted: 1 NodeClaim",
         "  ⟳ 1 of spot  arm64 is allowed again  RequirementsDrifted",
     ]
-    assert text(lines[1].details[0].pieces).strip() == "general-0  n0"
+    assert text_of(lines[1].details[0].pieces).strip() == "general-0  n0"
 
 
 def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
@@ -214,7 +210,7 @@ def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
     rows = present(beside(lines, sums, 200))
     pool = f"pool/{changed.pools[0].name}"
     assert [row.key for row in rows] == ["pools", pool, *(f"pools/figures-{n}" for n in range(2, len(sums))), "trust"]
-    at = {text(row.pieces).index(text(line).split()[0]) for row, line in zip(rows[1:], sums[1:], strict=False)}
+    at = {text_of(row.pieces).index(text_of(line).split()[0]) for row, line in zip(rows[1:], sums[1:], strict=False)}
     assert len(at) == 1, "the figures stand in a column"
     assert rows[1].details == lines[1].details
     assert beside(lines, sums, 40) is None
@@ -253,7 +249,7 @@ def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
     why = ResultLine("b", (("    " + "reason " * 12, Tone.NORMAL),), wraps=True)
     rows = opened((why,), frozenset(), 40)
     assert len(rows) > 1
-    assert all(text(row.pieces).startswith("    r") for row in rows)
+    assert all(text_of(row.pieces).startswith("    r") for row in rows)
     assert wrapped_below((("short", Tone.GOOD),), 40) == ((("short", Tone.GOOD),),)
 
 
@@ -271,6 +267,6 @@ def test_blockers_are_told_by_kind_and_owner() -> None:
         "Blockers removed: 1",
         "  − no provider ID  it says so",
     ]
-    assert text(lines[1].details[0].pieces).strip() == "n1  it says so"
+    assert text_of(lines[1].details[0].pieces).strip() == "n1  it says so"
     assert [line.target for line in lines] == [None, ("Node", "n1.ec2.internal", ""), None, None]
     assert blocker_lines((), ()) == ()

@@ -29,7 +29,7 @@ from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 from karptui.whatif.yaml.tree import Problem, ProblemSeverity, parse
-from tests.builders import present
+from tests.builders import present, text_of
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
 
 POOL = ObjectRef("NodePool", "general")
@@ -139,7 +139,7 @@ def test_every_setting_has_the_value_of_the_cluster() -> None:
 
 
 def rows(lines: tuple[Any, ...]) -> list[str]:
-    return ["".join(part for part, _ in line).rstrip() for line in lines]
+    return [text_of(line).rstrip() for line in lines]
 
 
 def test_scenarios_stand_side_by_side() -> None:

@@ -22,8 +22,7 @@ from karptui.karpenter.nodeclaim import DrainStage
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.labels import is_held
 from karptui.views.why.sentences import drain_text, names_of, refusal_text, time_text, why_sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
-from tests.views.why.test_words import text_of
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, text_of
 
 STAYS = Verdict(Outcome.NO, refusal_code="NOT_CHEAPER", refusal_message="Can't replace with a cheaper node")
 GOES = Verdict(Outcome.REPLACE, "SingleNodeConsolidation", savings_per_hour=0.5)

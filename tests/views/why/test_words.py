@@ -30,13 +30,13 @@ from karptui.views.budgets.sentences import budget_sentences
 from karptui.views.instants import freshness, short_freshness, why_unknown
 from karptui.views.next import next_lines, replacement_text
 from karptui.views.nodes.sentences import explain_node
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.labels import LABELS, legend, why_cell, why_code, why_label, why_sort, why_words
 from karptui.views.why.lanes import lanes_values
 from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pod, a_pod_template, an_owner, present
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pod, a_pod_template, an_owner, present, text_of
 from tests.story_e import story_view
 from tests.ui.fleet import status
 
@@ -66,10 +66,6 @@ def view() -> ClusterView:
 
 def entry(view: ClusterView, name: str) -> NodeEntry:
     return present(view.node_of(NODES[name]))
-
-
-def text_of(pieces: Pieces) -> str:
-    return "".join(text for text, _ in pieces)
 
 
 @pytest.mark.parametrize(("why", "code", "label"), [
