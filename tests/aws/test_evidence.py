@@ -20,6 +20,7 @@ from karptui.karpenter.instance_type import NO_SPOT_ROLE, UNFULFILLABLE, Instanc
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.settings import parse_settings
 from tests import builders
+from tests.builders import present
 
 PLACE = Place("us-east-1", (SubnetZone("us-east-1a", "use1-az4"),))
 
@@ -92,9 +93,8 @@ def test_settings_that_karpenter_would_refuse() -> None:
     info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
     evidence = with_controller(Evidence(), info, LIVE)
     assert evidence.settings.preference_policy == "Respect"
-    assert evidence.controller_status is not None
-    assert evidence.controller_status.phase is FactPhase.UNAVAILABLE
-    assert evidence.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
+    assert present(evidence.controller_status).phase is FactPhase.UNAVAILABLE
+    assert present(evidence.controller_status).sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
 
 
 @pytest.mark.parametrize(("evidence", "version", "rules"), [

@@ -12,6 +12,7 @@ from karptui.aws.case import answer, parse_case
 from karptui.aws.kubelet_rules import parse_problem, rule_breaks, unmanaged_fields
 from karptui.whatif.drift.hashes import ec2_nodeclass_hash
 from tests.aws.comparison import answer_differences, differences
+from tests.builders import present
 
 FOLDER = Path(__file__).resolve().parent.parent / "goldens"
 GOLDENS = sorted((FOLDER / "aws").glob("*.json*"))
@@ -75,9 +76,8 @@ def test_a_case_is_answered_for_the_types_that_were_recorded() -> None:
     path = Path(__file__).resolve().parents[2] / "tools" / "answer_case.py"
     spec = importlib.util.spec_from_file_location("answer_case", path)
     assert spec is not None
-    assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    present(spec.loader).exec_module(tool)
     folder = FOLDER / "aws-1.15.1"
     assert tool.recorded_types(folder, "cel-maxpods-negative") == ["m5.large"]
     assert tool.recorded_types(folder, "dra-nvidia") == sorted(load(folder / "dra-nvidia.json.gz")["types"])

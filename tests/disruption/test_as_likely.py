@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 from karptui.provisioning import prepare
-from tests.builders import NOW_NS, a_node, a_nodepool, a_pod
+from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, present
 from tests.forward.making import TYPES, a_pair, a_world
 
 ONE = (a_nodepool(budgets=(DisruptionBudget(nodes="1"),)),)
@@ -37,8 +37,7 @@ def asked(inventory: Inventory) -> tuple[str, list[str], list[str]]:
     """Return the method that acts, the nodes that it takes, and those that it may take instead."""
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
     coming = next_pass(prepared, observed_fleet(prepared), finds_as_likely=True)
-    assert coming.acting is not None
-    return str(coming.acting.method), names(coming.commands), names(coming.as_likely)
+    return str(present(coming.acting).method), names(coming.commands), names(coming.as_likely)
 
 
 def test_of_equal_nodes_any_is_as_likely() -> None:

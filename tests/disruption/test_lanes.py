@@ -134,8 +134,7 @@ def test_code(code: str, cluster: Mapping[str, Any]) -> None:
 def test_a_gate_that_was_not_read_is_assumed_to_be_off() -> None:
     unread = findings_of(**SPOT_CLUSTER, settings=Settings(are_gates_assumed=True))
     assert (why_label(unread.why, NOW_NS), why_code(unread.why, NOW_NS)) == ("spot-to-spot off?", "GATE-OFF")
-    assert unread.outlook is not None
-    assert "which is off by default and was not read" in refusal_text(unread.outlook.now)
+    assert "which is off by default and was not read" in refusal_text(present(unread.outlook).now)
     read = findings_of(**SPOT_CLUSTER)
     assert (why_label(read.why, NOW_NS), why_code(read.why, NOW_NS)) == ("spot-to-spot off", "GATE-OFF")
 

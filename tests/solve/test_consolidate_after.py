@@ -15,7 +15,7 @@ from karptui.views.solve import REPORT, headline, row_lines, rows_of, text_lines
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import TypesResult, WhatIfBase
-from tests.builders import NOW_NS, a_pod
+from tests.builders import NOW_NS, a_pod, present
 from tests.forward.making import TYPES, a_pair, a_world
 from tests.whatif.remedies.asking import a_pool
 
@@ -65,8 +65,7 @@ def test_the_answer_is_that_of_every_value(base: WhatIfBase, played: dict[str, t
 def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) -> None:
     answer = solved(base, 0)
     assert answer.is_reached
-    assert answer.runner_up is not None
-    assert answer.runner_up.why_not == "evicts 1 pod within a day"
+    assert present(answer.runner_up).why_not == "evicts 1 pod within a day"
     assert headline(answer).startswith("NodePool general: consolidateAfter ")
     assert "0 evictions within a day" in headline(answer)
     assert answer.effort.all == len(LADDER)
@@ -77,9 +76,7 @@ def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfB
     off = NodePrices(settings=PriceSettings(is_disabled=True))
     without = solved(WhatIfBase(base.inventory, base.types_for, Settings(), NOW_NS, prices=off), 0)
     with_dollars = solved(base, 0)
-    assert without.best is not None
-    assert with_dollars.best is not None
-    assert without.best.edits == with_dollars.best.edits
+    assert present(without.best).edits == present(with_dollars.best).edits
     assert plain(REPORT, without)["answer"]["figures"]["pricePerHour"] is None
     assert "the cheapest change tried, by Karpenter's prices" in headline(without)
     texts = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
@@ -111,6 +108,5 @@ def test_the_worst_of_several_days_and_seeds_counts() -> None:
 def test_days_and_seeds_are_said(base: WhatIfBase) -> None:
     given = {"evictions": "9", "nodepool": "general", "days": "2", "seeds": "2"}
     answer = solve_goal(base, "consolidate-after", given)
-    assert answer.best is not None
-    assert answer.best.outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
+    assert present(answer.best).outcome.endswith(" on the worst of 2 days, the most of 2 seeds")
     assert answer.effort.how.endswith("each simulated for 2 days with each of 2 seeds")

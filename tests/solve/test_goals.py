@@ -21,7 +21,7 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay, Scenario, read_scenarios, write_scenarios
 from karptui.whatif.situation import TypesResult, WhatIfBase
-from tests.builders import NOW_NS, a_pod, a_requirement, amounts, an_instance_type
+from tests.builders import NOW_NS, a_pod, a_requirement, amounts, an_instance_type, present
 from tests.whatif.remedies.asking import a_base, a_pool
 
 SCENARIO = "name: x\nedits:\n- edit: set\n  object: NodePool/second\n"
@@ -56,14 +56,12 @@ def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
     labelled = a_pod(name="gold", cpu="1", node_selector={"tier": "gold"})
     base = a_base(labelled, a_pod(name="large", cpu="8"), pools=(small,), types=types)
     whole = solved(base, "pending")
-    assert whole.best is not None
-    assert len(whole.best.parts) == 2
-    first = Scenario("larger", edits=whole.best.edits[:1])
+    assert len(present(whole.best).parts) == 2
+    first = Scenario("larger", edits=present(whole.best).edits[:1])
     answer = solve_goal(base, "pending", {}, on_top_of=first)
-    assert answer.best is not None
-    assert len(answer.best.parts) == 1
+    assert len(present(answer.best).parts) == 1
     assert answer.now.pending == 1
-    assert answer.scenario.edits == (*first.edits, *answer.best.edits)
+    assert answer.scenario.edits == (*first.edits, *present(answer.best).edits)
     assert not replay(apply(base, answer.scenario.edits), Replay.PENDING).unplaced
     assert headline(answer).startswith("on top of larger: NodePool small: ")
     assert plain(REPORT, answer)["onTopOf"] == "larger"
@@ -110,17 +108,15 @@ def test_a_limit_rises_by_what_all_pods_need() -> None:
     pods = (a_pod(name="a", cpu="3500m"), a_pod(name="b", cpu="3500m", labels={"app": "b"}), a_pod(name="c", cpu="3"))
     answer = solved(a_base(*pods, pools=(pool,)), "pending")
     assert answer.is_reached
-    assert answer.best is not None
-    assert answer.best.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "12"),)
-    assert answer.best.parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
+    assert present(answer.best).edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "12"),)
+    assert present(answer.best).parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
 
 
 def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -> None:
     pod = a_pod(name="huge", cpu="500")
     base = a_base(pod)
     answer = solved(base, "pending")
-    assert answer.best is not None
-    assert answer.best.words.startswith("pods default/huge: request at most")
+    assert present(answer.best).words.startswith("pods default/huge: request at most")
     kept = solved(base, "pending", change="karpenter")
     assert (kept.is_reached, kept.best) == (False, None)
     assert headline(kept).startswith("not reached: no single change")
@@ -145,8 +141,7 @@ def overhead_base(*pods: Any) -> WhatIfBase:
 def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
     base = overhead_base(a_pod(name="big", cpu="1", memory="56Gi"), a_pod(name="small", cpu="1", memory="1Gi"))
     answer = solved(base, "overhead")
-    assert answer.best is not None
-    (edit,) = answer.best.edits
+    (edit,) = present(answer.best).edits
     assert isinstance(edit, SetSetting)
     highest = round(float(edit.value) * 1000)
     assert highest == 125
@@ -157,15 +152,13 @@ def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
 
     near = range(75, 175)
     assert max(percent for percent in near if not waits(percent)) == highest
-    assert answer.runner_up is not None
-    assert answer.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big"
+    assert present(answer.runner_up).why_not == "leaves 1 pod unschedulable that fit today: default/big"
     assert answer.effort.is_monotone
 
 
 def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     answer = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
-    assert answer.best is not None
-    assert answer.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
+    assert present(answer.best).parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
     assert "risk: new nodes may have less memory than Karpenter then assumes" in headline(answer)
     assert plain(REPORT, answer)["risk"] == answer.risk
 
@@ -211,22 +204,17 @@ def test_less_drift_wins_among_equal_changes(now: float, drifting: float, calm: 
 def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
     pods = [a_pod(name=f"p{index}", cpu="1", memory="14Gi") for index in range(4)]
     free, bounded = (solved(overhead_base(*pods), "overhead", **given) for given in ({}, {"dearer_by": "0%"}))
-    assert free.best is not None
-    assert bounded.best is not None
-    assert bounded.runner_up is not None
-    assert bounded.best.figures.price_per_hour == pytest.approx(bounded.now.price_per_hour)
-    assert free.best.figures.price_per_hour > free.now.price_per_hour
-    assert "more from scratch" in bounded.runner_up.why_not
+    assert present(bounded.best).figures.price_per_hour == pytest.approx(bounded.now.price_per_hour)
+    assert present(free.best).figures.price_per_hour > free.now.price_per_hour
+    assert "more from scratch" in present(bounded.runner_up).why_not
     without = solved(unpriced(overhead_base(*pods)), "overhead", dearer_by="0%")
-    assert without.runner_up is not None
-    assert without.runner_up.why_not == "costs more from scratch"
+    assert present(without.runner_up).why_not == "costs more from scratch"
     assert "cheapest" not in headline(without)
 
 
 def test_a_dollar_in_the_name_of_a_pod_is_no_price() -> None:
     answer = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
-    assert answer.runner_up is not None
-    assert answer.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
+    assert present(answer.runner_up).why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
 
 
 # Weight
@@ -248,8 +236,7 @@ def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
     assert answer.best.figures.wanted == 2
     assert headline(answer).startswith("NodePool second: weight 51: all 2 pods land on second, the same $/h; runner-up")
     answer = solved(a_base(a_pod(name="web"), pools=weighed(z=100, a=100)), "weight", pods="default/web", nodepool="a")
-    assert answer.best is not None
-    assert answer.best.words == "NodePool z: weight 99"
+    assert present(answer.best).words == "NodePool z: weight 99"
 
 
 def test_other_pods_that_would_move_decide_between_orders() -> None:
@@ -260,11 +247,9 @@ def test_other_pods_that_would_move_decide_between_orders() -> None:
     ]
     base = a_base(tolerant, other, pools=(*gold, a_pool(name="plain", weight=60)))
     answer = solved(base, "weight", pods="default/web", nodepool="c")
-    assert answer.best is not None
-    assert answer.best.figures.moved == 0
-    assert answer.best.words == "NodePool c: weight 51"
-    assert answer.runner_up is not None
-    assert answer.runner_up.why_not == "1 other pod moves to another NodePool"
+    assert present(answer.best).figures.moved == 0
+    assert present(answer.best).words == "NodePool c: weight 51"
+    assert present(answer.runner_up).why_not == "1 other pod moves to another NodePool"
 
 
 def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
@@ -297,7 +282,6 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     base = a_base(*pods, pools=(pool,), types=FAMILIES)
     answer = solved(base, "families", nodepool="general")
-    assert answer.best is not None
     path = ("spec", "template", "spec", "requirements", 0, "values")
     others = ("m6a", "c6a", "r6a", "x1")
     every = {
@@ -305,9 +289,9 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
         for size in (1, 2, 3)
         for chosen in combinations(others, size)
     }
-    assert answer.best.figures.price_per_hour == pytest.approx(min(every.values()))
+    assert present(answer.best).figures.price_per_hour == pytest.approx(min(every.values()))
     fewest = min(len(chosen) for chosen, value in every.items() if value == pytest.approx(min(every.values())))
-    assert len(answer.best.parts) == fewest
+    assert len(present(answer.best).parts) == fewest
     assert answer.effort.tried == answer.effort.all == 14
     assert headline(answer).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less on an empty cluster")
 

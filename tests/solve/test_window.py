@@ -16,7 +16,7 @@ from karptui.solve.weekly_windows import offset_of, week_of, window_budgets
 from karptui.whatif.edits import SetField
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validation import object_violations
-from tests.builders import NOW_NS, a_nodepool
+from tests.builders import NOW_NS, a_nodepool, present
 from tests.disruption.test_pauses import decoded
 from tests.studies.test_pause import cluster
 from tests.whatif.edits.test_apply import POOL
@@ -64,8 +64,7 @@ def test_gaps_alike_share_a_budget() -> None:
 def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks() -> None:
     given = {"hours": "22:00-06:30", "weekdays": "fri", "zone": "Europe/Berlin", "share": "2"}
     solved = solve_goal(cluster(), "window", given)
-    assert solved.best is not None
-    (edit,) = solved.best.edits
+    (edit,) = present(solved.best).edits
     assert isinstance(edit, SetField)
     kind = shipped_schemas("1.14.1").get("karpenter.sh/v1", "NodePool")
     assert kind is not None

@@ -13,7 +13,7 @@ from karptui.sources.metrics.reading import read_metrics
 from karptui.studies.timeouts import consolidation_pass, measured_seconds
 from karptui.views.timeouts import TABLE, headline, more_lines, sentence
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import NOW_NS, a_pod, an_instance_type
+from tests.builders import NOW_NS, a_pod, an_instance_type, present
 from tests.forward.making import a_pair
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
@@ -66,8 +66,7 @@ def test_what_fits_into_three_minutes_is_evaluated() -> None:
 
 def test_a_node_that_goes_before_ends_the_pass() -> None:
     result = consolidation_pass(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
-    assert result.acts_before is not None
-    assert result.acts_before.place == 1
+    assert present(result.acts_before).place == 1
     assert not result.is_starved
     assert "but move up as nodes before them are removed; 3 of them could be removed" in headline(result)
     last = result.missed[-1]

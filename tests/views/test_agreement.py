@@ -207,8 +207,7 @@ def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
 
 def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
     """Yield where Next and the rows of nodes differ about what goes."""
-    assert view.analysis is not None
-    report = present(view.analysis.next)
+    report = present(present(view.analysis).next)
     listed = {entry.name: entry for entry in going_nodes(nodes)}
     commanded = {name for command in report.commands for name in command.node_names}
     cells = {column.heading.id: column for column in NEXT.columns}

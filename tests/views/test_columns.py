@@ -48,9 +48,8 @@ COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "even
 
 def _tool() -> ModuleType:
     spec = present(importlib.util.spec_from_file_location("make_json_schemas", ROOT / "tools" / "make_json_schemas.py"))
-    assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    present(spec.loader).exec_module(tool)
     return tool
 
 

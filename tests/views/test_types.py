@@ -79,8 +79,7 @@ def test_story_d_fit() -> None:
     fit = present(trino().fit(big()))
     assert fit.short["memory"] == parse_quantity("6846Mi")
     assert fit.overhead_percent == 0.0488
-    assert fit.next_type is not None
-    assert fit.next_type.name == "r5a.12xlarge"
+    assert present(fit.next_type).name == "r5a.12xlarge"
     assert plain_text(fit_lines(big(), trino().fit(big()))).splitlines() == [
         "✘ trino/worker-0 does not fit: memory short by 6,846Mi",
         "  → fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
@@ -193,8 +192,7 @@ def test_sold_out_is_struck_and_said() -> None:
     assert (zones["us-east-1b"].text, zones["us-east-1b"].is_struck) == ("$2.5000", False)
     assert grid.widths[1] == len("$2.5000 sold out")
     assert entry.offered == {"on-demand": ("us-east-1b",)}
-    assert entry.on_demand is not None
-    assert entry.on_demand.origin.label == "Karpenter's metrics, 2026-11-20 12:00 UTC"
+    assert present(entry.on_demand).origin.label == "Karpenter's metrics, 2026-11-20 12:00 UTC"
 
 
 def test_spot_prices_are_shown_only_where_they_are_known() -> None:
@@ -203,8 +201,7 @@ def test_spot_prices_are_shown_only_where_they_are_known() -> None:
     zones: Dated[tuple[SubnetZone, ...]] = Dated(subnets, AT_NS)
     view = stories_view(facts=RegionFacts(region="us-east-1", spot=spot, zones=zones))
     entry = type_of(pool_of(view, "small"), "t3.large")
-    assert entry.spot is not None
-    assert entry.spot.per_hour == 0.03
+    assert present(entry.spot).per_hour == 0.03
     squares = dict(offering_grid(entry).rows)
     assert [square.text for square in squares["us-east-1a"]] == ["$0.0832", "$0.0300"]
     assert squares["us-east-1b"][1].text == "n/a no price"
@@ -288,8 +285,7 @@ def test_types_that_came_with_a_snapshot() -> None:
         ("a", None), ("b", "offerings"), ("c", "reserved"), ("d", "offerings"),
     ]  # fmt: skip
     first = entry.types[0]
-    assert first.on_demand is not None
-    assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
+    assert present(first.on_demand).origin.label == "snapshot, 2026-11-20 12:00 UTC"
     assert [offer.availability for offer in first.offers] == [Availability.OFFERED, Availability.NOT_ALLOWED]
     assert [offer.availability for offer in entry.types[1].offers] == [Availability.UNAVAILABLE]
     assert (

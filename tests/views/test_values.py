@@ -7,6 +7,7 @@ import pytest
 from karptui.views.values import POINTS, VALUES, policies_study, sweep_answer, values_study
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import SweepPoint, SweepResult, parse_sweep
+from tests.builders import present
 
 CHEAP, DEAR = SweepPoint("0.04", 0, price_per_hour=30.0, pending=3), SweepPoint("0.05", 1, price_per_hour=35.42)
 SAME, DEARER = SweepPoint("0.06", 2, price_per_hour=35.42), SweepPoint("0.07", 3, price_per_hour=40.0)
@@ -46,12 +47,10 @@ def test_settings_of_disruption_are_compared_over_time(parameter: str, *, is_for
     study = values_study(parse_sweep(f"{parameter}=1,2"), Replay.PENDING)
     assert study.table is (VALUES if is_forecast else POINTS)
     assert (study.further is not None) is is_forecast
-    assert study.values is not None
-    other = study.values.study("3,4,5")
+    other = present(study.values).study("3,4,5")
     assert other.title == study.title
-    assert other.values is not None
-    assert other.values.value == "3,4,5"
-    assert study.values.fault("1,,2")
+    assert present(other.values).value == "3,4,5"
+    assert present(study.values).fault("1,,2")
 
 
 def test_time_span_and_seeds_change_alone() -> None:

@@ -47,6 +47,7 @@ from tests.builders import (
     a_pod_template,
     an_instance_type,
     an_owner,
+    present,
 )
 from tests.whatif.edits.test_apply import GENERAL, POOL
 from tests.whatif.snapshots import base
@@ -115,8 +116,7 @@ def test_pods_that_find_a_place_and_what_it_costs() -> None:
     )  # fmt: skip
     (claim,) = result.claims
     assert claim.is_changed
-    assert claim.cheapest is not None
-    assert (claim.cheapest.name, claim.cheapest.capacity_type) == ("m5.4xlarge", "on-demand")
+    assert (present(claim.cheapest).name, present(claim.cheapest).capacity_type) == ("m5.4xlarge", "on-demand")
     assert dict(claim.requests)["cpu"] == "10"
     (pool,) = result.pools
     assert pool.is_changed
@@ -350,12 +350,10 @@ def test_budgets_of_every_reason_that_has_them() -> None:
 def test_the_next_disruption() -> None:
     start = consolidatable(fleet(*running(1, "node-1", cpu="100m"), nodes=2))
     result = changed(start, SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": "0"}]), mode=Replay.NEXT)
-    assert result.next_before is not None
-    assert result.next_after is not None
-    (command,) = result.next_before.commands
+    (command,) = present(result.next_before).commands
     assert (command.method, command.decision, command.nodes) == ("Emptiness", "delete", ("node-2",))
-    assert result.next_after.commands == ()
-    assert result.next_after.because == "disruption budgets allow none of 2 nodes to be removed"
+    assert present(result.next_after).commands == ()
+    assert present(result.next_after).because == "disruption budgets allow none of 2 nodes to be removed"
     assert (result.before.nodes, result.after.nodes) == (1, 2)
     assert result.moves == ()
     drifting = changed(start, SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "24h"), mode=Replay.NEXT)
@@ -543,8 +541,7 @@ def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
     claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Consolidatable")))
     claims: dict[str, Any] = {"nodes": (pair[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
     result = changed(base(POOL, types=TYPES, **claims), mode=Replay.NEXT)
-    assert result.next_after is not None
-    assert result.next_after.commands[0].decision == "replace"
+    assert present(result.next_after).commands[0].decision == "replace"
     assert result.after.price_per_hour in (0.1, 0.04)
     assert result.after.launched == 1
     document = plain(DIFFERENCE, result)
@@ -559,8 +556,7 @@ def test_a_drifted_node_of_a_static_pool_is_replaced_from_its_template() -> None
     claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Drifted")))
     start = base(static, another("dynamic"), types=TYPES, nodes=(pair[0],), nodeclaims=(claim,))
     result = changed(start, mode=Replay.NEXT)
-    assert result.next_after is not None
-    (command,) = result.next_after.commands
+    (command,) = present(result.next_after).commands
     assert (command.method, command.replacements) == ("StaticDrift", (("general", ""),))
     assert (result.after.nodes, result.after.unpriced) == (1, 1)
 

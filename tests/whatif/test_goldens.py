@@ -13,6 +13,7 @@ from karptui.whatif.edits.document import template_document
 from karptui.whatif.edits.pods import read_template
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
+from tests.builders import present
 from tests.whatif.snapshots import FOLDER, base_of, documents
 
 FAMILIES = sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*.jsonl.gz"))
@@ -37,8 +38,7 @@ def by_hand(document: Json, pool: str, path: tuple[str | int, ...], value: Any) 
 def answer(document: Json, edits: tuple[AnyEdit, ...] = ()) -> Any:
     base = base_of(document)
     outcome = replay(apply(base, edits), Replay.PENDING)
-    assert outcome.solution is not None
-    return outcome.solution.as_json()
+    return present(outcome.solution).as_json()
 
 
 CHANGES: list[tuple[tuple[str | int, ...], Any]] = [
