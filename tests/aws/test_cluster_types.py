@@ -173,18 +173,12 @@ def test_kubelet_expressions_without_the_library_are_reported(monkeypatch: pytes
     assert {version: told in sentences for version, sentences in notes.items()} == {"v1.14.1": False, "v1.15.1": True}
 
 
-def test_every_source_has_a_name_a_version_and_a_date() -> None:
+def test_sources_price_lists_and_zones_of_the_catalogue() -> None:
     assert {source.what.split(" ")[0] for source in sources()} == {
         "instance", "GPUs", "EFA", "branch", "network", "zones", "on-demand",
     }  # fmt: skip
     assert all(source.name and source.version and source.date for source in sources())
-
-
-def test_a_region_without_a_list_gets_that_of_us_east_1_under_its_name() -> None:
     assert price_list("eu-west-1").region == "us-east-1"
-
-
-def test_zones_are_known_by_id() -> None:
     zones = region_zones("us-east-1")
     assert zones is not None
     assert len(zones.zone_ids) == 6

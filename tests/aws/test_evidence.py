@@ -77,7 +77,7 @@ SAID = ControllerInfo(title="Deployment a/b", version="1.13.0", settings={OVERHE
 METRICS = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
 
 
-def test_user_settings_override_the_controllers() -> None:
+def test_settings_of_users_and_of_the_controller() -> None:
     assert Evidence().origin_of(OVERHEAD) == DEFAULTS
     result = with_controller(Evidence(), SAID, LIVE)
     assert (result.settings.vm_memory_overhead_percent, result.settings.reserved_enis) == (0.05, 1)
@@ -87,9 +87,6 @@ def test_user_settings_override_the_controllers() -> None:
     result = with_controller(explicit, SAID, LIVE)
     assert (result.settings.vm_memory_overhead_percent, result.settings.reserved_enis) == (0.03, 1)
     assert (result.origin_of(OVERHEAD), result.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
-
-
-def test_settings_that_karpenter_would_refuse() -> None:
     info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
     evidence = with_controller(Evidence(), info, LIVE)
     assert evidence.settings.preference_policy == "Respect"

@@ -195,14 +195,11 @@ def test_drift_without_a_place_for_its_pods() -> None:
     assert (findings.why.code, findings.why.method) == (WhyCode.NOFIT, "Drift")
 
 
-def test_cluster_blockers_make_rows_wait() -> None:
+def test_rows_wait_while_the_cluster_is_blocked() -> None:
     launching: dict[str, Any] = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
     assert (findings_of(**launching).why.code, findings_of(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
     # What holds a node anyway is still said.
     assert findings_of(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
-
-
-def test_rows_change_with_cluster_blockers() -> None:
     cluster: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
     free = prepared(**cluster, nodeclaims=[claim])
@@ -302,9 +299,6 @@ def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
     ]
     assert findings_of(events=events).warning == InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)
     assert findings_of(events=events[2:]).warning is None
-
-
-def test_later_warning_is_noticed() -> None:
     given: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(instance_type="m5.2xlarge")]}
     before = analyse_all(AnalysisSteps(prepared(**given), 1))
     event = an_event(about="Node/node-1", reason="SpotInterrupted", last_ns=NOW_NS)

@@ -70,12 +70,8 @@ class TestRoom:
         ]  # fmt: skip
         assert catalogue.fitting_rows([("none", 1)]) == 0
         assert catalogue.allocatable_of(0)["cpu"] == 2 * CORE
-
-    def test_nothing_fits_where_an_allocatable_is_negative(self) -> None:
         broken = an_instance_type(name="broken", cpu="1", reserved={"cpu": "2"})
         assert Catalogue([broken]).fitting_rows([]) == 0
-
-    def test_overheads_of_resources_that_are_not_there_do_not_count(self) -> None:
         held = Overhead(amounts({"cpu": "100m", "fpga": "1"}), amounts({"cpu": "100m"}), amounts({"memory": "1Gi"}))
         numbers = allocatable_nano(
             InstanceType(name="t", requirements=(), capacity=amounts({"cpu": "1", "memory": "2Gi"}), overhead=held)

@@ -76,8 +76,6 @@ class TestPools:
             ("limits", 2),
             ("room", 2),
         ]
-
-    def test_a_limit_that_the_pod_itself_uses_up(self) -> None:
         explanation = explained(a_pod(cpu="1"), a_nodepool(limits=amounts({"cpu": "2"})))
         assert (explanation.place, pool(explanation).failed, pool(explanation).rejection) == ("general", None, None)
 
@@ -312,15 +310,13 @@ class TestNodes:
         [refusal] = explain(solution, inventory.pods[0]).nodes
         assert refusal.reason == "it is removed"
 
-    def test_a_node_that_would_take_the_pod_too(self) -> None:
+    def test_nodes_that_the_pod_does_not_get(self) -> None:
         two: dict[str, Any] = {
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(), a_nodeclaim(name="c2", node="node-2")),
         }
         explanation = explained(a_pod(cpu="1"), **two)
         assert (explanation.place, explanation.nodes) == ("node-1", ())
-
-    def test_a_node_that_other_pods_of_the_run_fill(self) -> None:
         pods = tuple(a_pod(name=f"p{i}", cpu="1", host_ports=(HostPort(80 + i),)) for i in range(2))
         explanation = explained(pods[1], pods=pods[:1], **running())
         assert explanation.place == "general"

@@ -252,15 +252,12 @@ def test_other_pods_that_would_move_decide_between_orders() -> None:
     assert present(answer.runner_up).why_not == "1 other pod moves to another NodePool"
 
 
-def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
+def test_pods_that_a_pool_cannot_take_or_has_anyway() -> None:
     pools = (a_pool(name="a"), a_pool(name="b", taints=(Taint("team", "NoSchedule", "x"),)))
     answer = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
     assert (answer.is_reached, answer.best) == (False, None)
     assert "with b as the only NodePool 1 pod is unschedulable, such as default/web" in answer.because
     assert "team=x:NoSchedule" in answer.because
-
-
-def test_pods_that_come_there_anyway() -> None:
     answer = solved(a_base(a_pod(name="web"), pools=weighed(a=5, b=1)), "weight", pods="default/web", nodepool="a")
     assert (answer.is_reached, answer.best) == (True, None)
     assert answer.because == "the pod lands on a without a change"

@@ -71,14 +71,11 @@ def pool(side: EditedCluster) -> Any:
 # SetField on objects kept as they were given
 
 
-def test_taking_a_field_away_leaves_its_default() -> None:
+def test_fields_and_items_that_are_taken_away_and_added() -> None:
     side = edited(base(POOL), SetField(GENERAL, ("spec", "disruption", "budgets"), None))
     assert [budget.nodes for budget in pool(side).budgets] == ["10%"]
     assert pool(edited(base(POOL), SetField(GENERAL, ("spec", "limits"), None))).limits is None
     assert pool(edited(base(POOL), SetField(GENERAL, ("spec", "nothing", "here"), None))).weight == 10
-
-
-def test_items_of_lists() -> None:
     path = ("spec", "disruption", "budgets")
     side = edited(
         base(POOL), SetField(GENERAL, (*path, 1), {"nodes": "1"}), SetField(GENERAL, (*path, 0, "nodes"), "5")
@@ -429,7 +426,7 @@ spec:
 """
 
 
-def test_a_deployment_changes_and_scales_the_pods_it_has() -> None:
+def test_pods_of_deployments_jobs_and_cronjobs() -> None:
     pods = web_pods(2, node="node-1", labels={"app": "web", "pod-template-hash": "abc"})
     side = edited(base(pods=pods, workloads=deployment()), put(DEPLOYMENT))
     assert len(side.inventory.pods) == 3
@@ -438,9 +435,6 @@ def test_a_deployment_changes_and_scales_the_pods_it_has() -> None:
     assert first.labels["pod-template-hash"] == "abc"
     assert first.owners == pods[0].owners
     assert side.notes == ("Deployment default/web: its pods (2) change in place, without a rollout",)
-
-
-def test_jobs_and_cronjobs() -> None:
     job = DEPLOYMENT.replace("apps/v1", "batch/v1").replace("Deployment", "Job").replace("replicas", "parallelism")
     assert len(edited(base(), put(job)).inventory.pods) == 3
     cron = job.replace("kind: Job", "kind: CronJob")
