@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from karptui.decode.kinds import kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType
@@ -65,6 +67,12 @@ def base(
     whole = Inventory(**{**fields, **others})
     given = TypesResult(tuple(types))
     return WhatIfBase(whole, partial(_given, given), parse_settings(settings or {}), NOW_NS)
+
+
+def with_objects(start: WhatIfBase, now_ns: int | None = None, **fields: Any) -> WhatIfBase:
+    """Return a base with other objects and the same types; ``fields`` are those of ``Inventory``."""
+    inventory, given = replace(start.inventory, **fields), partial(_given, start.types)
+    return WhatIfBase(inventory, given, start.settings, start.now_ns if now_ns is None else now_ns)
 
 
 def _given(types: TypesResult, *_: object) -> TypesResult:

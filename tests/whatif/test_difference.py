@@ -50,7 +50,7 @@ from tests.builders import (
     present,
 )
 from tests.whatif.edits.test_apply import GENERAL, POOL
-from tests.whatif.snapshots import base
+from tests.whatif.snapshots import base, with_objects
 
 TYPES = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1, "spot": 0.04}),
@@ -92,7 +92,7 @@ def consolidatable(start: WhatIfBase) -> WhatIfBase:
         replace(claim, conditions=(*claim.conditions, a_condition("Consolidatable")))
         for claim in start.inventory.nodeclaims
     )
-    return WhatIfBase(replace(start.inventory, nodeclaims=claims), lambda *_: start.types, start.settings, NOW_NS)
+    return with_objects(start, nodeclaims=claims)
 
 
 def changed(start: WhatIfBase, *edits: AnyEdit, mode: Replay = Replay.PENDING) -> Difference:
@@ -364,8 +364,7 @@ def test_why_nothing_is_disrupted() -> None:
     assert next_lines(replay(fleet(), Replay.NEXT)).because.startswith("no node passes the gates")
     launching = a_nodeclaim(name="new", provider_id="")
     paused = fleet(nodes=0, manifests=(POOL,))
-    paused = WhatIfBase(replace(paused.inventory, nodeclaims=(replace(launching, provider_id=""),)),
-                        lambda *_: paused.types, paused.settings, NOW_NS)  # fmt: skip
+    paused = with_objects(paused, nodeclaims=(replace(launching, provider_id=""),))
     assert "have no provider ID: new" in next_lines(replay(paused, Replay.NEXT)).because
 
 
@@ -405,7 +404,7 @@ def test_replays_can_be_cancelled_and_report() -> None:
         a_condition(mark) for mark in ("Launched", "Registered", "Initialized", "Consolidatable", "Drifted")
     )
     drifted = replace(start.inventory.nodeclaims[0], conditions=conditions)
-    start = WhatIfBase(replace(start.inventory, nodeclaims=(drifted,)), lambda *_: start.types, start.settings, NOW_NS)
+    start = with_objects(start, nodeclaims=(drifted,))
     with pytest.raises(Cancelled):
         replay(start, Replay.NEXT, stop)
     with pytest.raises(Cancelled):

@@ -12,6 +12,7 @@ from karptui.cli.main import main
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH, ZONE
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.kube.taints import Toleration
 from karptui.provisioning.reporter import Cancelled
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -31,7 +32,7 @@ from tests.builders import (
 )
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.karpenter_made import snapshots
-from tests.whatif.snapshots import FOLDER, base, base_of
+from tests.whatif.snapshots import FOLDER, base, base_of, with_objects
 from tests.whatif.test_difference import another
 
 TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
@@ -61,9 +62,8 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
         replace(pod, node_name=places[pod.uid], phase="Running", scheduled_reason="") if pod.uid in places else pod
         for pod in start.inventory.pods
     )
-    inventory = replace(start.inventory, pods=pods, nodes=(*start.inventory.nodes, *nodes),
-                        nodeclaims=(*start.inventory.nodeclaims, *claims), **changes)  # fmt: skip
-    return WhatIfBase(inventory, lambda *_: start.types, start.settings, start.now_ns + HOUR_NS)
+    made = {"nodes": (*start.inventory.nodes, *nodes), "nodeclaims": (*start.inventory.nodeclaims, *claims)}
+    return with_objects(start, start.now_ns + HOUR_NS, **{"pods": pods, **made, **changes})
 
 
 def waiting(count: int, **fields: Any) -> tuple[Any, ...]:
@@ -81,8 +81,7 @@ def test_what_cannot_be_compared() -> None:
     (pod,), (claim,) = result.inventory.pods, result.inventory.nodeclaims
 
     def now(**fields: Any) -> tuple[Reproduction, str]:
-        inventory = replace(result.inventory, **fields)
-        (claim,) = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, result.now_ns)).claims
+        (claim,) = self_check(with_objects(result, **fields)).claims
         return claim.finding, claim.because
 
     assert now(pods=()) == (Reproduction.NOT_COMPARABLE, "the pods that it was created for are gone")
@@ -100,13 +99,8 @@ def test_what_cannot_be_compared() -> None:
         Reproduction.NOT_COMPARABLE,
         "most of the pods that it was created for are gone",
     )
-    unlaunched = replace(claim, conditions=())
-    inventory = replace(result.inventory, nodeclaims=(unlaunched,))
-    empty = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, result.now_ns))
-    assert empty.claims == ()
-    none = self_check(
-        WhatIfBase(replace(result.inventory, pods=()), lambda *_: start.types, start.settings, result.now_ns)
-    )
+    assert self_check(with_objects(result, nodeclaims=(replace(claim, conditions=()),))).claims == ()
+    none = self_check(with_objects(result, pods=()))
     assert (len(none.claims), none.comparable) == (1, 0)
 
 
@@ -124,25 +118,14 @@ def test_what_differs() -> None:
     other = replace(
         result.inventory.nodeclaims[0], labels={**result.inventory.nodeclaims[0].labels, INSTANCE_TYPE: "x9.huge"}
     )
-    outcome = self_check(
-        WhatIfBase(
-            replace(result.inventory, nodeclaims=(other,)), lambda *_: start.types, start.settings, result.now_ns
-        )
-    )
+    outcome = self_check(with_objects(result, nodeclaims=(other,)))
     assert "none that allows x9.huge" in outcome.claims[0].because
     assert (outcome.comparable, outcome.reproduced) == (1, 0)
     free = a_node(name="own", pool="", cpu="16", memory="64Gi")
-    tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(_all(),)))
+    tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(Toleration(operator="Exists"),)))
     result = launched(tolerant)
-    inventory = replace(result.inventory, nodes=(*result.inventory.nodes, free))
-    (claim,) = self_check(WhatIfBase(inventory, lambda *_: result.types, result.settings, result.now_ns)).claims
+    (claim,) = self_check(with_objects(result, nodes=(*result.inventory.nodes, free))).claims
     assert claim.because == "the model puts its pods on other nodes"
-
-
-def _all() -> Any:
-    from karptui.kube.taints import Toleration
-
-    return Toleration(operator="Exists")
 
 
 def test_it_reports_and_can_be_cancelled() -> None:
@@ -167,8 +150,7 @@ def test_nodeclaims_of_one_run_of_the_provisioner_are_replayed_together() -> Non
         pods = tuple(
             replace(pod, **pod_fields) if pod.node_name == second.node_name else pod for pod in result.inventory.pods
         )
-        inventory = replace(result.inventory, nodeclaims=(first, apart), pods=pods)
-        checked = self_check(WhatIfBase(inventory, lambda *_: result.types, result.settings, result.now_ns), last=1)
+        checked = self_check(with_objects(result, nodeclaims=(first, apart), pods=pods), last=1)
         return [claim.finding for claim in checked.claims]
 
     assert reproductions(1) == [Reproduction.REPRODUCED] * 2, "the whole run, as one is not made without the other"
@@ -185,8 +167,7 @@ def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model()
         replace(claim, labels={**claim.labels, INSTANCE_TYPE: "x9.huge"}) if claim.node_name == "new-1" else claim
         for claim in result.inventory.nodeclaims
     )
-    inventory = replace(result.inventory, pods=pods, nodeclaims=claims)
-    checked = self_check(WhatIfBase(inventory, lambda *_: result.types, result.settings, result.now_ns))
+    checked = self_check(with_objects(result, pods=pods, nodeclaims=claims))
     assert {claim.finding for claim in checked.claims} == {Reproduction.NOT_COMPARABLE}
     assert "other NodeClaims of its batch cannot be compared" in [claim.because for claim in checked.claims]
 
@@ -201,8 +182,8 @@ def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:
     )
 
     def reproductions(*pods: Any) -> Reproduction:
-        inventory = replace(result.inventory, nodeclaims=(bigger,), pods=(*result.inventory.pods, *pods))
-        (claim,) = self_check(WhatIfBase(inventory, lambda *_: result.types, result.settings, result.now_ns)).claims
+        changed = with_objects(result, nodeclaims=(bigger,), pods=(*result.inventory.pods, *pods))
+        (claim,) = self_check(changed).claims
         return claim.finding
 
     assert reproductions() is Reproduction.NOT_COMPARABLE

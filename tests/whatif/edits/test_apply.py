@@ -30,7 +30,7 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import EditedCluster, TypesResult, WhatIfBase
 from tests.builders import NOW_NS, a_node, a_nodeclaim, a_pdb, a_pod, a_pod_template, an_instance_type, an_owner
-from tests.whatif.snapshots import base
+from tests.whatif.snapshots import base, with_objects
 
 POOL: dict[str, Any] = {
     "apiVersion": "karpenter.sh/v1",
@@ -711,8 +711,7 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     start = base(POOL, NODECLASS)
     (nodeclass,) = start.inventory.nodeclasses
     raw = {key: value for key, value in NODECLASS.items() if key not in ("apiVersion", "kind")}
-    inventory = replace(start.inventory, nodeclasses=(replace(nodeclass, raw=raw),))
-    live = WhatIfBase(inventory, lambda *_: start.types, start.settings, NOW_NS)
+    live = with_objects(start, nodeclasses=(replace(nodeclass, raw=raw),))
     side = edited(live, SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "role"), "x"))
     (node_class,) = side.inventory.nodeclasses
     assert (node_class.group, node_class.version, node_class.kind, node_class.spec["role"]) == (
