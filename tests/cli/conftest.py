@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +65,10 @@ class Run:
     def json(self, *words: str, status: int = 0) -> Any:
         """Return what a command prints as JSON."""
         return json.loads(self(*words, "-o", "json", status=status).out)
+
+    def csv(self, *words: str, status: int = 0) -> list[dict[str, str]]:
+        """Return the rows that a command prints as comma-separated values."""
+        return list(csv.DictReader(io.StringIO(self(*words, "-o", "csv", status=status).out)))
 
     def json_lines(self, *words: str, status: int = 0) -> list[Any]:
         """Return what a command prints as a line of JSON for each cluster or scenario."""

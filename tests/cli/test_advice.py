@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -49,8 +47,7 @@ def test_the_demo_has_errors(run: Run) -> None:
 
 
 def test_the_demo_as_csv_by_filter(run: Run) -> None:
-    out = run("advice", "--demo", "-o", "csv", "--filter", "rule=pdb-*", "--sort-by", "price=asc", status=3).out
-    rows = list(csv.DictReader(io.StringIO(out)))
+    rows = run.csv("advice", "--demo", "--filter", "rule=pdb-*", "--sort-by", "price=asc", status=3)
     assert {row["rule"] for row in rows} == {"pdb-never-allows"}
     assert rows[0]["objects"].startswith("PodDisruptionBudget/")
     assert json.loads(rows[0]["edits"])[1]["path"] == ["spec", "maxUnavailable"]

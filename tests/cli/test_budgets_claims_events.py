@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from tests.cli.conftest import Run
 
 
@@ -18,8 +15,7 @@ def test_budgets(run: Run) -> None:
 
 
 def test_claims(run: Run) -> None:
-    out = run("claims", "--demo", "-o", "csv", "--filter", "status=Launching", "--sort-by", "name=asc").out
-    rows = list(csv.DictReader(io.StringIO(out)))
+    rows = run.csv("claims", "--demo", "--filter", "status=Launching", "--sort-by", "name=asc")
     assert rows
     assert all(row["waiting_on"] and not row["node"] and not row["launched_seconds"] for row in rows)
     assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from contextlib import closing
 from pathlib import Path
@@ -102,8 +100,7 @@ def test_a_time_before_the_edit_lacks_it(run: Run, history: Path) -> None:
 
 
 def test_filters_and_csv(run: Run, history: Path) -> None:
-    out, _ = printed(run, "--snapshot", str(history), "--filter", "by=argocd*", "-o", "csv")
-    (row,) = csv.DictReader(io.StringIO(out))
+    (row,) = run.csv("changes", "--snapshot", str(history), "--filter", "by=argocd*")
     assert (row["kind"], row["field"], row["after"]) == ("NodePool", "spec.weight", "77")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -51,12 +49,10 @@ def test_a_loop_as_json(run: Run, snapshot: str) -> None:
 
 
 def test_one_by_one_as_csv(run: Run, snapshot: str) -> None:
-    words = ["churn", "--snapshot", snapshot, "--now", NOW, "--pool", "general", "-o", "csv"]
-    rows = list(csv.DictReader(io.StringIO(run(*words, "--filter", "lived<20m").out)))
+    rows = run.csv("churn", "--snapshot", snapshot, "--now", NOW, "--pool", "general", "--filter", "lived<20m")
     assert [row["nodeclaim"] for row in rows] == ["general-ccccc", "general-bbbbb", "general-aaaaa"]
     assert {row["by_events"] for row in rows} == {"True"}
-    out = run("churn", "--snapshot", snapshot, "--now", NOW, "-o", "csv", "-l", "team=web").out
-    (row,) = csv.DictReader(io.StringIO(out))
+    (row,) = run.csv("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=web")
     assert (row["reasons"], row["loops"]) == ("Underutilized=3", "short-lived")
     assert "no NodePools match, of 1" in run("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db").err
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +110,6 @@ def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(run: Run, histo
 
 
 def test_csv_has_reasons_as_text(run: Run, history: Path) -> None:
-    out = run("history", "--snapshot", str(history), "--to", "14:10", "--step", "10m", "-o", "csv").out
-    (row,) = csv.DictReader(io.StringIO(out))
+    (row,) = run.csv("history", "--snapshot", str(history), "--to", "14:10", "--step", "10m")
     assert row["removals"] == f"Underutilized={row['removedNodes']}"
     assert row["refused"] == f"{OFFERING}=2"

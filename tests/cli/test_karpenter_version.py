@@ -86,7 +86,7 @@ def test_documents_say_which_version_was_found_and_which_decided(
     command: str, text: str | None, modelled: str, run: Run, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "pool.yaml"
-    manifest.write_text(json.dumps(a_pool_manifest()))
+    manifest.write_text(json.dumps(a_pool_manifest(nodes={"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}})))
     scenario = tmp_path / "edit.yaml"
     scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])

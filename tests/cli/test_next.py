@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -40,14 +38,14 @@ def test_table_and_csv(file: str, run: Run) -> None:
     assert text.startswith("Next: Emptiness (Empty), saves $0.3100/h\n  delete spot-1\n")
     assert "NODE" in text
     assert run("next", "--snapshot", file, "--no-headers", "-l", "karpenter.sh/nodepool=spot").out.startswith("spot-1")
-    rows = list(csv.DictReader(io.StringIO(run("next", "--snapshot", file, "-o", "csv").out)))
+    rows = run.csv("next", "--snapshot", file)
     assert [(row["name"], row["held_by"], row["replaced_by"], row["would_be"]) for row in rows] == [
         ("spot-1", "", "", "delete")
     ]
 
 
 def test_replacements(run: Run) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("next", "--demo", "-o", "csv", "--filter", "pool=trino").out)))
+    rows = run.csv("next", "--demo", "--filter", "pool=trino")
     assert {row["replaced_by"] for row in rows} == {"trino:r5a.8xlarge"}
 
 

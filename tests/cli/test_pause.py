@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shlex
 
-import pytest
+from tests.cli.conftest import Run
 
-from karptui.cli.main import main
-
-SHORT = ("--until", "1h", "--horizon", "1h")
+SHORT = ("--no-aws", "--until", "1h", "--horizon", "1h")
 
 
-def printed(capsys: pytest.CaptureFixture[str], story: str, *words: str) -> str:
-    assert main(["pause", "--snapshot", story, "--no-aws", *words]) != 2
-    return capsys.readouterr().out
-
-
-def test_json_csv_and_the_table_hold_the_same(capsys: pytest.CaptureFixture[str], story: str) -> None:
-    document = json.loads(printed(capsys, story, *SHORT, "-o", "json"))
-    rows = list(csv.DictReader(io.StringIO(printed(capsys, story, *SHORT, "-o", "csv"))))
+def test_json_csv_and_the_table_hold_the_same(story: str, run: Run) -> None:
+    document = run.json("pause", "--snapshot", story, *SHORT)
+    rows = run.csv("pause", "--snapshot", story, *SHORT)
     assert [row["kind"] for row in rows] == [removal["kind"] for removal in document["removals"]]
-    lines = printed(capsys, story, *SHORT).splitlines()
+    lines = run("pause", "--snapshot", story, *SHORT).out.splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("kubectl")]
     changed = [pool for pool in document["nodePools"] if pool["patch"]]
     assert changed

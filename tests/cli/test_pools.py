@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -27,7 +25,7 @@ def test_story_a_as_json(run: Run) -> None:
 
 
 def test_csv_holds_plain_cells(run: Run) -> None:
-    (row,) = csv.DictReader(io.StringIO(run("pools", "--demo", "-o", "csv", "--filter", "pool=general").out))
+    (row,) = run.csv("pools", "--demo", "--filter", "pool=general")
     assert row["same_weight_as"] == "spare"
     assert row["budget_left"].startswith("Empty=")
     assert float(row["cost_per_hour"]) > 0
@@ -41,7 +39,7 @@ def test_one_pool_at_length(run: Run) -> None:
     document = run.json("pools", "--snapshot", STORIES, "--pool", "small")
     assert document["types_excluded_by_daemonsets"] == 7
     assert [item["name"] for item in document["daemonsets"] if item["excludes"] == ["t3a.small"]] == ["kube-system/cni"]
-    rows = list(csv.DictReader(io.StringIO(run("pools", "--snapshot", STORIES, "--pool", "small", "-o", "csv").out)))
+    rows = run.csv("pools", "--snapshot", STORIES, "--pool", "small")
     assert [row["excludes"] for row in rows if row["name"] == "kube-system/agent-02"] == ["t3.nano t3a.nano"]
 
 

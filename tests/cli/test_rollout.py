@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -73,8 +71,7 @@ def test_the_status_is_that_of_the_rollout(run: Run, tmp_path: Path) -> None:
 def test_json_and_csv_hold_the_same(run: Run, tmp_path: Path) -> None:
     path = snapshot(tmp_path, old=2)
     document = run.json("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", status=1)
-    out = run("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "csv", status=1).out
-    rows = list(csv.DictReader(io.StringIO(out)))
+    rows = run.csv("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", status=1)
     assert [row["node"] for row in rows] == [node["node"] for node in document["nodes"]]
     assert document["isRolledOut"] is False
     assert sum(group["old"] for group in document["groups"] if group["kind"] == "NodePool") == 2

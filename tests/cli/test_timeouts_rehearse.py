@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from tests.cli.conftest import Run
 
 
 def test_the_order_of_consolidation_is_told_in_every_form(run: Run) -> None:
     words = ["timeouts", "--demo", "--per-simulation", "12s"]
     document = run.json(*words)
-    rows = list(csv.DictReader(io.StringIO(run(*words, "-o", "csv").out)))
+    rows = run.csv(*words)
     assert [row["node"] for row in rows] == [node["node"] for node in document["nodes"]]
     assert document["unreached"] == sum(row["isReached"] == "False" for row in rows) > 0
     out = run(*words, "--fail-on", "timeout", status=3 if document["isStarved"] else 0).out
@@ -22,7 +19,7 @@ def test_the_order_of_consolidation_is_told_in_every_form(run: Run) -> None:
 
 def test_a_node_group_is_rehearsed_in_every_form(run: Run) -> None:
     [document] = run.json("rehearse", "--demo")
-    [row] = csv.DictReader(io.StringIO(run("rehearse", "--demo", "-o", "csv").out))
+    [row] = run.csv("rehearse", "--demo")
     assert (row["nodeGroup"], int(row["nodes"])) == (document["nodeGroup"], len(document["nodes"]))
     out = run("rehearse", "--demo", document["nodeGroup"], "--fail-on", "pending").out
     assert out.startswith("demo: without node group system (2 nodes) ")
