@@ -43,12 +43,9 @@ def test_a_moment_of_a_history(at: str, instant: str, history: str, run: Run) ->
     assert captured[:19] == instant[:19]
 
 
-def test_a_moment_has_the_nodes_of_its_time(history: str, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = []
-    for words in ([history, "--at", "14:00"], ["--at=-0s", history], [history]):
-        assert main(["nodes", "-o", "json", *words]) in (0, 1)
-        answers.append({row["name"] for row in json.loads(capsys.readouterr().out)})
-    before, after, last = answers
+def test_a_moment_has_the_nodes_of_its_time(history: str, run: Run) -> None:
+    asked = ([history, "--at", "14:00"], ["--at=-0s", history], [history])
+    before, after, last = ({row["name"] for row in run.json("nodes", *words)} for words in asked)
     assert after == last
     assert before != after
 

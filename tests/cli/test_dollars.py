@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
 from karptui.paths import history_file
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
@@ -26,30 +24,25 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("by", ["namespace", "owner", "label=app"])
-def test_the_rows_add_up_to_the_capacity(by: str, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["capacity", "--snapshot", str(history), "--at", "14:03", "-o", "json"]
-    main(args)
-    whole = sum(row["price_per_hour"] or 0.0 for row in json.loads(capsys.readouterr().out))
-    main([*args, "--by", by])
-    rows = json.loads(capsys.readouterr().out)
+def test_the_rows_add_up_to_the_capacity(by: str, history: Path, run: Run) -> None:
+    args = ("capacity", "--snapshot", str(history), "--at", "14:03")
+    whole = sum(row["price_per_hour"] or 0.0 for row in run.json(*args))
+    rows = run.json(*args, "--by", by)
     assert sum(row["price_per_hour"] for row in rows) == pytest.approx(whole)
     assert [row["part"] for row in rows[-2:]] == ["daemonsets", "idle"]
     assert sum(row["percent"] for row in rows) == pytest.approx(100)
 
 
-def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, run: Run) -> None:
     args = ["capacity", "--snapshot", str(history), "--by", "namespace", "--from", "14:00", "--to", "14:12"]
-    main([*args, "--step", "2m", "-o", "json"])
-    rows = json.loads(capsys.readouterr().out)
+    rows = run.json(*args, "--step", "2m")
     assert {len(row["moments"]) for row in rows} == {3}
     assert all(
         row["price_per_hour"] == pytest.approx(sum(moment["price_per_hour"] for moment in row["moments"]) / 3)
         for row in rows
     )
-    main([*args, "--step", "2m"])
-    assert "3 of 6 moments recorded" in capsys.readouterr().out
-    main(["capacity", "--snapshot", str(history), "--by", "namespace", "--at", "14:02", "-o", "json"])
-    moment = json.loads(capsys.readouterr().out)
+    assert "3 of 6 moments recorded" in run(*args, "--step", "2m").out
+    moment = run.json("capacity", "--snapshot", str(history), "--by", "namespace", "--at", "14:02")
     at = {row["name"]: row["moments"][1]["price_per_hour"] for row in rows if row["part"] == "pods"}
     assert {row["name"]: row["price_per_hour"] for row in moment if row["part"] == "pods"} == pytest.approx(at)
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from karptui.cli import loading as module
-from karptui.cli.main import main
 from tests.cli.conftest import Run
 from tests.stories import STORIES
 
@@ -22,14 +21,10 @@ def test_without_simulation_nothing_is_said_about_what_would_follow(run: Run) ->
     assert {node["goes_without_blockers"] for node in nodes(run, "--no-simulate")} == {None}
 
 
-def test_large_clusters_are_simulated_on_request(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_clusters_are_simulated_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SIMULATED", 0)
-    main(["nodes", "--snapshot", str(STORIES)])
-    assert "--simulate does it" in capsys.readouterr().err
-    main(["nodes", "--snapshot", str(STORIES), "--simulate"])
-    assert "--simulate does it" not in capsys.readouterr().err
+    assert "--simulate does it" in run("nodes", "--snapshot", str(STORIES)).err
+    assert "--simulate does it" not in run("nodes", "--snapshot", str(STORIES), "--simulate").err
 
 
 def test_without_pods_the_codes_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

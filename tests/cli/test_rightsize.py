@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.cli.main import main
 from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.paths import history_file
 from karptui.session.rightsizing import live_vpas, recommendations_of
@@ -82,23 +81,20 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def printed(capsys: pytest.CaptureFixture[str], story: Path, *words: str) -> str:
-    assert main(["rightsize", "--snapshot", str(story), "--no-aws", "--horizon", "1h", *words]) != 2
-    return capsys.readouterr().out
+def printed(run: Run, story: Path, *words: str) -> str:
+    return run("rightsize", "--snapshot", str(story), "--no-aws", "--horizon", "1h", *words).out
 
 
-def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(
-    capsys: pytest.CaptureFixture[str], story: Path
-) -> None:
-    document = json.loads(printed(capsys, story, "-o", "json"))
+def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(run: Run, story: Path) -> None:
+    document = json.loads(printed(run, story, "-o", "json"))
     (row,) = document["workloads"]
     assert (row["workload"], row["updateMode"], row["cpuMillisAfter"]) == (WORKER, "Off", 2000)
     assert row["memoryBytesAfter"] == 8 * 2**30 < row["memoryBytesBefore"]
     assert document["patches"][0]["metadata"] == {"name": "worker", "namespace": "trino"}
     assert document["source"].startswith("VPA targets: their percentile and history are settings of the recommender")
-    (line,) = csv.DictReader(io.StringIO(printed(capsys, story, "-o", "csv")))
+    (line,) = csv.DictReader(io.StringIO(printed(run, story, "-o", "csv")))
     assert (line["workload"], line["containers"]) == (WORKER, "1")
-    text = printed(capsys, story)
+    text = printed(run, story)
     assert "1 workload (" in text.splitlines()[0]
     assert "; 1 VPA without a recommendation yet" in text
     assert "memory is not compared with current usage" in text
@@ -106,8 +102,8 @@ def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(
     assert "  not modelled: the rollout that a patch causes: pods have the new requests at once" in text
 
 
-def test_the_patch_is_yaml_of_the_requests_alone(capsys: pytest.CaptureFixture[str], story: Path) -> None:
-    (patch,) = yaml.safe_load_all(printed(capsys, story, "--patch"))
+def test_the_patch_is_yaml_of_the_requests_alone(run: Run, story: Path) -> None:
+    (patch,) = yaml.safe_load_all(printed(run, story, "--patch"))
     assert patch == {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -118,20 +114,18 @@ def test_the_patch_is_yaml_of_the_requests_alone(capsys: pytest.CaptureFixture[s
             }
         },
     }
-    assert printed(capsys, story, "--patch", "--filter", "nothing-like-it") == "# nothing changes\n"
+    assert printed(run, story, "--patch", "--filter", "nothing-like-it") == "# nothing changes\n"
 
 
-def test_krr_replaces_the_vpas_and_names_percentile_and_history(
-    capsys: pytest.CaptureFixture[str], story: Path, tmp_path: Path
-) -> None:
+def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story: Path, tmp_path: Path) -> None:
     path = tmp_path / "krr.json"
     path.write_text(json.dumps(krr((WORKER, 1.5, "?"), ("Job/x/y", None, None), **SETTINGS)))
-    document = json.loads(printed(capsys, story, "--krr", str(path), "-o", "json"))
+    document = json.loads(printed(run, story, "--krr", str(path), "-o", "json"))
     (row,) = document["workloads"]
     assert (row["cpuMillisAfter"], row["updateMode"]) == (1500, None)
     assert row["memoryBytesAfter"] == row["memoryBytesBefore"]
     assert document["source"] == "KRR simple: cpu at percentile 95, highest memory +15%, up to 336h of usage"
-    assert "; 1 container without a recommendation yet" in printed(capsys, story, "--krr", str(path))
+    assert "; 1 container without a recommendation yet" in printed(run, story, "--krr", str(path))
 
 
 @pytest.mark.parametrize(("text", "problem"), [
@@ -143,16 +137,12 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(
     (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
 ])  # fmt: skip
 def test_what_is_no_recommendation_is_a_sentence(
-    text: str, problem: str, capsys: pytest.CaptureFixture[str], story: Path, tmp_path: Path
+    text: str, problem: str, run: Run, story: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "krr.json"
     path.write_text(text)
-    try:
-        status = main(["rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path)])
-    except SystemExit as stop:
-        status = int(str(stop.code))
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, "")
+    out, err = run("rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path), status=2)
+    assert out == ""
     assert problem in err
 
 

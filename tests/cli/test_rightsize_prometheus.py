@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.cli.main import main
 from karptui.decode.prometheus import FIRST, Answer, PrometheusError, of_usage, queries
 from karptui.sources.prometheus import Prometheus
 from karptui.sources.source import SourceError
+from tests.cli.conftest import Run
 from tests.fake_api_server import Call, LoopbackServer
 from tests.story_d import story_document
 from tests.studies.test_rightsize import a_pod
@@ -23,6 +23,9 @@ HOUR = 3600.0
 NOW = 1_000_000.0
 WORKLOAD = "StatefulSet/shop/web"
 PODS = [a_pod("web-0", "n0"), a_pod("web-1", "n1")]
+
+
+SHORT = ("--no-aws", "--horizon", "1h")
 
 
 def series(*values: float) -> Answer:
@@ -90,16 +93,7 @@ def vector(*samples: tuple[str, str], **more: Any) -> dict[str, Any]:
     return {"status": "success", "data": {"resultType": "vector", "result": result}, **more}
 
 
-def run(capsys: pytest.CaptureFixture[str], story: Path, *words: str) -> tuple[int, str, str]:
-    try:
-        status = main(["rightsize", "--snapshot", str(story), "--no-aws", "--horizon", "1h", *words])
-    except SystemExit as stop:
-        status = int(str(stop.code))
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_answer(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [manifest for manifest in json.loads(story.read_text())["objects"] if manifest["kind"] == "Pod"]
     names = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["namespace"] == "trino"]
 
@@ -114,7 +108,7 @@ def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeyp
     monkeypatch.setenv("KARPTUI_PROMETHEUS_TOKEN", "s3cret")
     with LoopbackServer(answer) as server:
         words = ("--prometheus", f"{server.url}/prom/", "--window", "14d", "--percentile", "90", "-o", "json")
-        status, out, err = run(capsys, story, *words)
+        out, err = run("rightsize", "--snapshot", str(story), *SHORT, *words, status=1)
     document = json.loads(out)
     (row,) = [workload for workload in document["workloads"] if workload["workload"] == "StatefulSet/trino/worker"]
     assert (row["cpuMillisAfter"], row["memoryBytesAfter"]) == (1401, 2862 * 2**20)
@@ -122,7 +116,6 @@ def test_a_whole_answer(capsys: pytest.CaptureFixture[str], story: Path, monkeyp
         "Prometheus: cpu at percentile 90 of 5-minute averages, the highest memory, without a margin (pods above "
         "their request are evicted and OOM-killed first), of the pod that uses most; 2d2h of usage, 14d asked for"
     )
-    assert status == 1
     assert "Prometheus warns that its answer may be incomplete: store [31m10.0.0.1 is down" in err
     assert [(call.method, call.path, call.token) for call in server.calls] == [
         ("GET", "/prom/api/v1/query", "s3cret")
@@ -148,10 +141,10 @@ ANSWERS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "problem"), ANSWERS)
-def test_no_answer_is_a_sentence(answer: Any, problem: str, capsys: pytest.CaptureFixture[str], story: Path) -> None:
+def test_no_answer_is_a_sentence(answer: Any, problem: str, run: Run, story: Path) -> None:
     with LoopbackServer(answer) as server:
-        status, out, err = run(capsys, story, "--prometheus", server.url)
-    assert (status, out) == (2, "")
+        out, err = run("rightsize", "--snapshot", str(story), *SHORT, "--prometheus", server.url, status=2)
+    assert out == ""
     assert f"{server.url} {problem}" in err
     assert "\x1b" not in err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 
 CASE = {
     "settings": {"VM_MEMORY_OVERHEAD_PERCENT": 0.075},
@@ -25,42 +25,31 @@ def case_file(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: str) -> int:
-    return main(["types", *arguments])
-
-
-def test_json_has_integers_in_named_units(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(str(case_file), "-o", "json", "--types", "r5a.8xlarge, m5.large") == 0
-    document = json.loads(capsys.readouterr().out)
+def test_json_has_integers_in_named_units(case_file: Path, run: Run) -> None:
+    document = run.json("types", str(case_file), "--types", "r5a.8xlarge, m5.large")
     assert list(document["types"]) == ["m5.large", "r5a.8xlarge"]
     assert document["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
 
 
-def test_gzip_and_standard_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gzip_and_standard_input(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = tmp_path / "case.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(CASE).encode()))
-    assert run(str(packed), "--types", "m5.large") == 0
+    first = run("types", str(packed), "--types", "m5.large").out
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed.read_bytes())))
-    assert run("-", "--types", "m5.large") == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == second
+    assert run("types", "-", "--types", "m5.large").out == first
 
 
-def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_assumptions_are_said_on_standard_error(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "case.json"
     path.write_text(json.dumps({**CASE, "zones": [{"name": "us-east-1a"}], "nodeClass": {"spec": {}}}))
-    assert run(str(path), "--types", "m5.large") == 0
-    assert "status.subnets is empty" in capsys.readouterr().err
+    assert "status.subnets is empty" in run("types", str(path), "--types", "m5.large").err
 
 
-def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "case.json"
     kubelet = {"podsPerCore": "4"}
     path.write_text(json.dumps({"region": "us-east-1", "nodeClass": {"spec": {"kubelet": kubelet}}}))
-    assert run(str(path)) == 1
-    output = capsys.readouterr()
+    output = run("types", str(path), status=1)
     document = json.loads(output.out)
     assert document["types"] == {}
     assert document["answers"]["error"].endswith("is text: write it without quotes: Karpenter finds no instance types")

@@ -7,19 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import main
+from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    status = main(["verdict", *words])
-    return status, capsys.readouterr().out
-
-
-def test_worst_first_with_cost_and_proof(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out = told(capsys, "--demo", "-o", "json")
-    rows = json.loads(out)
-    assert status == 0
+def test_worst_first_with_cost_and_proof(run: Run) -> None:
+    rows = run.json("verdict", "--demo")
     severities = [row["severity"] for row in rows]
     assert severities[0] == "error"
     assert set(severities[severities.index("info") :]) == {"info"}
@@ -36,18 +29,10 @@ def test_worst_first_with_cost_and_proof(capsys: pytest.CaptureFixture[str]) -> 
     assert rows[-1]["code"] == "NEXT"
 
 
-def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    status, out = told(capsys, "--demo", "-o", "json")
-    rows = json.loads(out)
-    assert status == 0
-    status, out = told(capsys, "--demo", "--fail-on", "error")
-    text = out.splitlines()
-    assert status == 4
-    status, out = told(capsys, "--demo", "-o", "markdown", "--fail-on", "warning")
-    table = out.splitlines()
-    assert status == 4
+def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is(run: Run) -> None:
+    rows = run.json("verdict", "--demo")
+    text = run("verdict", "--demo", "--fail-on", "error", status=4).out.splitlines()
+    table = run("verdict", "--demo", "-o", "markdown", "--fail-on", "warning", status=4).out.splitlines()
     assert len(text) == len(rows) == len(table) - 2
     for row, line, cells in zip(rows, text, table[2:], strict=True):
         assert row["text"] in line
@@ -59,11 +44,9 @@ def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is
     ("replacement-never-registers", "for 69m; Karpenter should have given up 54m ago", "no leader"),
     ("karpenter-without-leader", "has no leader", "no blockers or problems"),
 ])  # fmt: skip
-def test_a_later_now_makes_old_data_no_fault(
-    name: str, shown: str, not_shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_later_now_makes_old_data_no_fault(name: str, shown: str, not_shown: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(json.dumps(INCIDENTS[name].snapshot()))
-    out = told(capsys, "--snapshot", str(path), "--now", "2026-11-24T10:30:00Z")[1]
+    out = run("verdict", "--snapshot", str(path), "--now", "2026-11-24T10:30:00Z").out
     assert shown in out
     assert not_shown not in out
