@@ -17,33 +17,29 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.selectors import NodeSelectorRequirement
 from tests.aws.builders import a_market, a_nodeclass, some_settings
 
-
-@pytest.mark.parametrize(("operator", "shown"), [("in", "in"), ("Like", "Like"), ("", "(empty)")])
-def test_unknown_operators_are_found(operator: str, shown: str) -> None:
-    requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement("b", operator, ("x",))]
-    (finding,) = unknown_operators("NodePool flex", requirements)
-    assert finding.object == "NodePool flex"
-    assert finding.severity is LintSeverity.ERROR
-    assert finding.fact.startswith(f"b has the unknown operator {shown}: ")
-
-
 FAMILY = "karpenter.k8s.aws/instance-family"
+UNKNOWN = "b has the unknown operator"
 
 
-@pytest.mark.parametrize(("operator", "values", "severity", "words"), [
-    ("In", ("*",), LintSeverity.ERROR, "* matches nothing"),
-    ("In", ("m5*", "c5*"), LintSeverity.ERROR, "m5* c5* matches nothing"),
-    ("In", ("m5", "c*"), LintSeverity.WARNING, "c* adds nothing to the other values"),
-    ("NotIn", ("*",), LintSeverity.WARNING, "* excludes nothing"),
-    ("Gt", ("*",), LintSeverity.WARNING, "* is not a number"),
+@pytest.mark.parametrize(("find", "requirement", "severity", "begin", "words"), [
+    (unknown_operators, ("b", "in", ("x",)), LintSeverity.ERROR, f"{UNKNOWN} in: ", ""),
+    (unknown_operators, ("b", "Like", ("x",)), LintSeverity.ERROR, f"{UNKNOWN} Like: ", ""),
+    (unknown_operators, ("b", "", ("x",)), LintSeverity.ERROR, f"{UNKNOWN} (empty): ", ""),
+    (wildcard_values, (FAMILY, "In", ("*",)), LintSeverity.ERROR, f"{FAMILY} In [", "* matches nothing"),
+    (wildcard_values, (FAMILY, "In", ("m5*", "c5*")), LintSeverity.ERROR, f"{FAMILY} In [", "m5* c5* matches nothing"),
+    (wildcard_values, (FAMILY, "In", ("m5", "c*")), LintSeverity.WARNING, f"{FAMILY} In [",
+     "c* adds nothing to the other values"),
+    (wildcard_values, (FAMILY, "NotIn", ("*",)), LintSeverity.WARNING, f"{FAMILY} NotIn [", "* excludes nothing"),
+    (wildcard_values, (FAMILY, "Gt", ("*",)), LintSeverity.WARNING, f"{FAMILY} Gt [", "* is not a number"),
 ])  # fmt: skip
-def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:
-    requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
-    (finding,) = wildcard_values("NodePool flex", requirements)
-    assert finding.object == "NodePool flex"
-    assert finding.severity is severity
+def test_operators_and_stars_without_effect_are_found(
+    find: Any, requirement: tuple[str, str, tuple[str, ...]], severity: LintSeverity, begin: str, words: str
+) -> None:
+    requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(*requirement)]
+    (finding,) = find("NodePool flex", requirements)
+    assert (finding.object, finding.severity) == ("NodePool flex", severity)
+    assert finding.fact.startswith(begin)
     assert words in finding.fact
-    assert finding.fact.startswith(f"{FAMILY} {operator} [")
 
 
 def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:

@@ -23,8 +23,9 @@ def an_event(
     source: str = "karpenter",
     count: int = 1,
     last_ns: int = NOW_NS - MINUTE_NS,
+    first_ns: int | None = None,
 ) -> Event:
-    """Return an event about ``Kind/namespace/name`` or ``Kind/name``."""
+    """Return an event about ``Kind/namespace/name`` or ``Kind/name``; it happened once unless ``first_ns`` is given."""
     kind, _, rest = about.partition("/")
     namespace, _, involved = rest.rpartition("/")
     return Event(
@@ -38,7 +39,7 @@ def an_event(
         involved_namespace=namespace,
         involved_name=involved,
         count=count,
-        first_ns=last_ns,
+        first_ns=last_ns if first_ns is None else first_ns,
         last_ns=last_ns,
         created_ns=last_ns,
     )

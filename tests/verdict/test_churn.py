@@ -21,8 +21,8 @@ ROLLOUT = ("Scaled up replica set web-5c4 from 6 to 24", "Scaled down replica se
 
 def scaled(message: str, count: int) -> Event:
     about, reason = "Deployment/shop/web", "ScalingReplicaSet"
-    event = an_event(name=message, about=about, reason=reason, message=message, count=count)
-    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS)
+    began_ns = NOW_NS - 50 * MINUTE_NS
+    return an_event(name=message, about=about, reason=reason, message=message, count=count, first_ns=began_ns)
 
 
 def removed(number: int, reason: str) -> Event:
@@ -50,9 +50,8 @@ def test_swinging_workloads(messages: tuple[str, str], count: int, nodes: int, r
 
 def rescaled(size: int, count: int) -> Event:
     message = f"New size: {size}; reason: All metrics below target"
-    about = "HorizontalPodAutoscaler/queue/worker"
-    event = an_event(name=message, about=about, reason="SuccessfulRescale", message=message, count=count)
-    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS)
+    about, reason, began_ns = "HorizontalPodAutoscaler/queue/worker", "SuccessfulRescale", NOW_NS - 50 * MINUTE_NS
+    return an_event(name=message, about=about, reason=reason, message=message, count=count, first_ns=began_ns)
 
 
 @pytest.mark.parametrize(("counts", "is_told"), [((5, 5), True), ((5, 1), False), ((1, 1), False)])
@@ -73,10 +72,7 @@ def test_termination_handlers_that_drain_early(drained: int, recommended: int, e
     source = "aws-node-termination-handler"
     told = [("CordonAndDrain", drained), ("RebalanceRecommendation", recommended)]
     events = [
-        replace(
-            an_event(name=f"{reason}{n}", about=f"Node/n{n}", reason=reason, source=source),
-            first_ns=NOW_NS - 9 * MINUTE_NS,
-        )
+        an_event(name=f"{reason}{n}", about=f"Node/n{n}", reason=reason, source=source, first_ns=NOW_NS - 9 * MINUTE_NS)
         for reason, count in told
         for n in range(count)
     ]
@@ -124,8 +120,10 @@ def test_nodes_that_expire_in_minutes_are_told(expire_minutes: int, gone: int, r
 def test_autoscalers_that_cannot_read_metrics_are_told(minutes: int, last: int, *, is_told: bool) -> None:
     message = "failed to get cpu utilization: unable to fetch metrics from resource metrics API: unable to handle it"
     events = [
-        replace(
-            an_event(about=f"HorizontalPodAutoscaler/shop/{name}", reason="FailedGetResourceMetric", message=message),
+        an_event(
+            about=f"HorizontalPodAutoscaler/shop/{name}",
+            reason="FailedGetResourceMetric",
+            message=message,
             first_ns=NOW_NS - minutes * MINUTE_NS,
             last_ns=NOW_NS - last * MINUTE_NS,
         )

@@ -246,11 +246,10 @@ def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *,
 ])  # fmt: skip
 def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
     events = [
-        an_event(name=f"e{n}", about=f"Pod/etl/merge-{n}", reason="Evicted", message=message, source="kubelet")
+        an_event(name=f"e{n}", about=f"Pod/etl/merge-{n}", reason="Evicted", message=message, source="kubelet",
+                 last_ns=NOW_NS - (last + 10 * n) * MINUTE_NS)
         for n in range(pods)
-    ]
-    ages = [(last + 10 * n) * MINUTE_NS for n in range(pods)]
-    events = [replace(e, first_ns=NOW_NS - age, last_ns=NOW_NS - age) for e, age in zip(events, ages, strict=True)]
+    ]  # fmt: skip
     texts = told(rejected_findings, events=events)
     expected = f"kubelets evicted 3 pods (etl/merge-{{0,1,2}}) in 25m: {message.strip().removesuffix('.')}"
     assert texts == ([expected] if is_told else [])

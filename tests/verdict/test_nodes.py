@@ -19,8 +19,9 @@ def texts(*lines: VerdictNode, events: tuple[Event, ...] = ()) -> list[tuple[Fin
 
 
 def not_ready(times: int, *, last: int = 5, source: str = "kubelet", reason: str = "NodeNotReady") -> Event:
-    event = an_event(name=f"n1.{source}.{last}", about="Node/n1", reason=reason, source=source, count=times)
-    return replace(event, first_ns=NOW_NS - 50 * MINUTE_NS, last_ns=NOW_NS - last * MINUTE_NS)
+    first_ns, last_ns = NOW_NS - 50 * MINUTE_NS, NOW_NS - last * MINUTE_NS
+    return an_event(name=f"n1.{source}.{last}", about="Node/n1", reason=reason, source=source, count=times,
+                    first_ns=first_ns, last_ns=last_ns)  # fmt: skip
 
 
 @pytest.mark.parametrize(("events", "is_told"), [
@@ -124,8 +125,10 @@ def test_requested_but_unallocatable_devices(allocatable: str, asked: bool, seve
 
 
 def about_node(node: int, reason: str) -> Event:
-    event = an_event(name=f"{reason}{node}", about=f"Node/gone-{node}", reason=reason, source="controller")
-    return replace(event, last_ns=NOW_NS - (5 + node) * MINUTE_NS)
+    last_ns = NOW_NS - (5 + node) * MINUTE_NS
+    return an_event(
+        name=f"{reason}{node}", about=f"Node/gone-{node}", reason=reason, source="controller", last_ns=last_ns
+    )
 
 
 @pytest.mark.parametrize(("nodes", "others", "capacity_type", "is_managed", "is_told"), [
