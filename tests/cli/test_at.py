@@ -51,9 +51,7 @@ def test_a_moment_has_the_nodes_of_its_time(history: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", [["simulate"], ["forward", "--horizon", "1m"]])
-def test_commands_of_several_files_take_a_moment_too(
-    command: list[str], history: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_of_files_take_a_moment(command: list[str], history: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, history, "--at", "-20s"]) != 2, capsys.readouterr().err
     assert capsys.readouterr().out
 

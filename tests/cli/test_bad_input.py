@@ -53,9 +53,7 @@ def test_an_empty_name_is_not_the_current_directory(command: str, run: Run) -> N
     ("history", b"Log in", "is not one history that karptui has recorded"),
     *((command, b"Log in", "is text, not a Kubernetes object: Log in") for command in READERS),
 ])  # fmt: skip
-def test_a_file_that_holds_no_object_is_refused(
-    command: str, text: bytes, sentence: str, tmp_path: Path, run: Run
-) -> None:
+def test_a_file_without_objects_is_refused(command: str, text: bytes, sentence: str, tmp_path: Path, run: Run) -> None:
     file = tmp_path / "notes.txt"
     file.write_bytes(text)
     output, error = run(*words_of(command, str(file)), status=2)

@@ -59,9 +59,7 @@ def test_one_line_of_json_for_each_context(clusters: list[str], capfd: pytest.Ca
     assert "karptui verdict: silent: " in error
 
 
-def test_text_has_a_title_for_each_and_the_worst_status_counts(
-    clusters: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_text_has_titles_and_the_worst_status_counts(clusters: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["verdict", "--context", "good", *clusters]) in (0, 1)
     alone = capfd.readouterr().out
     assert "✘" in alone

@@ -31,7 +31,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_header_is_what_json_holds_and_stands_without_rows(
+def test_the_header_has_the_keys_of_json_without_rows_too(
     command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = json.loads(printed(capsys, *command, "--demo", "-o", "json"))

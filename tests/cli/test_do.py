@@ -93,9 +93,7 @@ def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, run: Run) -
     assert [line["phase"] for line in lines(audit)] == ["before", "after"]
 
 
-def test_an_edited_nodepool_is_applied_and_its_undo_is_a_command(
-    demo: dict[str, str], tmp_path: Path, run: Run
-) -> None:
+def test_an_edited_nodepool_is_applied_and_undone_by_a_command(demo: dict[str, str], tmp_path: Path, run: Run) -> None:
     file = tmp_path / "pool.yaml"
     file.write_text(demo["pool"])
     output = run("do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED).out

@@ -36,9 +36,7 @@ def write_script(script: Path, commands: str) -> None:
     script.chmod(0o755)
 
 
-def test_a_pod_s_history_is_read_like_a_copy_of_it(
-    history: Path, kubectl: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pods_history_is_read_like_a_copy(history: Path, kubectl: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = kubectl.with_name("words")
     sender = shlex.join([sys.executable, "-m", "karptui", "history-sender", str(history)])
     write_script(kubectl, f'echo "$@" > {words}\nexec {sender}')
@@ -61,9 +59,7 @@ def test_a_pod_s_history_is_read_like_a_copy_of_it(
     ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
     ("tar cf - -C /etc hostname", "it sent something else"),
 ])  # fmt: skip
-def test_what_kubectl_says_is_told(
-    commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_of_kubectl(commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_script(kubectl, commands)
     assert main(["nodes", "--from-watch", POD]) == 2
     told = capsys.readouterr().err

@@ -86,9 +86,7 @@ def test_fewer_than_asked_fails(run: Run) -> None:
     assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in error
 
 
-def test_more_than_usual_are_tried_where_more_are_asked_for(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_are_tried_if_more_are_asked_for(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.studies.headroom.MOST", 10)
     limited = tmp_path / "limited.yaml"
     limited.write_text(CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))

@@ -71,9 +71,7 @@ def test_what_is_wrong_with_a_recording(run: Run, tmp_path: Path, fields: dict[s
 
 
 @pytest.mark.parametrize("command", ["nodes", "blockers", "next", "pending", "advice", "types", "forward"])
-def test_commands_that_decide_say_which_version_is_assumed(
-    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_commands_name_the_assumed_version(command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one")])
     assert capsys.readouterr().err.count(f"Karpenter's version is unknown: {NEWEST.version} is modelled") == 1
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one"), "--karpenter-version", "1.14.1"])

@@ -91,9 +91,7 @@ def test_the_deployment_tells(cluster: Cluster, flags: list[str], run: Run) -> N
     assert "VM overhead 0.1 (the configuration)" in explicit
 
 
-def test_recordings_hold_settings_and_version_and_say_so_later(
-    cluster: Cluster, flags: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_recordings_hold_settings_and_version(cluster: Cluster, flags: list[str], tmp_path: Path, run: Run) -> None:
     env = ({"name": OVERHEAD, "value": "0.0488"}, {"name": "TOKEN", "value": "hunter2"})
     elsewhere = {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis", "key": "n"}}}
     cluster.put("/apis/apps/v1/deployments", a_deployment(*env, elsewhere))
@@ -128,9 +126,7 @@ def test_pools_without_pods_say_what_is_missing(cluster: Cluster, flags: list[st
     assert "overlap: unknown: pods may not be listed" in result.err
 
 
-def test_settings_that_the_server_cannot_give_are_named(
-    cluster: Cluster, flags: list[str], tmp_path: Path, run: Run
-) -> None:
+def test_settings_that_cannot_be_read_are_named(cluster: Cluster, flags: list[str], tmp_path: Path, run: Run) -> None:
     def fail(call: Call) -> None:
         if call.query.get("labelSelector"):
             call.error(500, "no")

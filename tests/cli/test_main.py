@@ -114,9 +114,7 @@ def test_ctrl_c_during_the_first_imports_leaves_no_traceback() -> None:
 
 @pytest.mark.crashes
 @pytest.mark.parametrize("error", [ZeroDivisionError("cannot send Bearer abc.def"), OSError(9, "odd")])
-def test_a_fault_inside_is_a_sentence_with_a_report(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_a_fault_inside_is_told_with_a_report(error: Exception, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     def fail(*_: object) -> int:
         raise error
 

@@ -142,7 +142,7 @@ def test_changes_of_a_history_have_pseudonyms_too(tmp_path: Path) -> None:
     assert text_of(wrong).startswith("changes: '9m' is not")
 
 
-def test_a_cluster_that_cannot_be_read_is_named_on_standard_error_only(
+def test_an_unreadable_cluster_is_named_on_standard_error_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (result,) = ask(["--kubeconfig", str(tmp_path / "acme.yaml")], ("verdict", {}))

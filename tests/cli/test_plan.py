@@ -130,9 +130,7 @@ def test_a_condition_that_is_met_fails(run: Run, snapshot: str, closed: str) -> 
     assert "no place any more" in third
 
 
-def test_markdown_holds_no_markup_of_the_cluster(
-    capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path
-) -> None:
+def test_markdown_has_no_markup_of_names(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
     pool = pools()[0]
     pool["metadata"]["name"] = "evil"
     pool["spec"]["template"]["metadata"] = {"labels": {"x": "<script>@everyone"}}
@@ -145,9 +143,7 @@ def test_markdown_holds_no_markup_of_the_cluster(
     assert "@everyone" not in out
 
 
-def test_folders_and_standard_input_are_read(
-    run: Run, snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_and_stdin_are_read(run: Run, snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(closed).parent / "manifests"
     folder.mkdir()
     (folder / "pool.yml").write_text(Path(closed).read_text())
@@ -203,9 +199,7 @@ def scripts_of_the_page() -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize("is_gitlab", [False, True])
-def test_the_workflows_of_the_page_run_as_they_are_written(
-    snapshot: str, closed: str, tmp_path: Path, is_gitlab: bool
-) -> None:
+def test_the_workflows_of_the_page_run_as_written(snapshot: str, closed: str, tmp_path: Path, is_gitlab: bool) -> None:
     repository, shims = tmp_path / "repository", tmp_path / "bin"
     (repository / "karpenter").mkdir(parents=True)
     (repository / "karpenter" / "pools.yaml").write_text(Path(closed).read_text())
@@ -233,9 +227,7 @@ def test_the_workflows_of_the_page_run_as_they_are_written(
         assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"
 
 
-def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_new_preferred_pool_changes_much_only_once_pods_are_placed_again(run: Run, tmp_path: Path) -> None:
     allowed = {"sh/capacity-type": ["on-demand"], "k8s.aws/instance-family": ["m7i-flex"]}
     allowed["k8s.aws/instance-size"] = ["xlarge", "2xlarge"]
     nodes = {"requirements": [one_of(f"karpenter.{key}", *values) for key, values in allowed.items()]}

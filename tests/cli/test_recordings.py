@@ -33,9 +33,7 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("command", ["nodes", "verdict", "types", *OWN])
-def test_a_file_is_the_same_with_and_without_its_flag(
-    command: str, recording: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_needs_no_flag_to_be_read(command: str, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [command, *OWN.get(command, [])]
     answers = []
     for file in ([recording], ["--snapshot", recording]):

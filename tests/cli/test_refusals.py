@@ -400,9 +400,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [(f"{start} {end}".strip(), sentence) for start, rows in REFUSED.items() for end, sentence in rows],
     ids=lambda text: text,
 )
-def test_what_cannot_be_asked_is_a_sentence(
-    line: str, sentence: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusals_are_told(line: str, sentence: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     files = {"SMALL": "small.json", "STORIES": str(STORIES), "HISTORY": "demo.karptui"}
     output, error = run(*(files.get(word, word) for word in shlex.split(line)), status=2)

@@ -136,9 +136,7 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story:
     (json.dumps(krr((WORKER, "?", None))), "there are no recommendations, and nothing is recommended"),
     (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
 ])  # fmt: skip
-def test_what_is_no_recommendation_is_a_sentence(
-    text: str, problem: str, run: Run, story: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_recommendation_is_told(text: str, problem: str, run: Run, story: Path, tmp_path: Path) -> None:
     path = tmp_path / "krr.json"
     path.write_text(text)
     out, err = run("rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path), status=2)

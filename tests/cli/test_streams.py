@@ -290,9 +290,7 @@ def test_a_fault_where_no_report_of_it_can_be_kept(
     ["pools", "--snapshot", "/dev/urandom"],
     ["nodes", "--snapshot", "{catalog}"],
 ], ids=lambda words: f"{words[0]} {words[-2]}")  # fmt: skip
-def test_a_file_without_an_end_is_a_sentence(
-    words: list[str], snapshot: Path, streams: Streams, tmp_path: Path
-) -> None:
+def test_a_file_without_an_end_is_refused(words: list[str], snapshot: Path, streams: Streams, tmp_path: Path) -> None:
     catalog = tmp_path / "recording.json"
     catalog.write_text('{"karptui": 1, "objects": [], "catalog": "/dev/zero"}')
     words = [word.format(snapshot=snapshot, catalog=catalog) for word in words]
@@ -363,7 +361,7 @@ def test_without_a_place_for_the_key_there_is_a_sentence(
     assert main(["nodes", "--demo", "-o", "json"]) == 0
 
 
-def test_a_command_that_takes_long_says_so_on_a_terminal(
+def test_a_long_command_says_so_on_a_terminal(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

@@ -74,7 +74,7 @@ def forbid(cluster: Cluster, *paths: str) -> None:
 @pytest.mark.parametrize(
     ("command", "form"), [("nodes", "table"), ("pods", "csv"), *((text, "json") for text in HIDDEN)]
 )
-def test_no_answer_is_given_where_nothing_may_be_listed(
+def test_no_answer_without_permission_to_list(
     command: str, form: str, cluster: Cluster, flags: list[str], run: Run
 ) -> None:
     forbid(cluster, *HIDDEN[command])
@@ -200,7 +200,7 @@ def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Pat
     ("fine-metal-boots", "Event", "nothing found, but not everything is checked: events", "none was launched"),
     ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),
 ])  # fmt: skip
-def test_what_was_not_read_is_not_counted(
+def test_unread_is_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, str, str]
 ) -> None:
     incident, kind, told, untold = case

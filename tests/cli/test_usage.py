@@ -30,9 +30,7 @@ def test_the_demo_has_usage_of_its_nodes_and_running_pods(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["nodes", "pods", "advice"])
-def test_a_snapshot_without_usage_has_nobody_to_ask(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_snapshot_without_usage_is_told(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "empty.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": []}))
     main([command, "--snapshot", str(path), "--usage", "-o", "json"])

@@ -165,9 +165,7 @@ def test_it_ends_while_the_server_says_nothing(
     History(path).close()
 
 
-def test_it_records_and_serves_metrics_and_another_one_may_only_serve(
-    watching: list[Watching], path: Path, run: Run
-) -> None:
+def test_it_records_and_serves_metrics_and_another_only_serves(watching: list[Watching], path: Path, run: Run) -> None:
     """One demo for all of this: starting it takes longer than anything that is looked at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -115,9 +115,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("command", OWN)
-def test_workers_that_cannot_be_had_are_a_sentence(
-    fleet: list[str], command: str, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_workers_are_told(fleet: list[str], command: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(fleet[0]).parent)
     snapshots = ["pending", *fleet] if command == "solve" else fleet
     error = run(command, *snapshots, *OWN[command], "--workers", "many", status=2).err

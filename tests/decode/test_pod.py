@@ -267,9 +267,7 @@ def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
     ({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
      (None, "", "0/3 nodes")),
 ])  # fmt: skip
-def test_reads_readiness_and_what_a_container_waits_for(
-    read: Read, status: JSON, expected: tuple[bool | None, str, str]
-) -> None:
+def test_reads_readiness_and_reasons_to_wait(read: Read, status: JSON, expected: tuple[bool | None, str, str]) -> None:
     pod = read({"metadata": {"name": "web"}, "status": status})
     assert (pod.ready, pod.waiting_reason, pod.scheduled_message) == expected
 

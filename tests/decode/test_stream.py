@@ -41,7 +41,7 @@ NO_EVENTS = (
     [*((StreamDecoder.page, data) for data in NO_LISTS), *((StreamDecoder.line, data) for data in NO_EVENTS)],
     ids=lambda given: repr(given[:12]) if isinstance(given, bytes) else given.__name__,
 )
-def test_what_is_no_list_or_watch_event_is_an_error(
+def test_neither_list_nor_event_is_an_error(
     kind: Kind, read: Callable[[StreamDecoder, bytes], object], data: bytes
 ) -> None:
     with pytest.raises(ValueError, match=r"."):
@@ -55,7 +55,7 @@ def test_what_is_no_list_or_watch_event_is_an_error(
     ({"k8s.io/initial-events-end": "true"}, True),
     ({"k8s.io/initial-events-end": "x"}, False),
 ])  # fmt: skip
-def test_bookmarks_carry_the_version_and_may_end_the_first_list(
+def test_bookmarks_have_the_version_and_may_end_a_list(
     kind: Kind, annotations: dict[str, str] | None, is_end: bool
 ) -> None:
     bookmark = {
@@ -76,9 +76,7 @@ def test_bookmarks_carry_the_version_and_may_end_the_first_list(
     ({"status": "Failure", "details": {}}, (0, "", 0)),
     ({"metadata": None, "details": None}, (0, "", 0)),
 ])  # fmt: skip
-def test_errors_have_code_message_and_retry_delay(
-    kind: Kind, status: dict[str, Any], expected: tuple[int, str, int]
-) -> None:
+def test_errors_have_code_text_and_delay(kind: Kind, status: dict[str, Any], expected: tuple[int, str, int]) -> None:
     event = StreamDecoder(kind).line(line("ERROR", status))
     assert event.type == "ERROR"
     assert (event.status_code, event.message, event.retry_after_seconds) == expected

@@ -235,9 +235,7 @@ def test_dry_runs_change_nothing_and_are_all_that_is_sent_by_default(do: Doing, 
     (("evict", "web/b"), "create pods/eviction in web"),
     (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
 ])  # fmt: skip
-def test_with_the_role_for_reading_the_missing_permission_is_named(
-    do: Doing, words: tuple[str, ...], missing: str
-) -> None:
+def test_with_the_readers_role_the_missing_permission_is_named(do: Doing, words: tuple[str, ...], missing: str) -> None:
     status, text = do(*words, user="reader")
     assert status == 1
     assert f"✖ not permitted: {missing}" in text

@@ -98,9 +98,7 @@ def test_nodes_and_pods_appear(
         assert "managedFields" not in fetched["metadata"]
 
 
-def test_changes_show_at_once(
-    plane: ControlPlane, client: Client, record_property: Callable[[str, object], None]
-) -> None:
+def test_changes_appear(plane: ControlPlane, client: Client, record_property: Callable[[str, object], None]) -> None:
     client.request("POST", PODS_PATH, a_pod("waiting"))
     with following(plane) as (_, mailbox):
         until_live(mailbox, Kind.NODE, Kind.POD)

@@ -143,7 +143,7 @@ def a_controller(client: Client, namespace: str) -> None:
     client.request("POST", LEASES.format(namespace), lease)
 
 
-def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
+def test_the_controller_is_found_by_its_account_and_only_its_pods_are_asked(
     plane: ControlPlane, client: Client
 ) -> None:
     a_controller(client, TENANT)

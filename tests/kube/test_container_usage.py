@@ -52,7 +52,7 @@ def test_absurd_amounts_are_cut_and_those_of_a_damaged_file_refused() -> None:
 
 
 @given(st.lists(st.integers(0, 100_000), min_size=1, max_size=60), st.integers(1, 100))
-def test_a_percentile_is_that_of_the_measurements_and_five_percent_more_at_most(
+def test_a_percentile_is_that_of_the_measurements_or_at_most_5_percent_more(
     amounts: list[int], percentile: int
 ) -> None:
     counts = a_period(*([web(amount)] for amount in amounts)).workloads[WEB]["app"].cpu

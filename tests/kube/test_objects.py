@@ -106,9 +106,7 @@ def test_selects(selector: LabelSelector, is_valid: bool, matches: bool) -> None
 
 
 @given(labels, st.sampled_from("abc"), st.frozensets(st.sampled_from("xyz"), min_size=1))
-def test_each_operator_is_the_negation_of_its_opposite(
-    given_labels: dict[str, str], key: str, values: set[str]
-) -> None:
+def test_each_operator_negates_its_opposite(given_labels: dict[str, str], key: str, values: set[str]) -> None:
     chosen = sorted(values)
     assert where(key, "In", *chosen).matches(given_labels) is not where(key, "NotIn", *chosen).matches(given_labels)
     assert where(key, "Exists").matches(given_labels) is not where(key, "DoesNotExist").matches(given_labels)

@@ -75,9 +75,7 @@ def test_compares_adds_and_subtracts_as_kubernetes_does() -> None:
     st.none() | st.text("0123456789", max_size=12),
     st.sampled_from(sorted(SUFFIXES)),
 )
-def test_reads_every_amount_exactly_rounding_away_from_zero(
-    sign: str, whole: str, fraction: str | None, suffix: str
-) -> None:
+def test_reads_every_amount_and_rounds_away_from_zero(sign: str, whole: str, fraction: str | None, suffix: str) -> None:
     amount = Fraction(int(whole + (fraction or "")), 10 ** len(fraction or "")) * SUFFIXES[suffix] * NANO
     expected = -(-amount.numerator // amount.denominator)
     assert parse_quantity(written(sign, whole, fraction, suffix)).nano == (-expected if sign == "-" else expected)

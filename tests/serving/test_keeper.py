@@ -198,9 +198,7 @@ def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
     assert failures == []
 
 
-def test_edits_are_read_from_the_history_and_kept_until_another_is_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edits_of_the_history_are_kept_until_another_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "LOOK_SECONDS", float("-inf"))
     monkeypatch.setattr(history, "REST_SECONDS", float("-inf"))  # keys of other tests
     demo, notes, failures = Demo(), RecordingNotes(), list[str]()

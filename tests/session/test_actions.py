@@ -17,9 +17,7 @@ from tests.builders import NOW_NS, a_nodeclaim, a_pod
     ("operation", "kind", "item"),
     [(Operation.EVICT, Kind.POD, a_pod()), (Operation.DELETE, Kind.NODECLAIM, a_nodeclaim())],
 )
-def test_a_removal_is_shown_once_the_object_is_deleted_or_another_one(
-    operation: Operation, kind: Kind, item: Any
-) -> None:
+def test_a_removal_is_shown_once_the_object_is_deleted_or_new(operation: Operation, kind: Kind, item: Any) -> None:
     preview = Preview(action=action_on(operation, str(kind), item.key), uid=item.uid)
     for seen, expected in (
         (item, False),

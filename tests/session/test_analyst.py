@@ -159,9 +159,7 @@ def held_now(worker: Analyst, view: ClusterView) -> Held:
     return held_of(view.with_answers(analysis=analysis_of(worker)).node_entries, analysis_of(worker).joint)
 
 
-def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
-    worker: Analyst, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removals_are_forecast_at_rest_after_a_new_focus(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     details: list[bool] = []
 
     def of(self: RemovalForecasts, _: frozenset[str], removal: JointRemoval) -> JointRemoval:

@@ -63,9 +63,7 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
     (Phase.FORBIDDEN, Absence.UNREAD, "", True),
     (Phase.OFFLINE, Absence.UNREAD, "", True),
 ])  # fmt: skip
-def test_what_a_cluster_lists_to_its_end_is_believed(
-    phase: Phase, absence: Absence, problem: str, *, is_assumed: bool
-) -> None:
+def test_complete_lists_are_believed(phase: Phase, absence: Absence, problem: str, *, is_assumed: bool) -> None:
     state = state_of(Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),)))
     view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
     (entry,) = pool_entries(view)

@@ -120,9 +120,7 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
     (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
     (ARCH, "10", Cause.UNKNOWN, "1 type seen on 1 node; labels of its other types are not known"),
 ])  # fmt: skip
-def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(
-    requirement: str, cpu: str, cause: Cause, sentence: str
-) -> None:
+def test_what_metrics_do_not_tell_is_unknown(requirement: str, cpu: str, cause: Cause, sentence: str) -> None:
     pool = a_nodepool(
         node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"),
         requirements=(a_requirement(requirement, "Exists"),),

@@ -139,9 +139,7 @@ def replayer(answers: queue.Queue[Answer]) -> Iterator[Replayer]:
     replayer.stop()
 
 
-def test_the_difference_comes_first_and_blockers_after(
-    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]
-) -> None:
+def test_the_difference_precedes_blockers(view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]) -> None:
     number = replayer.ask(view, NOW_NS, heavier(60))
     assert replayer.is_busy
     first, second = answers_until(answers, "weight 60")
@@ -173,9 +171,7 @@ def test_the_newest_question_is_answered_on_the_same_base(
     assert replayer.answered == again
 
 
-def test_an_edit_that_cannot_be_made_is_answered_too(
-    view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]
-) -> None:
+def test_an_impossible_edit_is_answered(view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]) -> None:
     gone = SetField(ObjectRef("NodePool", "gone"), ("spec", "weight"), 5)
     replayer.ask(view, NOW_NS, Scenario(edits=(gone,)))
     assert "gone" in answers.get(timeout=SECONDS).problem

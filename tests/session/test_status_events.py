@@ -56,9 +56,7 @@ def test_what_an_event_tells_is_not_told_twice() -> None:
         ("Evicted", 1, "Running", True),
     ],
 )
-def test_a_newer_pod_that_runs_ends_rejections_but_not_evictions(
-    reason: str, minutes: int, phase: str, *, is_told: bool
-) -> None:
+def test_a_newer_running_pod_ends_only_rejections(reason: str, minutes: int, phase: str, *, is_told: bool) -> None:
     other = a_pod(name="other", node="n2", phase=phase, created_ns=NOW_NS - minutes * MINUTE_NS)
     assert reasons(failed(reason), other) == ([reason] if is_told else [])
 
@@ -86,7 +84,7 @@ def test_a_pod_of_another_workload_replaces_nothing() -> None:
         ("Deployment", (Kind.REPLICASET,), {}, True),
     ],
 )
-def test_a_workload_whose_pods_are_refused(
+def test_refused_pods_of_a_workload(
     kind: str, unread: tuple[Kind, ...], change: dict[str, Any], *, is_told: bool
 ) -> None:
     fields = {"replicas": 2, "failure": REFUSED, **change}

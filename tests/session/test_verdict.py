@@ -407,9 +407,7 @@ def test_a_large_cluster_names_the_key_that_works_out_the_next_command(monkeypat
 @pytest.mark.parametrize(
     ("minutes", "is_initialized", "is_told"), [(1, False, False), (1, True, True), (20, False, True)]
 )
-def test_a_young_node_whose_nodeclaim_was_not_read_may_still_start(
-    minutes: int, is_initialized: bool, is_told: bool
-) -> None:
+def test_a_young_node_with_unread_nodeclaim_may_still_start(minutes: int, is_initialized: bool, is_told: bool) -> None:
     created_ns = NOW_NS - minutes * MINUTE_NS
     node = a_node(name="node-1", is_ready=False, is_initialized=is_initialized, created_ns=created_ns)
     view = a_view(Inventory(nodes=(node,), nodepools=(a_nodepool(),)), Kind.NODECLAIM)

@@ -340,7 +340,7 @@ def test_no_family_makes_it_cheaper() -> None:
     ("consolidate-after", {}, "consolidate-after: evictions is missing"),
     ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),
 ])  # fmt: skip
-def test_what_cannot_be_asked_is_a_sentence(goal: str, given: dict[str, str], says: str) -> None:
+def test_refusals_are_told(goal: str, given: dict[str, str], says: str) -> None:
     with pytest.raises(RequestError, match=says.replace("(", r"\(")):
         solve_goal(a_base(a_pod(name="a")), goal, given)
 

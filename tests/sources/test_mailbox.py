@@ -45,7 +45,7 @@ PVC = frozenset({"PersistentVolumeClaim"})
     ((Phase.DISCONNECTED, Phase.STALE), [PVC, frozenset()]),
     ((Phase.NOT_INSTALLED, Phase.OFFLINE), [None, None]),
 ])  # fmt: skip
-def test_a_kind_is_unread_until_it_has_been_listed_to_its_end(
+def test_a_kind_is_unread_until_its_list_is_complete(
     phases: Sequence[Phase], told: list[frozenset[str] | None]
 ) -> None:
     mailbox, heard = Mailbox(), []

@@ -35,9 +35,7 @@ LIVE = ClusterSource(connection("https://a"))
 OFF, READ_ONLY = ContextSettings(), ContextSettings(allow_actions=True, read_only=True)
 
 
-def test_actions_are_refused_unless_they_are_asked_for_of_a_live_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_actions_need_a_flag_and_a_live_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for source in (LIVE, DemoSource()):
         assert "start with --allow-actions" in refusal(source, OFF, is_asked=False)
     assert "marks the context test as read_only" in refusal(LIVE, READ_ONLY)

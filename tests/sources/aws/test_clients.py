@@ -65,9 +65,7 @@ class TestClients:
             AwsClients().client("ec2", REGION)
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
-    def test_the_instance_is_asked_for_credentials_only_if_the_user_wants_it(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_instance_gives_credentials_only_if_the_user_wants(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with LoopbackServer(lambda call: call.error(404, "no role")) as server:
             monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "false")
             monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)
@@ -114,9 +112,7 @@ class TestTheTerminal:
         with pytest.raises(AwsError, match=r"credentials of profile p: .*vault is locked"):
             AwsClients("p").client("sts", REGION)
 
-    def test_a_process_that_hangs_is_ended_with_its_children(
-        self, aws_home: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_hanging_process_ends_with_its_children(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("karptui.sources.aws.clients.PROCESS_SECONDS", 1)
         end, child_end = os.pipe()
         os.set_inheritable(child_end, True)
@@ -157,9 +153,7 @@ class TestTheTerminal:
             account(AwsClients("role"))
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
-    def test_roles_that_the_cli_has_assumed_are_good_here(
-        self, session: AwsClients, fake: FakeAws, aws_home: Path
-    ) -> None:
+    def test_roles_that_the_cli_has_assumed_are_used(self, session: AwsClients, fake: FakeAws, aws_home: Path) -> None:
         (aws_home / "cli" / "cache").mkdir(parents=True)
         (aws_home / "config").write_text(
             "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nregion = us-east-1\n"

@@ -45,7 +45,7 @@ def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestMoto:
-    def test_instance_types_agree_with_the_catalogue(
+    def test_types_agree_with_catalogue(
         self, moto: AwsClients, caller: Caller, types_of_some_families: set[str]
     ) -> None:
         facts = questions.instance_types(caller, moto.client("ec2", REGION))
@@ -67,7 +67,7 @@ class TestMoto:
         assert {(subnet.zone, subnet.zone_id) for subnet in subnets} >= {("us-east-1a", "use1-az6")}
         assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in subnets)
 
-    def test_spot_prices_get_their_zone_id_from_the_accounts_zones(
+    def test_spot_prices_have_the_accounts_zone_ids(
         self, moto: AwsClients, caller: Caller, few_offerings: None
     ) -> None:
         spot_prices = questions.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
@@ -96,9 +96,7 @@ class TestScripted:
         assert (request["Filter.1.Name"], request["Filter.1.Value.1"]) == ("supported-virtualization-type", "hvm")
         assert (request["Filter.2.Value.1"], request["Filter.2.Value.2"]) == ("arm64", "x86_64")
 
-    def test_a_type_for_which_there_are_no_nodes_is_passed_over(
-        self, session: AwsClients, caller: Caller, fake: FakeAws
-    ) -> None:
+    def test_a_type_that_nodes_cannot_have_is_skipped(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="i386", network=ADDRESSES)
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes returned nothing"):

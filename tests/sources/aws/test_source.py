@@ -130,7 +130,7 @@ def test_refresh_asks_at_once_for_what_waits_and_for_nothing_that_holds(source: 
     assert answers.asked == []
 
 
-def test_what_was_read_lately_is_not_asked_for(
+def test_recent_facts_are_not_read_again(
     source: AwsSource, cache: FactCache, clock: FrozenClock, answers: Answers
 ) -> None:
     source.step()
@@ -266,7 +266,7 @@ class TestRegion:
 
 
 class TestThreads:
-    def test_asks_in_the_background_until_it_is_stopped(
+    def test_reads_in_a_thread_until_it_is_stopped(
         self, cache: FactCache, clock: FrozenClock, answers: Answers
     ) -> None:
         reached = threading.Barrier(2, timeout=10)
@@ -325,9 +325,7 @@ class TestWithBotocore:
             source.latest().statuses[kind].sentence == f"the AWS credentials lack the permission {RULES[kind].action}"
         )
 
-    def test_an_answer_of_another_shape_is_a_sentence(
-        self, session: AwsClients, cache: FactCache, fake: FakeAws
-    ) -> None:
+    def test_an_answer_of_another_shape_is_told(self, session: AwsClients, cache: FactCache, fake: FakeAws) -> None:
         offering = "<item><instanceType>m5.large</instanceType></item>"
         fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
         source = asked_once(cache, FactKind.OFFERINGS)

@@ -148,9 +148,7 @@ def read_at_most(most_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_page_that_takes_too_much_is_asked_for_with_fewer_objects(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_that_is_too_large_is_read_with_fewer_objects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"node-{number:03}" for number in range(200)]
 
     def answer(call: Call) -> None:
@@ -262,7 +260,7 @@ def test_line_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPat
         watch(transport_to(serve(drip(begin))))
 
 
-def test_watch_that_goes_on_is_given_up_for_empty_lines_and_ended_in_time(
+def test_endless_watch_is_given_up_for_empty_lines_and_ended_in_time(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "time", Steps(40))

@@ -28,7 +28,7 @@ def answer(status: dict[str, object]) -> dict[str, object]:
     ({"allowed": True, "reason": "RBAC:\nallowed"}, (True, "RBAC: allowed")),
     ({"allowed": False, "reason": None}, (False, "")),
 ], ids=["allowed", "denied"])  # fmt: skip
-def test_question_carries_who_asks_and_is_answered(
+def test_question_names_the_user_and_is_answered(
     serve: Serve, status: dict[str, object], result: tuple[bool, str]
 ) -> None:
     server = serve(lambda call: call.json(answer(status), 201))

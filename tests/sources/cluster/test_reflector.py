@@ -416,9 +416,7 @@ OLD = named("a", version="4")
     [(MOVED, [then(OLD)]), (MOVED, [then()]), (GONE, [then(named("a")), then(named("b", version="3"))])],
     ids=["another version", "nothing", "what was gone"],
 )
-def test_restore_is_noticed_though_the_storage_has_written_more(
-    serve: Serve, before: Answer, answers: list[Answer]
-) -> None:
+def test_restore_is_noticed_after_the_storage_wrote_more(serve: Serve, before: Answer, answers: list[Answer]) -> None:
     """At our last moment the restored storage held something else than what is known."""
     again = listing([OLD, named("new", version="14")], version="22")
     script = [before, Call.cut, page("a", version="20"), *answers, lambda call: call.json(again), answer()]

@@ -485,9 +485,7 @@ def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve,
 
 
 @pytest.mark.crashes
-def test_a_fault_while_looking_after_the_server_is_said_and_passes(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_in_the_check_of_the_server_is_told_and_passes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     with followed(serve(karpenter())) as following:
         with monkeypatch.context() as patch:
             patch.setattr(following.reflectors.transport, "get", lambda *_, **__: 1 / 0)

@@ -70,9 +70,7 @@ def test_request_timeout(serve: Serve) -> None:
 
 
 @pytest.mark.crashes
-def test_a_broken_installation_is_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_installation_is_told(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "karptui.sources.cluster.reflectors", None)
     source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
     mailbox = WatchedMailbox()

@@ -32,7 +32,7 @@ contents_of_lines = st.lists(st.text("ab\n\r", min_size=1, max_size=200).map(str
 
 @pytest.mark.parametrize("is_chunked", [False, True])
 @given(contents=contents_of_lines, cuts=st.lists(st.integers(0, 600), max_size=12), room=st.integers(1, ROOM))
-def test_lines_do_not_depend_on_where_reads_end(
+def test_lines_are_the_same_wherever_reads_end(
     contents: list[bytes], cuts: list[int], room: int, *, is_chunked: bool
 ) -> None:
     wire = chunked(contents) if is_chunked else b"".join(contents)

@@ -411,9 +411,7 @@ def test_requests_in_turn_share_one_connection(serve: Serve) -> None:
     assert len(ports) == 1
 
 
-def test_stream_that_does_not_begin_is_given_up_long_before_it_may_be_silent(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stream_that_does_not_begin_is_given_up_before_silence(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.cluster.transport.OPEN_SECONDS", 0.05)
     transport = transport_to(serve(Call.stall))
     opened = transport.stream("/watch", {}, silence_seconds=100)

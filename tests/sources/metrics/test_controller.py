@@ -49,9 +49,7 @@ def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterC
     assert titles(client) == ["pod kube-system/karpenter-0"], "nobody else may put a pod into kube-system"
 
 
-def test_a_tenant_with_a_lease_is_never_asked_where_no_karpenter_runs(
-    client: Transport, cluster: KarpenterCluster
-) -> None:
+def test_a_tenant_with_a_lease_is_not_asked_without_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.services(service(namespace="shop"))
     cluster.pods(pod("karpenter-x", namespace="shop"))
     cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
@@ -59,9 +57,7 @@ def test_a_tenant_with_a_lease_is_never_asked_where_no_karpenter_runs(
     assert not any("proxy" in path for path in cluster.paths)
 
 
-def test_leases_are_asked_for_by_name_and_only_when_they_are_needed(
-    client: Transport, cluster: KarpenterCluster
-) -> None:
+def test_leases_are_read_by_name_and_only_if_they_are_needed(client: Transport, cluster: KarpenterCluster) -> None:
     endpoints_of(client)
     assert not any("leases" in path for path in cluster.paths)
     cluster.pods()

@@ -28,9 +28,7 @@ def test_reads_the_leader(reader: MetricsReader, cluster: KarpenterCluster) -> N
     assert cluster.accepted[-1] == "text/plain;version=0.0.4"
 
 
-def test_passes_over_replicas_that_stand_by_and_remembers_the_leader(
-    reader: MetricsReader, cluster: KarpenterCluster
-) -> None:
+def test_skips_standby_replicas_and_remembers_the_leader(reader: MetricsReader, cluster: KarpenterCluster) -> None:
     cluster.pods(pod("karpenter-a"), pod("karpenter-b"))
     cluster.metrics("pods/karpenter-a:8080", standby())
     cluster.metrics("pods/karpenter-b:8080", KARPENTER)

@@ -26,9 +26,7 @@ def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapsho
 
 
 @pytest.mark.parametrize(("stated", "version"), [("", "1.14.1"), ("1.15.0", "1.15.0")], ids=["not stated", "stated"])
-def test_settings_are_those_of_the_deployment_and_so_is_the_version_unless_stated(
-    tmp_path: Path, stated: str, version: str
-) -> None:
+def test_settings_and_version_are_those_of_the_deployment(tmp_path: Path, stated: str, version: str) -> None:
     snapshot = read(tmp_path, a_deployment(), version=stated)
     assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == (version, version)
     assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")

@@ -182,7 +182,7 @@ def test_a_device_without_an_end_is_not_read(device: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("data", [JSON * 300, YAML * 300, b"[" + b",".join([JSON] * 9000) + b"]", packed(JSON)])
-def test_a_file_that_takes_more_memory_than_it_may_is_refused(
+def test_a_file_that_takes_too_much_memory_is_refused(
     tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.sources.snapshot.text.FREE_BYTES", -(1 << 40))

@@ -256,9 +256,7 @@ def test_a_snapshot_from_standard_input_is_named_so() -> None:
     ([a_manifest("Node", "a")], True),
     ([a_manifest("Namespace", "a")], False),
 ])  # fmt: skip
-def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
-    tmp_path: Path, document: Any, *, is_unread: bool
-) -> None:
+def test_pods_are_unread_if_a_recording_says_so_or_has_none(tmp_path: Path, document: Any, *, is_unread: bool) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(document))
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread

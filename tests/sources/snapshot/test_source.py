@@ -75,7 +75,7 @@ def test_nodeclasses_of_two_providers_with_one_name(tmp_path: Path) -> None:
     assert both.fetch_object("KWOKNodeClass", "default")["spec"] == {}
 
 
-def test_volumes_that_a_file_of_kubectl_does_not_hold_were_not_read_and_those_of_a_recording_are_none(
+def test_volumes_missing_in_a_file_of_kubectl_were_not_read_and_in_a_recording_are_none(
     tmp_path: Path,
 ) -> None:
     claim = a_manifest("PersistentVolumeClaim", "data", namespace="default", spec={})

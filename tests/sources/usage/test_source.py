@@ -175,9 +175,7 @@ def test_the_most_of_all_samples_is_kept(api: Api, source: UsageSource, turns: T
 
 
 @pytest.mark.parametrize(("status", "rest"), [(403, 300.0), (404, 300.0), (503, 60.0)])
-def test_what_was_read_stays_when_it_fails(
-    api: Api, source: UsageSource, turns: Turns, status: int, rest: float
-) -> None:
+def test_readings_stay_when_it_fails(api: Api, source: UsageSource, turns: Turns, status: int, rest: float) -> None:
     source.want()
     api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"), window="10m0s")]]
     before = turns.read(source)
